@@ -47,7 +47,8 @@ type client struct {
 	at atomic.Int64 // steps sent
 }
 
-// slot is a batch that is under way, in memory that is used again.
+// slot is a batch that is in flight, in memory that is used again. sent is zero where the latency of the batch does not
+// count.
 type slot struct {
 	batch  *pb.Batch
 	block  *pb.Block
@@ -272,7 +273,7 @@ func (c *client) part(m int) (hosts []int, first int) {
 	return c.hosts[first:min(first+c.load.RowsPerBatch, len(c.hosts))], first
 }
 
-// sendStep sends the present values of all hosts.
+// sendStep sends the present values of all hosts, one message after the other.
 func (c *client) sendStep(timeMs int64, measured bool) error {
 	for m := range c.messages() {
 		if err := c.sendMessage(m, timeMs, measured); err != nil {

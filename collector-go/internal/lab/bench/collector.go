@@ -33,7 +33,7 @@ func StartCollector(ctx context.Context, program, dir string, more ...string) (*
 	return p, Target{Address: wire, Loopback: true}, err
 }
 
-// StoredName is what a collector makes of a field's name.
+// StoredName is what a collector makes of a field's name: the catalogue does not know it, so it is one of Storm's.
 func StoredName(metric int) string { return "storm_" + strings.ReplaceAll(Field(metric), ".", "_") }
 
 // Written is what a load wrote into whole slices, to be held against queries.

@@ -103,7 +103,8 @@ func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet,
 	return f, nil
 }
 
-// dialed counts the bytes that a client sends.
+// dialed makes a client's connections. It counts the bytes that are sent, and on this machine gives each client an
+// address of its own, as workers on hosts of their own have.
 func (f *Fleet) dialed(target Target, i int) grpc.DialOption {
 	var dialer net.Dialer
 	if target.Loopback {
@@ -134,7 +135,8 @@ func (c *counted) Write(b []byte) (int, error) {
 // Full says of an error of Connect or Send that the collector has no room for another stream.
 func Full(err error) bool { return status.Code(err) == codes.ResourceExhausted }
 
-// each runs a part for every client at once.
+// each runs a part for every client at once, and returns the first error. The others are stopped by that, since a fleet
+// with fewer clients would measure another load.
 func (f *Fleet) each(part func(*client) error) error {
 	var running sync.WaitGroup
 	var first error

@@ -27,7 +27,8 @@ type Process struct {
 	over chan struct{} // closed when it has ended
 }
 
-// FreeAddress is one on loopback that nobody listens at.
+// FreeAddress is one on loopback that nobody listens at. Somebody else may take it before it is used; the server that
+// was to use it then ends at its start, which Start reports.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,7 +96,7 @@ func (p *Process) CPU(context.Context) (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, nil // USER_HZ is 100 on every Linux
 }
 
-// Resident is the memory that the process has now, bytes.
+// Resident is the memory that the process has now, bytes: what is in RAM, whatever else it has mapped.
 func (p *Process) Resident(context.Context) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Command.Process.Pid))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
-// Server is what is measured, by what it answers over HTTP.
+// Server is what is measured, by what it answers over HTTP. It is safe for concurrent use.
 type Server struct {
 	base   string
 	client *http.Client
@@ -161,7 +161,7 @@ func (v *Server) Query(ctx context.Context, expression string, at time.Time) (fl
 	return strconv.ParseFloat(text, 64)
 }
 
-// Range asks a range query, whose whole answer is read and not looked at.
+// Range asks a range query, whose whole answer is read and not looked at: reading is part of what a client waits for.
 func (v *Server) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (
 	size int, err error) {
 	body, err := v.Answer(ctx, expression, start, end, step)

@@ -25,7 +25,8 @@ type Lines struct {
 	lost uint64
 }
 
-// Line is a class' minute or hour as JSON, which other programs read.
+// Line is a class' minute or hour as JSON, which other programs read. Units end the keys, and what is not known is
+// null.
 type Line struct {
 	Period       string    `json:"period"`
 	From         time.Time `json:"from"`
@@ -70,7 +71,8 @@ func (l *Lines) Print(s Summary) {
 	}
 }
 
-// health describes the connection of the canary to the collector.
+// health reports the delivery to the collector: that it is away, with how many samples wait or are lost, and what was
+// dropped or rejected. Losses are only repeated where there are more than at the last report.
 func (l *Lines) health() {
 	if l.Delivery == nil {
 		return
@@ -87,6 +89,7 @@ func (l *Lines) health() {
 	}
 }
 
+// writeJSON writes one line of JSON for each class, so that a reader can follow the output line by line.
 func writeJSON(out io.Writer, _ string, _ time.Time, lines []Line) error {
 	encoder := json.NewEncoder(out)
 	for _, line := range lines {
@@ -97,6 +100,7 @@ func writeJSON(out io.Writer, _ string, _ time.Time, lines []Line) error {
 	return nil
 }
 
+// writeTable writes one table for all classes, headed by the period and its end.
 func writeTable(out io.Writer, name string, to time.Time, lines []Line) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "%s to %s\treturned\tfailed\ttimed out\tmissed\tp50 ms\tp95 ms\tp99 ms\tmax ms\tcomplete\n",
