@@ -44,7 +44,7 @@ func (l *layouts) of(series []uint32) (id uint32, isNew bool) {
 	return id, true
 }
 
-// tick is what one task reported for one time.
+// tick is what one task reported for one time. Storm asks all metrics of a task at once, so its samples share the time.
 type tick struct {
 	task   taskOf
 	timeMs int64

@@ -156,6 +156,7 @@ type batch struct {
 	unsupported uint64
 }
 
+// samples is the number of samples in the batch.
 func (b *batch) samples() int { return len(b.values) }
 
 // add appends the samples of the capture's next data point to a batch.

@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 )
 
-// Summary is what is printed of a  Points are the sum of Stored, Refused and LeftOut.
+// Summary is what the command replay prints. Points are the sum of Stored, Refused and LeftOut. It has JSON keys too,
+// which scripts read, so they never change.
 type Summary struct {
 	Points  uint64            `json:"points"`
 	Stored  uint64            `json:"stored"`
@@ -36,7 +37,7 @@ func Summarize(outcome Outcome, before, after feed.Accounting) *Summary {
 	return r
 }
 
-// addCounts adds what grew.
+// addCounts adds by how much each count grew since before.
 func addCounts(to, now, before map[string]uint64) {
 	for reason, n := range now {
 		if n -= before[reason]; n > 0 {
@@ -45,6 +46,7 @@ func addCounts(to, now, before map[string]uint64) {
 	}
 }
 
+// sum adds the counts of all reasons.
 func sum(counts map[string]uint64) (all uint64) {
 	for _, n := range counts {
 		all += n
@@ -52,7 +54,8 @@ func sum(counts map[string]uint64) (all uint64) {
 	return all
 }
 
-// Check returns an error where the numbers do not add up.
+// Check returns an error if the numbers do not add up: a sample would then be lost or counted twice, which is a bug of
+// the collector and not a fault of the capture.
 func (r *Summary) Check() error {
 	if all := r.Stored + sum(r.Refused) + sum(r.LeftOut); all != r.Points {
 		return fmt.Errorf("the books do not balance: %d points, of which %d were stored, %d refused and %d left out; this is a fault of the program",
@@ -104,6 +107,7 @@ func (r *Summary) writeNotStored(b *strings.Builder) {
 	}
 }
 
+// writeReasons writes a line for each reason, or nothing if there is none.
 func writeReasons(b *strings.Builder, what string, counts map[string]uint64) {
 	fmt.Fprintf(b, "%-9s %d", what, sum(counts))
 	var reasons []string
