@@ -57,7 +57,7 @@ func Scaling(path string) (*Curve, error) {
 }
 
 // oneOf is the first of some columns that the table has. It is an error if it has none, since a curve needs both of its
-// axes.
+// axes. The message names the nearest column that is there.
 func (t *Table) oneOf(names []string) (string, error) {
 	for _, name := range names {
 		if t.Has(name) {

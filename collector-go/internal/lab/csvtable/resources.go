@@ -89,7 +89,8 @@ func Resources(path string, cpu CPU) (*ResourceTable, error) {
 	return r, t.emptyCells(r.rows, column)
 }
 
-// emptyCells are components without a parallelism or CPU, which only a row of totals may lack.
+// emptyCells are components without a parallelism or CPU, which only a row of totals may lack. All of them are reported
+// at once.
 func (t *Table) emptyCells(rows []int, cpuColumn string) error {
 	var wrong []error
 	for _, i := range rows {

@@ -405,7 +405,7 @@ func (f *File) Conf() string { return f.Topology.Conf.In(f.path) }
 func (f *File) CA() string    { return f.Launch.Command.TLSCA.In(f.path) }
 func (f *File) Token() string { return f.Launch.Command.TokenFile.In(f.path) }
 
-// url checks an address that is set.
+// url checks an address that is set. An address that is required and missing has a fault of its own.
 func (c *checker) url(key, given string, form address.Form) {
 	if given == "" {
 		return

@@ -31,6 +31,7 @@ type Share struct {
 	Given bool
 }
 
+// Set reads a share and notes that it was given, so that 0% differs from a field that was left out.
 func (s *Share) Set(text string) error {
 	err := s.Ratio.Set(text)
 	s.Given = err == nil

@@ -191,7 +191,7 @@ func (a Answer) figure(number int) (f chart.Figure, drawn bool) {
 	return plot.Figure(), drawn
 }
 
-// configuration is what the legend calls it.
+// configuration is what the legend calls it. All predictions of one configuration have one name and one colour.
 func (p *Prediction) configuration() string {
 	if n := p.Setup.filterBolts(); n > 0 {
 		return tuning.Digits(tuning.Figure(n)) + " filter bolts"

@@ -197,7 +197,8 @@ func world(run *runstore.Run) string {
 // key names a setup: equal setups have equal keys, because maps are printed in the order of their keys.
 func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) }
 
-// evidenceBolts are the bolts of which a step knows how many executors they have.
+// evidenceBolts are the bolts of which a step knows how many executors they have. There is none in runs that gathered
+// no evidence.
 func evidenceBolts(step runstore.Step) (all []tuning.BoltEvidence) {
 	if step.Evidence == nil {
 		return nil

@@ -97,7 +97,7 @@ func dot(units, row []float64) (sum float64) {
 	return sum
 }
 
-// launchesOf are the places of observations, launch by launch.
+// launchesOf are the places of observations, launch by launch. The order is that of their first steps.
 func launchesOf(of []Observation) (groups [][]int) {
 	at := map[string]int{}
 	for i, o := range of {

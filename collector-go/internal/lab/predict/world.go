@@ -98,7 +98,8 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 	return all, nil
 }
 
-// LeftOut is why steps of the sources were left out, in brackets; "" where none was.
+// LeftOut is why steps of the sources were left out, in brackets; "" where none was. Each reason has its number of
+// steps and the source that they are of.
 func LeftOut(sources []*Source) string {
 	var all []string
 	for _, s := range sources {

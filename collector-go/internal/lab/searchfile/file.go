@@ -62,7 +62,7 @@ type Budget struct {
 }
 
 // DefaultTrialTime is how long a trial is taken to be where neither file states it: a minute of warm-up, five measured,
-// two to launch.
+// two to launch. It only serves estimates and budgets: a trial on a cluster takes the time that it takes.
 const DefaultTrialTime = Duration(8 * time.Minute)
 
 // ReadFile reads a file of tune optimize. All faults come at once, with file, line, column and field. The experiment
@@ -164,7 +164,7 @@ func (f *File) trialTime(space Duration) Duration {
 	return DefaultTrialTime
 }
 
-// TrialSeconds is the file's trial time, or the usual one.
+// TrialSeconds is the file's trial time, or the usual one. A trial that has ended has its own time.
 func (f *File) TrialSeconds() float64 { return time.Duration(f.trialTime(0)).Seconds() }
 
 // limiters are the names that files use, as reports have them.

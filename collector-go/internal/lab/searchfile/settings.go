@@ -45,7 +45,7 @@ type Setting struct {
 	Written  string     `yaml:"written"`
 }
 
-// maxValues bounds a setting.
+// maxValues bounds a setting. More of them are most likely a step that is too small.
 const maxValues = 1000
 
 // relief is which limiters a setting helps against, by the setting's name or by what it writes.

@@ -66,7 +66,8 @@ func ReadSpace(path string) (*Space, error) {
 	return parseSpace(path, text)
 }
 
-// parseSpace is ReadSpace of a text.
+// parseSpace is ReadSpace of a text. Formulas and rows are checked later, in Simulation, since they may be of the
+// search file's settings.
 func parseSpace(path string, text []byte) (s *Space, err error) {
 	s = &Space{path: path}
 	if s.places, err = yamlfile.Fields(path, text, s); err != nil {
