@@ -283,7 +283,8 @@ func (c *client) sendStep(timeMs int64, measured bool) error {
 	return nil
 }
 
-// sendMessage sends the present values of a message's hosts.
+// sendMessage sends the present values of a message's hosts, once a slot is free. Its latency counts where measured is
+// set.
 func (c *client) sendMessage(m int, timeMs int64, measured bool) error {
 	s, err := c.next()
 	if err != nil {

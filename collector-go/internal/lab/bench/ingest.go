@@ -137,7 +137,8 @@ func (o *Ingest) Measure(ctx context.Context, clients int) (Step, error) {
 	return r.step, err
 }
 
-// write sends the rows, checks them, and lets them settle.
+// write sends the rows, checks them, and lets them settle. The order matters: figures are read before the first sample,
+// and the disk only after the collector has ended.
 func (r *run) write(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err

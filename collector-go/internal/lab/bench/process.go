@@ -84,7 +84,7 @@ func StartCommand(ctx context.Context, command *exec.Cmd, base, ready, log strin
 	}
 }
 
-// CPU is what the process has used so far, by the operating system.
+// CPU is what the process has used so far, user and system time, by the operating system, in steps of 10 ms.
 func (p *Process) CPU(context.Context) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Command.Process.Pid))
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *Process) Kill() {
 	<-p.over
 }
 
-// lastLine is the last that the server printed.
+// lastLine is the last that the server printed, which is mostly why it ended; the whole log stays in its file.
 func (p *Process) lastLine() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {

@@ -107,8 +107,8 @@ func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
 	return out, nil
 }
 
-// quantileMs is a quantile of a histogram of seconds, in ms. Within a bucket it interpolates exponentially, as the
-// bucket's bounds grow.
+// quantileMs is a quantile of a histogram of seconds, in ms; 0 where it is empty. Within a bucket it interpolates
+// exponentially, as the bucket's bounds grow.
 func quantileMs(h *histogram.FloatHistogram, q float64) float64 {
 	rank := q*h.Count - h.ZeroCount
 	for buckets := h.PositiveBucketIterator(); buckets.Next(); {

@@ -54,6 +54,7 @@ func (p *period) over() time.Time {
 	return p.from.Truncate(p.length).Add(p.length)
 }
 
+// add counts an outcome in the period in which its query ended.
 func (p *period) add(o load.Outcome) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
