@@ -44,7 +44,7 @@ func (l *layouts) of(series []uint32) (id uint32, isNew bool) {
 	return id, true
 }
 
-// tick is what one task reported for one time. Storm asks all metrics of a task at once, so its samples share the time.
+// tick is what one task reported for one time. Its samples share the time, so they can be one row of a block.
 type tick struct {
 	task   taskOf
 	timeMs int64

@@ -107,7 +107,7 @@ func (r *Summary) writeNotStored(b *strings.Builder) {
 	}
 }
 
-// writeReasons writes a line for each reason, or nothing if there is none.
+// writeReasons writes a line with the total and, in brackets, the count of each reason.
 func writeReasons(b *strings.Builder, what string, counts map[string]uint64) {
 	fmt.Fprintf(b, "%-9s %d", what, sum(counts))
 	var reasons []string
