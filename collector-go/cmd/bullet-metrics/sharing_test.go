@@ -137,7 +137,7 @@ func collectorsShare(t *testing.T, one, other *running) {
 	type listed struct {
 		Name      string
 		Alive     bool
-		Federated bool
+		Federated bool `json:"elsewhere"`
 		Versions  struct{ Storm string }
 		Workers   int `json:"worker_count"`
 	}
