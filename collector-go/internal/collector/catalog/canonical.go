@@ -81,7 +81,7 @@ func (c *canonical) bounds() (least, most float64) {
 // description is the help, with a mark where the figure is an estimate.
 func (c *canonical) description() string {
 	if c.is(sampled) {
-		return c.help + " [sampled: an estimate from a sample of the tuples, exact only where topology.stats.sample.rate is 1.0]"
+		return c.help + ". [sampled: an estimate from a sample of the tuples; exact only if topology.stats.sample.rate is 1.0]"
 	}
 	return c.help
 }

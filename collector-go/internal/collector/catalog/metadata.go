@@ -22,14 +22,14 @@ func Metadata() map[string]Description {
 		all[m.name] = Description{Type: m.kind.String(), Help: m.description() + ".", Unit: m.unit(),
 			Labels: m.allLabels()}
 		if least, greatest := m.spread(); least != "" {
-			all[least] = Description{Type: "gauge", Help: "Least of a slice's samples: " + m.description() + ".",
+			all[least] = Description{Type: "gauge", Help: "Minimum of the samples in a slice: " + m.description() + ".",
 				Unit: m.unit(), Labels: m.allLabels()}
-			all[greatest] = Description{Type: "gauge", Help: "Greatest of a slice's samples: " + m.description() + ".",
+			all[greatest] = Description{Type: "gauge", Help: "Maximum of the samples in a slice: " + m.description() + ".",
 				Unit: m.unit(), Labels: m.allLabels()}
 		}
 		if negative := m.negative(); negative != "" {
 			all[negative] = Description{Type: metric.KindCounter.String(),
-				Help: "Observations below zero, as clocks that differ make them, kept out of the distribution: " +
+				Help: "Observations below zero, caused by clock skew. They are not in the histogram: " +
 					m.description() + ".", Labels: m.allLabels()}
 		}
 	}

@@ -14,28 +14,83 @@ import (
 
 const documentHead = `# Canonical metrics
 
-Generated from the table in collector-go/internal/collector/catalog (` + "`go test ./internal/collector/catalog -run MetricsPage -update`" + `); a test holds it current.
+This page is generated from the table in collector-go/internal/collector/catalog (` + "`go test ./internal/collector/catalog -run MetricsPage -update`" + `). A test
+keeps it up to date.
 
-A sample reaches the store under the name below, whichever version of Storm or Bullet it came from. A gauge's slice is stored as
-its mean and, where a slice can hold more than one sample, also as its least and greatest sample under the names in brackets. A
-counter is a total that never falls, over restarts of the worker too. A distribution is a native histogram, cumulative; its
-negative observations are counted apart under the name in brackets. What is marked (sampled) Storm counts or times on a sample of
-the tuples alone (topology.stats.sample.rate, one in twenty unless set) and scales up: it is an estimate unless the rate is 1.0.
+The collector stores each metric under one name, whichever version of Storm or Bullet reports it. This page lists the names and their sources.
 
-A value that makes no sense for its metric is refused and counted under the reason nonsense: whatever is below zero where nothing
-can be (a rate of -5), a size in bytes of more than 2^60, and a count of more than 2^53, beyond which a float does not count by ones.
-A limit below zero, or of more than 2^60 bytes, says that there is none (a JVM and a cgroup say -1), and so does what Storm computes from such
-a limit (a usage of -5.3e7): it is not stored, and left out under the reason unlimited. So is a count of a JVM's collector of -1, which is undefined.
+| kind | what is stored |
+|---|---|
+| gauge | the mean of the samples in a slice; if a slice can hold several samples, also their minimum and maximum, under the names in brackets |
+| counter | a total that never falls, even when the worker restarts |
+| histogram | a cumulative native histogram; negative observations are counted separately, under the name in brackets |
+| (sampled) | an estimate: Storm counts or times only a sample of the tuples (` + "`topology.stats.sample.rate`" + `, 0.05 by default) and scales up; exact if the rate is 1.0 |
 
-Who sends a metric decides what it is. The figures of a worker or its host are those of Storm's component ` + "`__system`" + ` alone, a name means what is said
-below in the releases of Storm that stand behind it alone, and a topology's release is the one that its plugin states; where none is stated, as in a capture,
-it is guessed from what is reported. Where the consumer is registered with expandMapType, a map's numbers are known under its name, a separator
-(metricNameSeparator: an underscore, or any of ` + "`.-:/|;,#~+=@ >`" + `) and the key.
+## Metrics
 
-Anything else numeric is the topology's own. It keeps its name, sanitised, under ` + "`storm_`" + `, or under ` + "`storm_own_`" + ` where that is a name below, with the labels
-topology, worker, component and task, ` + "`key`" + ` for the path in a map, and ` + "`name`" + ` where the name has letters that PromQL does not read. Where two such names become one, the
-one that is the same here is stored. Where one is a name that is made from another (` + "`_min`" + `, ` + "`_max`" + `, ` + "`_negative_total`" + `, and the ` + "`_bucket`" + `, ` + "`_count`" + ` and ` + "`_sum`" + ` of stores without
-native histograms), it is stored, and nothing is made under that name. What is not stored is listed by name: on the page, in ` + "`/api/v1/collection`" + ` and by doctor.
+In the column *source*, ` + "`→`" + ` separates a metric's name from the key in its map. An asterisk marks sources that are not stored if the worker's sampler
+reports. The brackets contain the sender's releases, which are Storm's unless another program is named. *ms* means that the source counts in milliseconds.
+`
+
+const documentRules = `
+## Other metrics of a topology
+
+All other numeric metrics are stored as the topology's own. The name is the prefix ` + "`storm_`" + ` and the original name, in which an underscore replaces
+each character that PromQL does not allow. A counter's name ends in ` + "`_total`" + `. The prefix is ` + "`storm_own_`" + ` if this page has a metric of the same name.
+The labels are topology, worker, component and task. The label ` + "`key`" + ` is the path in a map. The label ` + "`name`" + ` is the original name, if PromQL cannot
+read its letters.
+
+- **Two metrics with the same resulting name**: the one whose name did not change is stored.
+- **A metric with a derived name**: the metric is stored, and no series is derived under that name. Derived names end in ` + "`_min`" + `, ` + "`_max`" + ` and
+  ` + "`_negative_total`" + `, and in stores without native histograms also in ` + "`_bucket`" + `, ` + "`_count`" + ` and ` + "`_sum`" + `.
+
+The web page, ` + "`/api/v1/collection`" + ` and ` + "`bullet-metrics doctor`" + ` list the metrics that are not stored.
+
+## Impossible values
+
+The collector refuses values that are impossible for their metric and counts them under the reason ` + "`nonsense`" + `:
+
+- a negative value where none is possible, for example a rate of -5
+- a size of more than 2^60 bytes
+- a count of more than 2^53, above which a float cannot count in steps of one
+
+A limit below zero or above 2^60 bytes means that there is no limit; a JVM and a cgroup report -1. Storm also computes values from such limits, for
+example a usage of -5.3e7. Neither is stored. They are counted as left out, with the reason ` + "`unlimited`" + `. The same applies to a count of -1 from a
+garbage collector, which means that the JVM does not count its collections.
+
+## Senders and releases
+
+- **Workers and hosts**: metrics of a worker or its host come only from Storm's component ` + "`__system`" + `.
+- **Releases**: a name has the meaning above only in the releases that the column *source* lists. The plugin reports the topology's release. If it is
+  unknown, for example in a capture, the collector infers it from the reported metrics.
+- **Maps**: if the metrics consumer is registered with ` + "`expandMapType`" + `, a number in a map is named by the map's name, a separator and the key. The
+  separator (` + "`metricNameSeparator`" + `) is an underscore or one of ` + "`.-:/|;,#~+=@ >`" + `.
+`
+
+const updatesHead = `
+## Updates of Storm's gauges
+
+This table is from the source code of Storm 1.0.0 to 2.8.8. A *held* gauge keeps its value until Storm sets it again, however long that takes. A
+*sampled* gauge is set only by sampled tuples (` + "`topology.stats.sample.rate`" + `).
+
+| gauge | value | period | held | sampled |
+|---|---|---|---|---|
+`
+
+const leftOutHead = `
+## Redundant metrics
+
+The collector does not store a metric that repeats another one:
+
+- metrics that the worker's sampler reports too (marked * above)
+- the one with the longer interval, if a metric is reported at two intervals
+- the metrics of the following table
+
+A metric is left out only while the metric that makes it redundant is stored for the same task. For Storm's ` + "`__system`" + `, the same worker is enough.
+Otherwise it is stored under its own name. The column *reason* is the label ` + "`reason`" + ` of ` + "`bullet_metrics_feed_samples{fate=\"left_out\"}`" + `.
+
+| source | Storm | redundant with | reason | explanation |
+|---|---|---|---|---|
 `
 
 // metricsDocument is proto/METRICS.md.
@@ -43,15 +98,15 @@ func metricsDocument() string {
 	var b strings.Builder
 	b.WriteString(documentHead)
 	from := sourcesByMetric()
-	b.WriteString("\n| metric | unit | kind | labels | what it is | source |\n|---|---|---|---|---|---|\n")
+	b.WriteString("\n| metric | unit | kind | labels | meaning | source |\n|---|---|---|---|---|---|\n")
 	for i := range metrics {
 		m := &metrics[i]
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", namesOf(m), m.unit(), kindOf(m),
 			strings.Join(m.allLabels(), ", "), m.description(), strings.Join(from[m.name], "<br>"))
 	}
+	b.WriteString(documentRules)
 	writeUpdates(&b)
-	b.WriteString("\n## Left out\n\nBeside what the worker's sampler overrules (marked * above) and the longer of two intervals, each only where what makes it redundant is stored, of the same task (of the same worker for Storm's `__system`); alone, it is stored under its own name:\n\n")
-	b.WriteString("| source | of Storm | beside | reason | why |\n|---|---|---|---|---|\n")
+	b.WriteString(leftOutHead)
 	for _, l := range leftOutSources {
 		fmt.Fprintf(&b, "| %s | %s | `%s` | %s | %s |\n", nameInTable(l.name, l.key), l.versions, l.beside, l.reason, l.why)
 	}
@@ -82,7 +137,7 @@ func sourcesByMetric() map[string][]string {
 	for i := range metrics {
 		switch m := &metrics[i]; {
 		case m.is(byPlugin):
-			from[m.name] = []string{"the plugin, beside its samples"}
+			from[m.name] = []string{"the plugin, with its samples"}
 		case m.is(bySlicer):
 			from[m.name] = []string{"the collector's slicer"}
 		}
@@ -101,9 +156,9 @@ func describeSource(s *source) string {
 	about := []string{s.versions}
 	switch s.temporality {
 	case delta:
-		about = append(about, "added since the last report")
+		about = append(about, "increase since the last report")
 	case byRelease:
-		about = append(about, "until 2.2 added since the last report")
+		about = append(about, "until 2.2: increase since the last report")
 	}
 	if s.perUnit == ms {
 		about = append(about, "ms")
@@ -120,12 +175,10 @@ func nameInTable(name, key string) string {
 
 // writeUpdates writes how each of Storm's gauges comes to its value.
 func writeUpdates(b *strings.Builder) {
-	b.WriteString("\n## How Storm updates its gauges\n\nRead from the source of Storm 1.0.0 to 2.8.8. A gauge that is held keeps its value until it is set again, " +
-		"however long that takes: it says nothing of what came after that. One that is sampled is set by sampled tuples alone (topology.stats.sample.rate).\n\n")
-	b.WriteString("| gauge | set | over | held | sampled |\n|---|---|---|---|---|\n")
+	b.WriteString(updatesHead)
 	for i := range metrics {
 		if u, known := updates[metrics[i].name]; known {
-			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", metrics[i].name, u.Set, cmp.Or(u.Over, "the moment"),
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s |\n", metrics[i].name, u.Set, cmp.Or(u.Over, "instant"),
 				yes(u.Held), yes(u.Sampled))
 		}
 	}
