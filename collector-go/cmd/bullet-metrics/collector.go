@@ -145,7 +145,7 @@ func listen(key, address string) (net.Listener, error) {
 func newFigures() *prometheus.Registry {
 	figures := prometheus.NewRegistry()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "bullet_metrics_build_info", Help: "What runs; always 1.",
+		Name: "bullet_metrics_build_info", Help: "Version of the collector and of Go as labels. The value is always 1.",
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	info.Set(1)
@@ -339,11 +339,11 @@ func (metadata) Metadata() map[string]httpapi.Metadata {
 		all[name] = httpapi.Metadata{Type: d.Type, Help: d.Help, Unit: d.Unit}
 	}
 	all[annotations.Active] = httpapi.Metadata{Type: "gauge",
-		Help: "1 while an annotation lasts, such as a step of an experiment."}
+		Help: "1 while an annotation lasts, for example a step of an experiment."}
 	for name, what := range map[string]string{annotations.Start: "an annotation began",
 		federation.Start: "an annotation of a collector over this engine began",
 		federation.End:   "an annotation of a collector over this engine ended"} {
-		all[name] = httpapi.Metadata{Type: "gauge", Help: "When " + what + ", since the Unix epoch.", Unit: "seconds"}
+		all[name] = httpapi.Metadata{Type: "gauge", Help: "Time at which " + what + ", in seconds since the Unix epoch.", Unit: "seconds"}
 	}
 	return all
 }

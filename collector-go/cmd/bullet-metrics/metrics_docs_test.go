@@ -24,11 +24,14 @@ const (
 	metricsPage = "../../../docs/metrics.md"
 	metricsHead = `# The collector's own metrics
 
-What a collector says of itself on ` + "`/metrics`" + `, beside Go's, its process' and Prometheus' rule engine's own (` + "`go_*`, `process_*`, `prometheus_*`" + `). A test writes this page from
-the collector (` + "`cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run MetricsPage`" + `); those that matter most when something is missing are in
-the [operating guide](operating/missing-data.md#counters), and what it stores of topologies in [METRICS.md](../proto/METRICS.md).
+The collector exports these metrics about itself on ` + "`/metrics`" + `. It also exports the metrics of Go (` + "`go_*`" + `), of its process (` + "`process_*`" + `) and of
+Prometheus' rule engine (` + "`prometheus_*`" + `).
 
-| metric | kind | labels | what it is |
+[Missing data](operating/missing-data.md#counters) lists the metrics that help most when data is missing. [METRICS.md](../proto/METRICS.md) lists the
+metrics that the collector stores for topologies. A test generates this page from the collector:
+` + "`cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run MetricsPage`" + `.
+
+| metric | kind | labels | meaning |
 |---|---|---|---|
 `
 )

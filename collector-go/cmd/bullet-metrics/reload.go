@@ -52,11 +52,11 @@ func newReloads(col *collector, c config.Config, figures prometheus.Registerer) 
 	r.at.Store(&now)
 	figures.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_config_last_reload_successful",
-			Help: "1 where the last reload of rules and access files succeeded, or there was none yet; 0 where it failed, and what was in force before still is."},
+			Help: "1 if the last reload of rules and access files succeeded or there was none yet. 0 if it failed: the previous rules and files stay in force."},
 			func() float64 { return map[bool]float64{false: 1}[r.failed.Load()] }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "bullet_metrics_config_last_reload_success_timestamp_seconds",
-			Help: "When rules and access files were last reloaded successfully, or read at the start, since the Unix epoch."},
+			Help: "Time of the last successful reload of rules and access files, or of the start, in seconds since the Unix epoch."},
 			func() float64 { return float64(r.at.Load().UnixMilli()) / 1000 }))
 	return r
 }

@@ -55,24 +55,24 @@ func newFigures(o Options, nowMs func() int64) *figures {
 		described: newDescriptions(o.Name), nowMs: nowMs,
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_failures_total", ConstLabels: labels,
-			Help: "Attempts to read the journal, to hand slices to the store, or to save a checkpoint, that failed and were or will be repeated.",
+			Help: "Failed attempts to read the journal, to write slices to the store or to save a checkpoint. Each one is retried.",
 		}),
 		expired: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_expired_total", ConstLabels: labels,
-			Help: "Times that the journal had released entries which this store had not been given.",
+			Help: "How often the journal had deleted entries before this store received them.",
 		}),
 		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_unreadable_total", ConstLabels: labels,
-			Help: "Parts of the journal that were stepped over since the disk did not give them back; what was in them is missing in the store.",
+			Help: "Parts of the journal that were skipped because they could not be read from the disk. Their samples are missing in the store.",
 		}),
 		slices: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bullet_metrics_feed_slices_total", ConstLabels: labels,
-			Help: "Slices and gap markers handed to the store since the process started, by what became of them.",
+			Help: "Slices and gap markers that the feed finished since the process started, by fate: delivered, rejected by the store (with a reason) or expired.",
 		}, []string{"fate", "reason"}),
 	}
 	f.pending = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "bullet_metrics_feed_slices_pending", ConstLabels: labels,
-		Help: "Slices and gap markers that are closed and being handed to the store.",
+		Help: "Closed slices and gap markers that are being written to the store.",
 	})
 	stage := func(name, help string, least float64) prometheus.Histogram {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bullet_metrics_feed_" + name, Help: help,
@@ -81,9 +81,9 @@ func newFigures(o Options, nowMs func() int64) *figures {
 			NativeHistogramMaxBucketNumber: 160})
 	}
 	f.extract = stage("extract_duration_seconds",
-		"Time that decoding a batch of the journal and adding it to its slices took, in seconds.", 0.000001)
+		"Time to decode a batch from the journal and to add it to its slices, in seconds.", 0.000001)
 	f.write = stage("write_duration_seconds",
-		"Time that the store took to accept the slices that were handed over at once, in seconds; failed attempts apart.",
+		"Duration of one write of slices to the store, in seconds. Failed attempts are not included.",
 		0.00001)
 	f.published.Store(&published{})
 	f.notStored.Store(&map[string]NotStored{})
@@ -167,19 +167,19 @@ func newDescriptions(store string) descriptions {
 	}
 	return descriptions{
 		samples: describe("bullet_metrics_feed_samples",
-			"Samples read from the journal, or open in what another collector had of a topology, by what became of them; read = in_slices + open + late + refused + left_out + expired + moved.",
+			"Samples that were read from the journal or that came in open slices from another collector, by fate. read = in_slices + open + late + refused + left_out + expired + moved.",
 			"fate", "reason"),
 		position: describe("bullet_metrics_feed_position",
-			"Journal position up to which the store has been given everything."),
+			"Journal position up to which the store has received everything."),
 		lag: describe("bullet_metrics_feed_behind_seconds",
-			"How far what the store has been given is behind the journal's newest entry, in seconds. Of a store elsewhere, what came since and slices that are open are lost with the collector's machine."),
+			"Lag of the store behind the newest journal entry, in seconds. If the collector's machine is lost, a network store misses the samples of this time and all open slices."),
 		drops: describe("bullet_metrics_producer_dropped_samples_total",
-			"Samples that producers dropped before they reached the collector, as they report it.",
+			"Samples that producers report as dropped before they reached the collector.",
 			"topology", "reason"),
 		unknown: describe("bullet_metrics_feed_unknown_series",
-			"Series stored under their own name, since the catalogue has none for them."),
+			"Series that are stored under their own name because the catalog has none for them."),
 		setBack: describe("bullet_metrics_worker_clock_set_back_seconds",
-			"By how much a worker's clock was set back at least, to within an interval of what it reports, while its samples repeat a time that it had shown before and are refused (repeated_time), and for two minutes after the last of them. Its samples are at the collector's time.",
+			"How far a worker's clock was set back at least, in seconds, accurate to one reporting interval. It is exported while samples are refused because they repeat an earlier time (repeated_time), and for two minutes after that. Samples of this metric carry the collector's time.",
 			"topology", "worker"),
 	}
 }

@@ -71,44 +71,43 @@ func newStats(registerer prometheus.Registerer, connections *quota.Slots) *stats
 	s := &stats{
 		totals: Totals{Rejected: map[pb.RejectionReason]uint64{}},
 		received: counter("received_samples_total",
-			"Samples received in batches that were not answered with Full."),
-		journaled:    counter("journaled_samples_total", "Samples made durable."),
-		deduplicated: counter("deduplicated_samples_total", "Samples of batches that had been taken before."),
+			"Samples in all received batches, except batches that the sender must repeat later (answered with Full)."),
+		journaled:    counter("journaled_samples_total", "Samples written and synced to the journal."),
+		deduplicated: counter("deduplicated_samples_total", "Samples in duplicate batches. They are not stored again."),
 		surplus: counter("surplus_definitions_total",
-			"Definitions of series beyond what one stream may have; they are not kept."),
+			"Definitions of series above the limit of one stream. They are ignored."),
 		topologyRejected: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rejected_samples_total",
-			Help: "Samples refused for ever, by topology and reason; topologies beyond a bound share the name \"(other)\"."},
+			Help: "Samples that were permanently rejected, by topology and reason. Topologies above a limit are counted as \"(other)\"."},
 			[]string{"topology", "reason"}),
 		topologies: map[string]bool{},
 		rateLimited: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rate_limited_batches_total",
-			Help: "Batches that wait at their sender since their topology sends more samples a second than limits.samples_per_second_per_topology, by topology."},
+			Help: "Batches that must wait at their sender because the topology exceeds limits.samples_per_second_per_topology, by topology."},
 			[]string{"topology"}),
 		accept: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "accept_duration_seconds",
-			Help:                        "Time that decoding a batch, checking it and queueing it for the journal took, its write and fsync apart, in seconds.",
+			Help:                        "Time to decode a batch, check it and queue it for the journal, in seconds. Write and fsync are not included.",
 			Buckets:                     prometheus.ExponentialBuckets(0.000001, 4, 10),
 			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}),
 		latency: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "acknowledge_duration_seconds",
-			Help:    "Time from a batch's arrival to its durability, in seconds.",
+			Help:    "Time from the arrival of a batch until it is synced to disk, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16)}),
-		streams: make.NewGauge(prometheus.GaugeOpts{Name: prefix + "streams", Help: "Open streams."}),
-		streamEnds: counters("stream_ends_total", "Streams that ended, by gRPC status code.",
+		streams: make.NewGauge(prometheus.GaugeOpts{Name: prefix + "streams", Help: "Open gRPC streams."}),
+		streamEnds: counters("stream_ends_total", "Ended gRPC streams, by status code.",
 			"code"),
 		connectionsRefused: counter("refused_connections_total",
-			"Connections closed at once since there were enough or their address had its share, and attempts to "+
-				"accept one that failed."),
+			"Connections closed at once because of the limit in total or per address, and failed attempts to accept one."),
 		connectionsSlow: counter("slow_connections_total",
-			"Connections cut in the middle of a message, since the rest of it did not come."),
+			"Connections closed because the rest of a message did not arrive in time."),
 		skew: make.NewGaugeVec(prometheus.GaugeOpts{Name: "bullet_metrics_producer_skew_seconds",
-			Help: "How far the collector's clock is ahead of a producer's worker, the least transit time of the last minutes included, in seconds.",
+			Help: "How far the collector's clock is ahead of the clock of a producer's worker, in seconds. It includes the shortest transit time of the last one to two minutes.",
 		}, []string{"topology", "worker"}),
 	}
-	make.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "connections", Help: "Open connections."},
+	make.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "connections", Help: "Open connections to the gRPC port."},
 		func() float64 { return float64(connections.Taken()) })
-	rejected := counters("rejected_samples_total", "Samples refused for ever, by reason.", "reason")
+	rejected := counters("rejected_samples_total", "Samples that were permanently rejected, by reason.", "reason")
 	for reason := 1; reason <= maxReason; reason++ {
 		s.rejected[reason] = rejected.WithLabelValues(ReasonName(pb.RejectionReason(reason)))
 	}
-	batches := counters("batches_total", "Batches by outcome: journaled, duplicate, full, or skipped after a full.",
+	batches := counters("batches_total", "Batches by outcome: journaled, duplicate, full (the sender must repeat it), or skipped (it followed a full one).",
 		"outcome")
 	s.taken, s.duplicates = batches.WithLabelValues("journaled"), batches.WithLabelValues("duplicate")
 	s.full, s.skipped = batches.WithLabelValues("full"), batches.WithLabelValues("skipped")

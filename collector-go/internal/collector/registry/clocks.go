@@ -127,7 +127,7 @@ func (v view) clockAhead() float64 {
 }
 
 var clockDesc = prometheus.NewDesc("bullet_metrics_worker_clock_ahead_seconds",
-	"How far a worker's clock is ahead of the collector's beyond doubt, by what was sent and answered in the last two minutes: below 0 where it is behind, 0 where it may be right. Its samples are at the collector's time.",
+	"Certain clock skew of a worker, from messages of the last two minutes, in seconds. It is positive if the worker's clock is ahead of the collector's, negative if it is behind, and 0 if it may be right. Samples of this metric carry the collector's time.",
 	[]string{"topology", "worker"}, nil)
 
 // collectClocks shows the clocks of a topology's workers. The registry's mutex is held.

@@ -16,13 +16,13 @@ type figures struct {
 }
 
 var (
-	topologiesDesc = prometheus.NewDesc("bullet_metrics_registry_topologies", "Topologies that are known by name.",
+	topologiesDesc = prometheus.NewDesc("bullet_metrics_registry_topologies", "Topologies in the registry.",
 		nil, nil)
 	annotationsDesc = prometheus.NewDesc("bullet_metrics_registry_annotations",
-		"Annotations held, by who made them: set by a producer or a client, or made from a change that was seen.",
+		"Annotations in the registry, by origin: set (by a producer or a client) or made (by the collector, from a change that it observed).",
 		[]string{"origin"}, nil)
 	droppedDesc = prometheus.NewDesc("bullet_metrics_registry_dropped_total",
-		"What did not fit the registry's limits, or had to make room, by reason; since the journal's beginning.",
+		"Entries that were dropped because of the registry's limits, by reason, since the journal was created.",
 		[]string{"reason"}, nil)
 )
 
@@ -34,9 +34,9 @@ func newFigures(r *Registry, to prometheus.Registerer) *figures {
 	f := &figures{registry: r,
 		failures: counter("checkpoint_failures_total", "Checkpoints of the registry that could not be saved."),
 		readFailures: counter("read_failures_total",
-			"Reads of the journal by the registry that the disk failed; each is tried again."),
+			"Reads of the journal by the registry that failed on the disk. Each one is retried."),
 		unreadable: counter("unreadable_total",
-			"Parts of the journal that the registry stepped over since the disk did not give them back.")}
+			"Parts of the journal that the registry skipped because they could not be read from the disk.")}
 	if to != nil {
 		to.MustRegister(f, f.failures, f.readFailures, f.unreadable)
 	}
@@ -84,16 +84,16 @@ const (
 
 var (
 	tasksDesc = prometheus.NewDesc("bullet_metrics_worker_tasks",
-		"Tasks of a component that reported last from this worker; 0 where all that it had are reported from elsewhere since: it has left.",
+		"Tasks of a component that last reported from this worker. It is 0 after all of them moved to other workers.",
 		[]string{"topology", "worker", "component"}, nil)
 	tasksLeftOutDesc = prometheus.NewDesc("bullet_metrics_worker_tasks_left_out_topologies",
-		"Topologies whose tasks bullet_metrics_worker_tasks does not have, since there are too many workers: alerts about workers of theirs that left stay for a day.",
+		"Topologies that bullet_metrics_worker_tasks leaves out because there are too many workers. Alerts about workers that left such a topology last for a day.",
 		nil, nil)
 	endedDesc = prometheus.NewDesc("bullet_metrics_topology_ended_timestamp_seconds",
-		"When a topology that no longer reports ended, where that is known: killed (reported by an annotation with the tag killed) or stopped (its consumer was closed in order, for whatever reason).",
+		"Time at which a topology ended, in seconds since the Unix epoch, if it is known. The label how is killed (an annotation with the tag killed) or stopped (its metrics consumer was closed normally).",
 		[]string{"topology", "how"}, nil)
 	clientStoppedDesc = prometheus.NewDesc("bullet_metrics_client_stopped_timestamp_seconds",
-		"When a client that measures a topology from outside, such as the canary, said that it ends, for an hour; it is not missed then.",
+		"Time at which a client outside the topology, such as the canary, announced its end, in seconds since the Unix epoch. It is exported for an hour, during which no alert reports the client as missing.",
 		[]string{"topology", "worker"}, nil)
 )
 

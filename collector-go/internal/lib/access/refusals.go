@@ -37,7 +37,7 @@ func newRefusals(o Options) *refusals {
 	r := &refusals{log: o.Logger, now: o.Now, port: o.Port, said: map[string]time.Time{},
 		total: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name:        "bullet_metrics_refused_total",
-			Help:        "Handshakes, requests and streams that were turned away, by port and reason.",
+			Help:        "Refused handshakes, requests and streams, by port and reason.",
 			ConstLabels: prometheus.Labels{"port": o.Port},
 		}, []string{"reason"})}
 	for _, reason := range reasons {

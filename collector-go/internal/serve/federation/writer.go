@@ -42,7 +42,7 @@ type WriterOptions struct {
 func NewFates(r prometheus.Registerer) *prometheus.CounterVec {
 	fates := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "bullet_metrics_shared_annotations_total",
-		Help: "Annotations for other collectors over the same engine, by fate: written, beyond (a topology had as many of the hour as are shared), old (of more than a day ago), refused (by the receiver, each sample counted).",
+		Help: "Annotations for other collectors over the same engine, by fate: written, beyond, old or refused. Those beyond exceed the topology's hourly limit, and old ones ended more than a day ago. For refused, it counts the samples that the receiver refused.",
 	}, []string{"store", "fate"})
 	r.MustRegister(fates)
 	return fates

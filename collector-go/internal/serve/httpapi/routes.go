@@ -138,7 +138,7 @@ func instrument(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) 
 	}
 	took := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "bullet_metrics_http_request_seconds",
-		Help:    "How long requests took to answer, by route and status code, in seconds.",
+		Help:    "Duration of HTTP requests by route and status code, in seconds.",
 		Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
 	}, []string{"route", "code"})
 	r.MustRegister(took)

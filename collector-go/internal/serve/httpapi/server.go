@@ -203,13 +203,12 @@ func (s *Server) shutDown() error {
 func (s *Server) figures() {
 	s.refused = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "bullet_metrics_http_refused_connections_total",
-		Help: "Connections closed at once since there were enough or their address had its share, and " +
-			"attempts to accept one that failed.",
+		Help: "Connections closed at once because of the limit in total or per address, and failed attempts to accept one.",
 	})
 	if r := s.options.Registerer; r != nil {
 		r.MustRegister(s.refused,
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_http_connections",
-				Help: "Open connections."},
+				Help: "Open connections to the HTTP port."},
 				func() float64 { return float64(s.connections.Taken()) }))
 	}
 }

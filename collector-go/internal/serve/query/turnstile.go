@@ -49,15 +49,15 @@ func newTurnstile(slots int, r prometheus.Registerer) *turnstile {
 	t := &turnstile{
 		limit: slots, slots: quota.New(slots), running: map[int]func(){},
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "bullet_metrics_query_waiting", Help: "Queries that wait for a place.",
+			Name: "bullet_metrics_query_waiting", Help: "Queries that wait for a free slot (query.max_concurrent).",
 		}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "bullet_metrics_query_refused_total", Help: "Queries whose time was over before they got a place.",
+			Name: "bullet_metrics_query_refused_total", Help: "Queries that were refused because they got no slot before their timeout.",
 		}),
 	}
 	if r != nil {
 		r.MustRegister(t.waiting, t.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "bullet_metrics_query_running", Help: "Queries that run now.",
+			Name: "bullet_metrics_query_running", Help: "Running queries.",
 		}, func() float64 { return float64(t.slots.Taken()) }))
 	}
 	return t

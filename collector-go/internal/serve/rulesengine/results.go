@@ -43,7 +43,7 @@ func OpenResults(dir string, retention time.Duration, logger *slog.Logger, regis
 	r := &Results{dir: dir, logger: quieted(logger), now: time.Now, options: tsdb.DefaultOptions(),
 		lost: promauto.With(
 			registerer).NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_rules_results_lost_total",
-			Help: "Values that rules gave, or that the collector gave of itself, while they could not be kept."})}
+			Help: "Results of rules and values of the collector's own metrics that could not be stored."})}
 	r.options.RetentionDuration = retention.Milliseconds()
 	r.options.WALSegmentSize = walSegmentBytes
 	_, _ = r.opened()

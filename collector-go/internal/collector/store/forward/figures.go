@@ -31,18 +31,18 @@ func newFigures(o Options) *figures {
 		registerer: o.Registerer, refused: map[string]bool{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bullet_metrics_forward_requests_total", ConstLabels: labels,
-			Help: "Requests to a store on the network, by outcome: acknowledged, refused (then it is sent in parts), failed (then it is sent again).",
+			Help: "Requests to a network store, by outcome: acknowledged, refused (it is sent again in smaller parts) or failed (it is sent again).",
 		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "bullet_metrics_forward_request_seconds", ConstLabels: labels,
-			Help:    "How long requests to a store on the network took, in seconds.",
+			Help:    "Duration of requests to a network store, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
 		}),
-		bytes: counter("request_bytes_total", "Bytes of the requests to a store on the network, before compression."),
+		bytes: counter("request_bytes_total", "Size of the requests to a network store before compression, in bytes."),
 		repeated: counter("slices_repeated_total",
-			"Slices that were sent again after a failure or a restart, and that the store refused since it has them already."),
+			"Duplicate slices: they were sent again after a failure or a restart, and the store refused them because it has them already."),
 		cursorFailures: counter("cursor_failures_total",
-			"Times that a cursor could not be written; a restart then sends more again."),
+			"Failed writes of the cursor. A restart then sends more slices a second time."),
 	}
 	f.all = []prometheus.Collector{f.requests, f.seconds, f.bytes, f.repeated, f.cursorFailures}
 	if o.Registerer != nil {

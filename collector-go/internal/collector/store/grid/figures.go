@@ -39,31 +39,31 @@ func newFigures(s *Store) *figures {
 	}
 	f := &figures{
 		stored: counter("slices_stored_total",
-			"Slices taken into the embedded store's head, again after a replay."),
+			"Slices added to the memory of the embedded store. Slices that a restart replays from the journal count again."),
 		repeated: counter("slices_repeated_total",
-			"Slices that came again from the journal and were in the store already."),
+			"Duplicate slices: the journal was read again, and the store had them already."),
 		rejected: vector("slices_rejected_total", "reason", "Slices that the embedded store rejected, by reason."),
 		expiredParts: vector("blocks_expired_total", "bound",
-			"Parts deleted by retention since the store was made, by which bound: time, bytes or free (room on the disk)."),
+			"Parts deleted by retention since the store was created, by limit: time, bytes or free (space on the disk)."),
 		expiredSlices: vector("slices_expired_total", "bound",
-			"Slices deleted by retention since the store was made, by which bound: time, bytes or free (room on the disk)."),
+			"Slices deleted by retention since the store was created, by limit: time, bytes or free (space on the disk)."),
 		writes: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    prefix + "compaction_seconds",
-			Help:    "How long it took to write what was in memory, in seconds.",
+			Help:    "Time to write the slices in memory into parts, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.01, 4, 8),
 		}),
 		writesFailed: counter("compaction_failures_total",
-			"Writes that failed; what they would have written stays in memory and in the journal."),
-		mergesFailed: counter("merge_failures_total", "Merges of parts that failed; the parts stay as they are."),
+			"Failed writes of slices into parts. The slices stay in memory and in the journal."),
+		mergesFailed: counter("merge_failures_total", "Failed merges of parts. The parts stay unchanged."),
 		merged:       counter("merges_total", "Merges of several parts into one."),
 		damaged: vector("damaged_total", "what",
-			"Damage found on disk: a manifest, a part set aside, a part missing, or a page."),
+			"Damage found on disk, by type: manifest, part (it was set aside), missing (a part) or page."),
 		asidesExpired: vector("damaged_expired_total", "bound",
-			"Damaged files set aside that retention removed, by which bound: time, bytes or free (room on the disk)."),
+			"Damaged files that were set aside and then deleted by retention, by limit: time, bytes or free (space on the disk)."),
 		asideBytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "damaged_bytes",
-			Help: "Size of the damaged files that are set aside, in bytes."}),
+			Help: "Size of all damaged files that are set aside, in bytes."}),
 		flushedSlices: counter("flushed_slices_total", "Slices written from memory into parts."),
-		flushedBytes:  counter("flushed_bytes_total", "Size of the parts that they were written into, in bytes."),
+		flushedBytes:  counter("flushed_bytes_total", "Size of the parts written from memory, in bytes."),
 	}
 	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.expiredSlices, f.writes,
 		f.writesFailed, f.mergesFailed, f.merged, f.damaged, f.asidesExpired, f.asideBytes, f.flushedSlices,
@@ -81,28 +81,28 @@ func (f *figures) gauges(s *Store) []prometheus.Collector {
 		})
 	}
 	return []prometheus.Collector{
-		gauge("head_series", "Series that the embedded store holds in memory.",
+		gauge("head_series", "Series in the memory of the embedded store.",
 			func() int { return s.live.table.live() }),
-		gauge("series_limit", "Series that the embedded store holds in memory at most.",
+		gauge("series_limit", "Series limit of the embedded store's memory.",
 			func() int { return s.options.MaxSeries }),
-		gauge("head_slices", "Slices that the embedded store holds in memory and not in a part.", func() int {
+		gauge("head_slices", "Slices in the memory of the embedded store that are not in a part yet.", func() int {
 			n := s.live.slices()
 			if s.frozen != nil {
 				n += s.frozen.slices()
 			}
 			return n
 		}),
-		gauge("head_bytes", "Memory that slices take, in bytes.", s.sliceBytes),
-		gauge("head_limit_bytes", "Memory that slices may take, in bytes.",
+		gauge("head_bytes", "Memory used by slices, in bytes.", s.sliceBytes),
+		gauge("head_limit_bytes", "Memory limit for slices, in bytes.",
 			func() int { return s.options.HeadBytes }),
-		gauge("series_bytes", "Memory that labels and index of the series take, in bytes.",
+		gauge("series_bytes", "Memory used by the labels and the index of all series, in bytes.",
 			func() int { return s.live.table.memory() }),
 		gauge("blocks", "Parts on disk.", func() int { return len(s.pieces) }),
 		gauge("blocks_bytes", "Size of all parts on disk, in bytes.",
 			func() int { return int(s.manifest.bytes()) }),
-		gauge("durable_position", "Journal position up to which everything is in parts.",
+		gauge("durable_position", "Journal position up to which all slices are in parts.",
 			func() int { return int(s.manifest.position) }),
-		gauge("queries", "Queries that read the store.", func() int { return s.readers }),
+		gauge("queries", "Queries that are reading the embedded store.", func() int { return s.readers }),
 	}
 }
 
