@@ -48,22 +48,22 @@ func (c *Config) storeSettings() (all []Setting) {
 			all = append(all, Setting{"store." + key, usage, named(c, kind.Name+"."+name, c.Stores[kind.Name],
 				defaultStore, field)})
 		}
-		add("url", "address of "+kind.Address, func(s *Store) pflag.Value { return text(&s.URL) })
+		add("url", "URL of "+kind.Address, func(s *Store) pflag.Value { return text(&s.URL) })
 		for _, own := range kind.Settings {
 			add(own.Name, own.Usage, func(s *Store) pflag.Value { return s.own(own) })
 		}
-		add("http_config_file", "TLS, credentials and headers for "+kind.Receiver+
+		add("http_config_file", "file with TLS, credentials and headers for "+kind.Receiver+
 			", in the format of Prometheus' http_config", func(s *Store) pflag.Value { return path(&s.HTTPConfigFile) })
-		add("timeout", "longest time of a request; 30s where not set", func(s *Store) pflag.Value {
+		add("timeout", "timeout of a request; 30s if not set", func(s *Store) pflag.Value {
 			return duration(&s.Timeout)
 		})
-		add("max_slices", "most slices in a request; 2000 where not set", func(s *Store) pflag.Value {
+		add("max_slices", "maximum number of slices in a request; 2000 if not set", func(s *Store) pflag.Value {
 			return integer(&s.MaxSlices)
 		})
-		add("max_bytes", "most bytes in a request, before compression; 4MiB where not set", func(s *Store) pflag.Value {
+		add("max_bytes", "maximum size of a request before compression, in bytes; 4MiB if not set", func(s *Store) pflag.Value {
 			return size(&s.MaxBytes)
 		})
-		add("required", "take no more samples, when the journal is full, rather than abandon what this store still lacks; false where not set",
+		add("required", "when the journal is full, accept no more samples instead of dropping the backlog of this store; false if not set",
 			func(s *Store) pflag.Value { return yesNo(&s.Required) })
 	}
 	return all

@@ -7,11 +7,10 @@ func init() {
 	forward.Register(forward.Kind{
 		Name: "influxdb", Address: "an InfluxDB, such as http://localhost:8086", Receiver: "the InfluxDB",
 		Settings: []forward.Setting{
-			{Name: "bucket", Usage: "bucket of an InfluxDB 2, or DATABASE/RETENTION_POLICY of an InfluxDB 1.8 or later"},
-			{Name: "org", Usage: "organisation of an InfluxDB 2"},
-			{Name: "database", Usage: "database of an InfluxDB 1, written to through its /write"},
-			{Name: "retention_policy",
-				Usage: "retention policy of an InfluxDB 1; the database's default where not set"},
+			{Name: "bucket", Usage: "bucket of InfluxDB 2, or DATABASE/RETENTION_POLICY of InfluxDB 1.8 or later"},
+			{Name: "org", Usage: "organisation of InfluxDB 2"},
+			{Name: "database", Usage: "database of InfluxDB 1, written to through its endpoint /write"},
+			{Name: "retention_policy", Usage: "retention policy of InfluxDB 1; the database's default if not set"},
 		},
 		Build: func(at forward.Receiver, own map[string]string) forward.Builder {
 			return Options{Receiver: at, Org: own["org"], Bucket: own["bucket"], Database: own["database"],
