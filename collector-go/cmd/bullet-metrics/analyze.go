@@ -31,10 +31,11 @@ func newAnalyzeCommand() *cobra.Command {
 	for _, a := range analyses {
 		commands = append(commands, a.command())
 	}
-	return group("analyze", "Verdicts, capacities and fits of a run, or of measurements in a CSV file",
-		`Verdicts, capacities and fits of measurements that you have already, from a CSV file or from the directory of a run.
+	return group("analyze", "Analyze a run, or measurements in a CSV file",
+		`Analyze a run, or measurements in a CSV file: verdicts, capacities and fits.
 
-A result is a result: a table with FAIL in it is exit code 0. 1 is a file that cannot be judged, 2 wrong usage.`, commands...)
+The exit code is 0 for every result, even for a table with FAIL. It is 1 if the file cannot be analyzed, and 2 for
+wrong usage.`, commands...)
 }
 
 func (a analysis) command() *cobra.Command {

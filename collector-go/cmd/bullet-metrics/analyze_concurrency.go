@@ -13,18 +13,18 @@ import (
 )
 
 var concurrencyAnalysis = analysis{
-	name: "concurrency", short: "Completeness of each step, capacity, and what a query costs",
+	name: "concurrency", short: "Calculate the completeness of each step, the capacity, and the cost of a query",
 	example: "--input steps.csv --expected 10 --tolerance 0.01",
-	columns: "simultaneous_queries, average_cpu_ms_per_minute, average_result_size and, if known, workers, total_cpu_ms_per_minute, average_gc_ms_per_minute, verdict",
+	columns: "simultaneous_queries, average_cpu_ms_per_minute, average_result_size; optional: workers, total_cpu_ms_per_minute, average_gc_ms_per_minute, verdict",
 	prepare: prepareConcurrency,
 }
 
 func prepareConcurrency(flags *pflag.FlagSet) (func() error, analyze) {
 	goals, confidence := tuning.DefaultGoals(), addConfidence(flags)
 	flags.Float64Var(&goals.ExpectedResultSize, "expected", goals.ExpectedResultSize,
-		"records that a query returns when none is lost")
+		"records in the answer to a query if none is lost")
 	flags.Float64Var(&goals.Tolerance, "tolerance", goals.Tolerance,
-		"share of them that may be missing on average, as a ratio")
+		"share of these records that may be missing on average, as a ratio")
 	check := func() error { return errors.Join(goals.Validate(), tuning.CheckConfidence(*confidence)) }
 	return check, func(path string) (any, *document.Document, error) {
 		table, own, err := readSteps(path)

@@ -13,9 +13,9 @@ import (
 )
 
 var dataAnalysis = analysis{
-	name: "data", short: "Records, MiB and memory per core over data volumes; audit of the totals",
+	name: "data", short: "Calculate records, MiB and memory per core over data volumes, and audit the totals",
 	example: "--input volumes.csv --output json",
-	columns: "data_mib_per_s, records_per_s, total_cpu_cores, total_memory_mib, used_cpu_cores where it was measured and, to audit these, component, parallelism, cpu_cores_each or cpu_cores_total, on_heap_mib, off_heap_mib",
+	columns: "data_mib_per_s, records_per_s, total_cpu_cores, total_memory_mib; optional: used_cpu_cores; for the audit: component, parallelism, cpu_cores_each or cpu_cores_total, on_heap_mib, off_heap_mib",
 	prepare: prepareData,
 }
 

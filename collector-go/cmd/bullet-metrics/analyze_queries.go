@@ -13,9 +13,9 @@ import (
 )
 
 var queriesAnalysis = analysis{
-	name: "queries", short: "Capacity and knee of each configuration, and queries per core",
+	name: "queries", short: "Calculate the capacity and the knee of each configuration, and queries per core",
 	example: "--input grid.csv --limit 200ms --figures figures",
-	columns: "filter_bolts, queries, average_latency_ms, topology_cpu_cores and, if known, topology_memory_mib, used_cpu_cores, records_per_s, verdict",
+	columns: "filter_bolts, queries, average_latency_ms, topology_cpu_cores; optional: topology_memory_mib, used_cpu_cores, records_per_s, verdict",
 	prepare: prepareQueries,
 }
 
@@ -44,7 +44,8 @@ type queryFlags struct {
 }
 
 func (q *queryFlags) addFlags(flags *pflag.FlagSet) {
-	flags.DurationVar(&q.limit, "limit", 200*time.Millisecond, "the most that the average filter latency may be")
+	flags.DurationVar(&q.limit, "limit", 200*time.Millisecond,
+		"maximum mean filter latency; a run's own limit applies unless this flag is set")
 	flags.Float64Var(&q.headroom, "headroom", tuning.DefaultHeadroom, "share of the capacity to leave free, as a ratio")
 	q.confidence = addConfidence(flags)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 var resourcesAnalysis = analysis{
-	name: "resources", short: "Add up and audit a table of components; machines needed and what limits them",
+	name: "resources", short: "Add up and audit a table of components, and calculate the machines that they need",
 	example: "--input resources.csv --cores-per-machine 47 --memory-per-machine-mib 245760",
 	columns: "component, parallelism, cpu_cores_total or cpu_cores_each (or cpu_cores with --cpu), on_heap_mib, off_heap_mib, total_memory_mib",
 	prepare: prepareResources,
@@ -25,9 +25,10 @@ func prepareResources(flags *pflag.FlagSet) (func() error, analyze) {
 	var spouts spoutFlags
 	cpu := addCPU(flags)
 	machine.addFlags(flags)
-	flags.IntVar(&spouts.maxPending, "max-spout-pending", 0, "topology.max.spout.pending; 0 where it is not set")
-	flags.IntVar(&spouts.batchSize, "batch-size", 1, "records that the spout emits as one tuple")
-	flags.IntVar(&spouts.partitions, "kafka-partitions", 0, "partitions that the spouts read; 0 where it is not Kafka")
+	flags.IntVar(&spouts.maxPending, "max-spout-pending", 0, "value of topology.max.spout.pending; 0 means not set")
+	flags.IntVar(&spouts.batchSize, "batch-size", 1, "records per tuple that the spout emits")
+	flags.IntVar(&spouts.partitions, "kafka-partitions", 0,
+		"number of partitions that the spouts read; 0 means no Kafka")
 	check := func() error { return errors.Join(checkCPU(*cpu), machine.machine().Validate(), spouts.validate()) }
 	return check, func(path string) (any, *document.Document, error) {
 		result, err := readComponents(path, *cpu, machine.machine())

@@ -14,7 +14,7 @@ import (
 )
 
 var scalingAnalysis = analysis{
-	name: "scaling", short: "A scaling curve beside the ideal, a discounted projection and the Universal Scalability Law",
+	name: "scaling", short: "Compare a scaling curve with the ideal, a discounted projection and the Universal Scalability Law",
 	example: "--input curve.csv --discount 0.25",
 	columns: "nodes, cores, senders, used_cpu_cores or total_cpu_cores, and throughput, records_per_s or rows_per_s",
 	prepare: prepareScaling,
@@ -23,7 +23,7 @@ var scalingAnalysis = analysis{
 func prepareScaling(flags *pflag.FlagSet) (func() error, analyze) {
 	confidence := addConfidence(flags)
 	discount := flags.Float64("discount", tuning.DefaultDiscount,
-		"share of what is added that the projection takes for overhead, as a ratio")
+		"share of added capacity that the projection subtracts as overhead, as a ratio")
 	check := func() error {
 		var wrong error
 		if !(*discount >= 0 && *discount < 1) {

@@ -16,11 +16,11 @@ type asking struct {
 func (a *asking) addFlags(flags *pflag.FlagSet, address, usage string) {
 	flags.StringVar(&a.collector, "collector", address, usage)
 	flags.Var(textfile.PathFlag(&a.access.CA, ""), "tls-ca",
-		"PEM file of the CA that signed the collector's certificate (default the system's)")
+		"PEM file with the CA of the collector's certificate (default the system CAs)")
 	flags.Var(textfile.PathFlag(&a.access.Cert, ""), "tls-cert",
-		"PEM file of this client's certificate, for a collector that asks for one")
-	flags.Var(textfile.PathFlag(&a.access.Key, ""), "tls-key", "PEM file of its key")
-	flags.Var(textfile.PathFlag(&a.access.TokenFile, ""), "token-file", "file with a token that may read")
+		"PEM file with this client's certificate, if the collector requires one")
+	flags.Var(textfile.PathFlag(&a.access.Key, ""), "tls-key", "PEM file with the private key of --tls-cert")
+	flags.Var(textfile.PathFlag(&a.access.TokenFile, ""), "token-file", "file with a token that has the scope read")
 }
 
 // client asks the collector.

@@ -19,9 +19,11 @@ import (
 )
 
 func newBenchCommand() *cobra.Command {
-	return group("bench", "Measure what a collector takes on this machine, and when it is full",
-		`Measure what a collector takes: rows, small senders, queries. Without --target the program starts a collector of its own, on loopback in an
-empty directory that is removed afterwards. What was written is counted and added up through queries; a difference is an error.`,
+	return group("bench", "Measure the throughput of a collector on this machine, and its limit",
+		`Measure the throughput of a collector: rows, small senders, queries.
+
+Without --target, the command starts a local collector on loopback, in an empty directory that is removed afterwards.
+It counts and adds up what it wrote through queries. A difference is an error.`,
 		newBenchIngestCommand(), newBenchSendersCommand(), newBenchQueryCommand())
 }
 
@@ -36,12 +38,13 @@ type measuring struct {
 
 func (m *measuring) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&m.target, "target", "",
-		"gRPC address of a collector that runs, HOST:PORT (default a collector of its own)")
+		"gRPC address of a running collector, HOST:PORT (default a new local collector)")
 	m.asking.addFlags(flags, "",
-		"address of the target's HTTP, host:port or a URL (default the target's host, port 9320); a token must also be one that may read")
-	flags.BoolVar(&m.tls, "tls", false, "speak TLS with the target's gRPC")
+		"HTTP address of the target, HOST:PORT or URL (default the host of --target, port 9320)")
+	flags.Lookup("token-file").Usage = "file with a token that has the scopes read and write"
+	flags.BoolVar(&m.tls, "tls", false, "use TLS to connect to the gRPC address of the target")
 	flags.Var(textfile.PathFlag(&m.dir, ""), "dir",
-		"directory in which an own collector keeps its data; what it puts there is removed (default the system's for temporary files)")
+		"directory for the data of a local collector, which are removed afterwards (default the system's directory for temporary files)")
 	m.outputForm.addFlag(flags)
 }
 

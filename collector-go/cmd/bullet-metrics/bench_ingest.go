@@ -33,13 +33,17 @@ func newBenchIngestCommand() *cobra.Command {
 	o := benchIngest{Ingest: bench.Ingest{Metrics: benchMetrics}}
 	command := &cobra.Command{
 		Use:   "ingest",
-		Short: "Send rows from ever more clients until the collector is full, and report what it takes",
-		Long: `Send TSBS' cpu-only rows (10 metrics, 10 tags), made from a seed, from 1, 2, 4 ... clients at a time, until the collector answers that it has no
-room, or more clients bring no more rows. A client sends a batch when fewer than --in-flight of its batches are unacknowledged; an
-acknowledgement follows the fsync. A step's throughput is what it sent over the time until queries have all of it. Count and sum are then
-compared with what was sent.
+		Short: "Measure how many rows a collector accepts, with more and more clients",
+		Long: `Send rows from 1, 2, 4, ... clients until the collector rejects batches, or until more clients bring no more rows.
 
-An own collector starts again for each step, and ends before its disk is counted. Rows begin 22 h back, and a step ends where that day is used up.`,
+The rows are the cpu-only rows of TSBS (10 metrics, 10 tags), generated from a seed. A client sends a batch when fewer
+than --in-flight of its batches are unacknowledged. The collector acknowledges a batch after the fsync.
+
+The throughput of a step is the number of rows sent, divided by the time until queries return all of them. The count
+and the sum are then compared with what was sent.
+
+A local collector starts again for each step, and ends before its disk usage is measured. Rows begin 22 h in the past.
+A step ends when that time is used up.`,
 		Example: `  bullet-metrics bench ingest
   bullet-metrics bench ingest --step 1s --slice-width 60s --duration 5m --clients 4 --output json
   bullet-metrics bench ingest --target collector.example:4320 --tls --tls-ca ca.pem --token-file token --collector https://collector.example:9320`,
@@ -50,24 +54,24 @@ An own collector starts again for each step, and ends before its disk is counted
 	}
 	flags := command.Flags()
 	o.addFlags(flags)
-	flags.Uint64Var(&o.Seed, "seed", 1, "what the rows are made from: the same seed gives the same rows")
-	flags.IntVar(&o.Hosts, "hosts", 4000, "hosts, each a worker with 10 series")
-	flags.IntVar(&o.MostRows, "rows", 0, "most rows of a step of the curve; 0 for as many as --duration takes")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the generated rows; the same seed gives the same rows")
+	flags.IntVar(&o.Hosts, "hosts", 4000, "number of hosts; each is a worker with 10 series")
+	flags.IntVar(&o.MostRows, "rows", 0, "maximum number of rows of a step; 0 sends as many as --duration allows")
 	flags.IntVar(&o.RowsPerBatch, "rows-per-batch", 1000,
-		"rows of a batch: hosts at one time, as far as a client has so many")
+		"rows per batch: one of each host at a time, up to the number of hosts of a client")
 	flags.IntSliceVar(&o.clients, "clients", nil,
-		"numbers of clients to measure, all of them, such as 1,2,4,8 (default 1, 2, 4 ... until the collector is full)")
-	flags.IntVar(&o.most, "most-clients", 64, "most clients to try where --clients names none")
-	flags.IntVar(&o.InFlight, "in-flight", 1, "batches that a client has under way unacknowledged")
-	flags.DurationVar(&o.Step, "step", 10*time.Second, "time from a host's row to its next, in the rows' own time")
+		"numbers of clients to measure, such as 1,2,4,8 (default 1, 2, 4, ... until the collector is at its limit)")
+	flags.IntVar(&o.most, "most-clients", 64, "maximum number of clients to try if --clients is not set")
+	flags.IntVar(&o.InFlight, "in-flight", 1, "maximum number of unacknowledged batches of a client")
+	flags.DurationVar(&o.Step, "step", 10*time.Second, "interval between two rows of a host, in the rows' own time")
 	flags.DurationVar(&o.Width, "slice-width", 10*time.Second,
-		"width of the collector's slices: of an own collector it is set, of a --target it must be given")
+		"width of the collector's slices; a local collector uses it, a --target must already have it")
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second,
-		"how long each number of clients sends; 0 for all --rows")
+		"how long each number of clients sends; 0 sends all --rows")
 	flags.Float64Var(&o.WorkerSamples, "worker-samples", 100,
-		"samples a second of a worker of your kind, for the capacity")
+		"samples per second of one of your workers, used to state the capacity in workers")
 	flags.Var(textfile.PathFlag(&o.out, "out/bench-ingest"), "out",
-		`directory of the report: ingest.html, result.json, scaling.csv; "none" writes none`)
+		`directory for the report: ingest.html, result.json and scaling.csv; "none" writes no report`)
 	return command
 }
 

@@ -22,11 +22,14 @@ func newBenchQueryCommand() *cobra.Command {
 		Width: 10 * time.Second, WorkerSamples: 1}}
 	command := &cobra.Command{
 		Use:   "query",
-		Short: "Write hours of rows, and measure what queries over all of them cost",
-		Long: `Write --span of rows of so many workers, 10 metrics each every 10 s, check them, and ask four queries over all of it: averages by topology, the
-most of each hour by worker, every slice, all ten metrics. Each is asked three times without the collector's memory of answers; the cheapest counts.
+		Short: "Write hours of rows, and measure the cost of queries over all of them",
+		Long: `Write rows over --span, check them, and measure the cost of four queries over all of them.
 
-An own collector starts again before it is asked, so that the answers come from its disk.`,
+Each of --hosts workers has 10 metrics and a row every 10 s. The queries are the average by topology, the maximum of
+each hour by worker, every slice, and all ten metrics. Each query runs three times without cached results. The
+cheapest run counts.
+
+A local collector starts again before the queries, so that the answers come from its disk.`,
 		Example: `  bullet-metrics bench query
   bullet-metrics bench query --hosts 100 --span 6h --output json`,
 		Args: noArguments,
@@ -37,10 +40,10 @@ An own collector starts again before it is asked, so that the answers come from 
 	}
 	flags := command.Flags()
 	o.addFlags(flags)
-	flags.Uint64Var(&o.Seed, "seed", 1, "what the rows are made from: the same seed gives the same rows")
-	flags.IntVar(&o.Hosts, "hosts", 500, "hosts, each a worker with 10 series")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the generated rows; the same seed gives the same rows")
+	flags.IntVar(&o.Hosts, "hosts", 500, "number of hosts; each is a worker with 10 series")
 	flags.DurationVar(&o.span, "span", 21*time.Hour+50*time.Minute,
-		"how much time the rows span; what is older than a day is not taken")
+		"time that the rows span; samples older than a day are not accepted")
 	return command
 }
 

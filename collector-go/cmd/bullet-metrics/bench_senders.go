@@ -26,10 +26,12 @@ func newBenchSendersCommand() *cobra.Command {
 		Width: 10 * time.Second, WorkerSamples: senderSamples}}
 	command := &cobra.Command{
 		Use:   "senders",
-		Short: "Measure many small senders: as fast as they are taken, and as they fall due",
-		Long: `Send messages of 100 samples of one second each: first over --streams streams as fast as the collector takes them, then of --workers workers
-over --over streams as they fall due, one message a worker and second. What the first part wrote is counted and added up through queries; of
-the second every sample must be in the collector's books.`,
+		Short: "Measure many small senders, at full speed and at a fixed rate",
+		Long: `Send messages of 100 samples from many small senders, and check that the collector received every sample.
+
+First, --streams streams send as fast as the collector accepts. Their samples are counted and added up through
+queries. Then --workers workers send one message per second each, over --over streams. Their samples are compared with
+the collector's own count.`,
 		Example: `  bullet-metrics bench senders
   bullet-metrics bench senders --streams 100 --workers 2000 --duration 60s --output json`,
 		Args: noArguments,
@@ -40,12 +42,12 @@ the second every sample must be in the collector's books.`,
 	}
 	flags := command.Flags()
 	o.addFlags(flags)
-	flags.Uint64Var(&o.Seed, "seed", 1, "what the rows are made from: the same seed gives the same rows")
-	flags.IntVar(&o.streams, "streams", 500, "streams that send as fast as they are taken")
-	flags.IntVar(&o.InFlight, "in-flight", 8, "messages that one of them has under way unacknowledged")
-	flags.IntVar(&o.workers, "workers", 500, "workers that send as it falls due")
-	flags.IntVar(&o.over, "over", 4, "streams that they share")
-	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "how long each part sends")
+	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the generated rows; the same seed gives the same rows")
+	flags.IntVar(&o.streams, "streams", 500, "number of streams that send as fast as the collector accepts")
+	flags.IntVar(&o.InFlight, "in-flight", 8, "maximum number of unacknowledged messages of such a stream")
+	flags.IntVar(&o.workers, "workers", 500, "number of workers that send one message per second")
+	flags.IntVar(&o.over, "over", 4, "number of streams that these workers share")
+	flags.DurationVar(&o.Duration, "duration", 10*time.Second, "how long each of the two parts sends")
 	return command
 }
 

@@ -34,18 +34,22 @@ func newCanaryCommand() *cobra.Command {
 		sender: sender.DefaultOptions("", "bullet", hostName(), "canary")}
 	command := &cobra.Command{
 		Use:   "canary",
-		Short: "Ask a topology a query of each class for ever, and keep how long they take",
-		Long: `Ask a Bullet topology a query of each class at a fixed rate, for as long as this runs, and deliver to a collector how long they took
-(bullet_query_latency_seconds by class, a native histogram), how complete the answers were (bullet_query_result_completeness_ratio) and how
-they ended (bullet_query_outcomes_total). Each minute and each hour it prints a table.
+		Short: "Run one query of each class continuously and record its latency",
+		Long: `Run one query of each class at a fixed rate, and send the results to a collector.
 
-The queries of the classes look for records that the topology's record source makes for them. A Bullet of your own has no such source: --query
-asks your own BQL instead, and --expect-records and --expect-field say what its answers must have.
+The results are the latency (bullet_query_latency_seconds by class, a native histogram), the completeness of the
+answers (bullet_query_result_completeness_ratio) and the outcomes (bullet_query_outcomes_total). A table is printed
+every minute and every hour.
 
-A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`,
+The queries of the classes look for records that the topology's record source makes for them. A Bullet of your own has
+no such source. Use --query to run your own BQL, and --expect-records and --expect-field to state what its answers
+must contain.
+
+The canary continues if the collector, the gateway or the topology is unavailable. Ctrl-C ends it.`,
 		Example: `  bullet-metrics canary --url 127.0.0.1:9901 --collector 127.0.0.1:4320 --topology bullet
   bullet-metrics canary --url gateway.example:9901 --classes raw,group --every 30s --output json
-  bullet-metrics canary --url bullet.example:5555 --query "SELECT * FROM STREAM(5000, TIME) WHERE country = 'x' LIMIT 3" --expect-records 3 --expect-field country
+  bullet-metrics canary --url bullet.example:5555 --query "SELECT * FROM STREAM(5000, TIME) WHERE country = 'x' LIMIT 3" \
+      --expect-records 3 --expect-field country
   bullet-metrics canary --target drpc --url drpc.example:3774 --collector collector.example:4320 --tls --tls-ca ca.pem --token-file token`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -61,30 +65,34 @@ A collector, a gateway or a topology that is away does not end it. Ctrl-C does.`
 	flags := command.Flags()
 	o.queryTarget.addFlags(flags, "; required")
 	o.own.addFlags(flags,
-		"instead of the classes' (beside them with --classes); NAME=BQL for several, NAME being the label \"class\"; may be repeated")
+		"replaces the classes unless --classes is given; NAME=BQL sets the label \"class\"; may be repeated")
 	flags.StringSliceVar(&o.classes, "classes", strings.Split(classNames(), ", "), "classes of queries")
-	flags.DurationVar(&o.canary.Every, "every", o.canary.Every, "time between two queries of a class")
+	flags.DurationVar(&o.canary.Every, "every", o.canary.Every, "interval between two queries of a class")
 	flags.DurationVar(&o.canary.Query.Duration, "query-duration", o.canary.Query.Duration,
-		"the longest that a query lives in the topology")
+		"maximum duration of a query in the topology")
 	flags.Float64Var(&o.canary.Query.PerSecond, "matching-per-second", o.canary.Query.PerSecond,
-		"matching records a second that the source makes for a class")
+		"matching records per second that the source makes for each class")
 	flags.IntVar(&o.canary.MostInFlight, "most-in-flight", o.canary.MostInFlight,
-		"the most queries of a class that may be under way; what is due beyond is missed")
+		"maximum number of queries of a class in flight; further ones count as missed")
 	flags.DurationVar(&o.canary.Grace, "timeout", o.canary.Grace,
-		"how long after its own end a query may take to return")
-	flags.DurationVar(&o.duration, "duration", 0, "end after this long; 0 for never")
-	flags.StringVar(&o.sender.Address, "collector", "", "address of the collector's gRPC; none delivers nothing")
-	flags.StringVar(&o.sender.Topology, "topology", o.sender.Topology, "name of the topology, the label of the metrics")
+		"how long to wait for an answer after the end of the query")
+	flags.DurationVar(&o.duration, "duration", 0, "stop after this time; 0 means never")
+	flags.StringVar(&o.sender.Address, "collector", "",
+		"gRPC address of the collector, HOST:PORT; if not set, nothing is sent")
+	flags.StringVar(&o.sender.Topology, "topology", o.sender.Topology,
+		"name of the topology, in the label \"topology\"")
 	flags.StringVar(&o.sender.Host, "host", o.sender.Host, "name of this canary, in the label \"worker\" as NAME:0")
-	flags.BoolVar(&o.sender.TLS.Enabled, "tls", false, "speak TLS with the collector")
+	flags.BoolVar(&o.sender.TLS.Enabled, "tls", false, "use TLS to connect to the collector")
 	flags.Var(textfile.PathFlag(&o.sender.TLS.CA, ""), "tls-ca",
-		"PEM file of the CA that signed the collector's certificate (default the system's)")
-	flags.Var(textfile.PathFlag(&o.sender.TLS.Cert, ""), "tls-cert", "PEM file of this client's certificate")
-	flags.Var(textfile.PathFlag(&o.sender.TLS.Key, ""), "tls-key", "PEM file of its key")
+		"PEM file with the CA of the collector's certificate (default the system CAs)")
+	flags.Var(textfile.PathFlag(&o.sender.TLS.Cert, ""), "tls-cert",
+		"PEM file with this client's certificate, if the collector requires one")
+	flags.Var(textfile.PathFlag(&o.sender.TLS.Key, ""), "tls-key", "PEM file with the private key of --tls-cert")
 	flags.StringVar(&o.sender.TLS.ServerName, "tls-server-name", "",
-		"name that the collector's certificate must be for (default the address' host)")
-	flags.Var(textfile.PathFlag(&o.sender.TokenFile, ""), "token-file", "file with the token for the collector")
-	flags.StringVar(&o.output.form, "output", outputText, "text, or json for a line of JSON a minute, hour and class")
+		"host name in the collector's certificate (default the host of --collector)")
+	flags.Var(textfile.PathFlag(&o.sender.TokenFile, ""), "token-file", "file with a token that has the scope write")
+	flags.StringVar(&o.output.form, "output", outputText,
+		"output format: text, or json with one line per minute, hour and class")
 	return command
 }
 

@@ -19,14 +19,18 @@ func newCompareCommand() *cobra.Command {
 	regression := 0.0
 	command := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
-		Short: "What changed between two runs, with confidence intervals",
-		Long: `What changed between two runs: their configurations, as - and + lines with the document's controlled variables that moved, and, in each
-step that both measured, CPU, garbage collection, heap, latencies and results, each change with its confidence interval.
+		Short: "Compare two runs, with confidence intervals",
+		Long: `Compare two runs: their configurations, and the figures of each step that both measured.
 
-BEFORE and AFTER are directories of tune run or of the demo, or of a trial (to compare two configurations of one run). The
-exit code is 0 however much changed; with --fail-on-regression it is 99 where the whole interval of a figure is worse by more than that, or the
-capacity is. An interval holds what differs from launch to launch: a baseline that was launched fewer than 3 times proves no regression,
-which the result states as "not provable" (exit code 0).`,
+Changes of the configuration are - and + lines, together with the controlled variables that changed. The figures are
+CPU, garbage collection, heap, latencies and results. Each change has its confidence interval.
+
+BEFORE and AFTER are directories of tune run, of the demo, or of a trial (to compare two configurations of one run).
+
+The exit code is 0, however much changed. With --fail-on-regression it is 99 if the whole interval of a figure is
+worse by more than that percentage, or if the capacity is. The interval includes the variation between launches. A
+baseline with fewer than 3 launches therefore proves no regression: the result is "not provable", and the exit code is
+0.`,
 		Example: `  bullet-metrics tune compare runs/little-heap runs/much-heap --figures figures
   bullet-metrics tune compare runs/baseline runs/new --fail-on-regression 10
   bullet-metrics tune compare runs/test4/trials/01-heap-96-MiB runs/test4/trials/02-heap-384-MiB --output markdown`,
@@ -42,8 +46,8 @@ which the result states as "not provable" (exit code 0).`,
 	show.addFlags(flags, "table", "json", "markdown", "html")
 	confidence := addConfidence(flags)
 	flags.Float64Var(&regression, "fail-on-regression", math.NaN(),
-		"percent by which a figure may get worse; the exit code is 99 where its interval proves more; without it none is too much")
-	flags.Lookup("fail-on-regression").DefValue = ""
+		"exit with code 99 if a figure is proven to be worse by more than this percentage; if not set, never")
+	flags.Lookup("fail-on-regression").DefValue = "0" // so that the help shows no default
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		var wrong error
 		if regression < 0 || math.IsInf(regression, 0) {

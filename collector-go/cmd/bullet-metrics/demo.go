@@ -61,14 +61,18 @@ func newDemoCommand() *cobra.Command {
 	o := demoOptions{stack: stack.DefaultOptions("", "")}
 	command := &cobra.Command{
 		Use:   "demo",
-		Short: "Measure a real Bullet topology on a local Storm cluster and write a report",
-		Long: `Run the experiment that ships with the program: start a collector, a local Storm cluster and a Bullet topology, and hold more and
-more simultaneous queries, until a goal is missed or the time is up. It ends with the topology's capacity, or a bound below it, what a
-query costs and what limited it. Its directory is a run's like any other: tune report, tune compare and tune list take it.
+		Short: "Measure a Bullet topology on a local Storm cluster and write a report",
+		Long: `Run the built-in experiment: start a collector, a local Storm cluster and a Bullet topology, and measure its capacity.
 
-It takes about ten minutes after the topology is up, half of which measure what a query costs; ` + secondsVariable + ` or --seconds bounds the time from
-the topology's submission to the written report, and where it is short the cost is by the steps of the climb. Ctrl-C ends everything and
-leaves the data directory usable; a second Ctrl-C hastens it.`,
+The number of simultaneous queries increases until a goal is missed or the time is up. The report states the capacity
+of the topology or a lower bound of it, the cost of a query, and the limiter. The output is a run directory, so tune
+report, tune compare and tune list accept it.
+
+The experiment takes about ten minutes after the topology is up. Half of that time measures the cost of a query.
+` + secondsVariable + ` or --seconds limits the time from the submission of the topology to the written report. If that time is
+short, the cost is fitted to the steps of the capacity.
+
+Ctrl-C ends everything and leaves the data directory usable. A second Ctrl-C ends it faster.`,
 		Example: `  bullet-metrics demo
   ` + secondsVariable + `=180 bullet-metrics demo --out out/demo
   bullet-metrics demo --queries 0,50,100,200 --records-per-second 500`,
@@ -82,22 +86,24 @@ leaves the data directory usable; a second Ctrl-C hastens it.`,
 		},
 	}
 	flags := command.Flags()
-	flags.Var(textfile.PathFlag(&o.out, demoDir), "out", "the run's directory: the report, the collector's data and the logs")
-	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir", "directory that make build has filled")
+	flags.Var(textfile.PathFlag(&o.out, demoDir), "out",
+		"run directory, with the report, the collector's data and the logs")
+	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir", "directory with the output of make build")
 	flags.IntVar(&o.seconds, "seconds", 0,
-		"longest time from the topology's submission to the written report, s; 0 for about ten minutes of steps (env "+
+		"maximum time from the submission of the topology to the written report, in seconds; 0 runs all steps, about ten minutes (env "+
 			secondsVariable+")")
 	flags.IntSliceVar(&o.queries, "queries", nil,
-		"simultaneous queries of each step, the first of which has 0; as the demo's own file says unless it is given")
+		"simultaneous queries of each step; the first step must have 0 (default the steps of the built-in experiment)")
 	flags.Float64Var(&o.recordsPerSecond, "records-per-second", 0,
-		"record rate; 0 finds the one that leaves 40% of the host idle")
-	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of the collector's gRPC")
+		"records per second; 0 finds the rate that leaves 40% of the host idle")
+	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "gRPC address of the collector, HOST:PORT")
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
-		"address of the collector's HTTP, the live figures")
-	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of the query gateway")
-	flags.Var(textfile.PathFlag(&o.stack.BulletConf, demoConf), "bullet-conf", "Bullet's settings, a YAML file")
+		"HTTP address of the collector with its page, HOST:PORT")
+	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
+		"address of the query gateway, HOST:PORT")
+	flags.Var(textfile.PathFlag(&o.stack.BulletConf, demoConf), "bullet-conf", "YAML file with Bullet's settings")
 	flags.StringArrayVarP(&o.stack.Settings, "setting", "c", nil,
-		"a Bullet setting over the file's, KEY=VALUE; may be repeated")
+		"setting of Bullet that overrides the file, KEY=VALUE; may be repeated")
 	return command
 }
 

@@ -14,8 +14,10 @@ import (
 
 const (
 	commandsPage = "docs/commands.md"
-	commandsHead = "# The commands, with all their flags\n\nWhat `--help` prints, in the order of the alphabet; the [README](../README.md#the-commands) has them by what they are for. " +
-		"The settings of `serve` have\n[a page with their keys](configuration.md). Exit codes are listed in the [operating guide](operating.md#exit-codes).\n"
+	commandsHead = "# Commands and flags\n\nThis page lists the output of `--help` for each command, in alphabetical order. Related pages:\n\n" +
+		"- The [README](../README.md#the-commands) lists the commands by purpose.\n" +
+		"- [Settings of the collector](configuration.md) lists the settings of `serve` with their keys in the configuration file.\n" +
+		"- The [operating guide](operating.md#exit-codes) lists the exit codes.\n"
 )
 
 // The page is what --help prints; UPDATE_DOCS=1 go test writes it.
@@ -34,16 +36,21 @@ func TestTheCommandsPageIsTrue(t *testing.T) {
 		"type: cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run CommandsPage")
 }
 
-// helpOf writes the help of a command that does something, and of those below it.
+// helpOf writes the help of a command and of its subcommands. A command that only groups others, and therefore has no
+// example, is left out. load has subcommands and an example.
 func helpOf(t *testing.T, command *cobra.Command, path []string, to *strings.Builder) {
+	if len(command.Commands()) == 0 || command.Example != "" {
+		writeHelp(t, path, to)
+	}
 	for _, below := range command.Commands() {
 		if below.IsAvailableCommand() && below.Name() != "completion" {
 			helpOf(t, below, append(path[:len(path):len(path)], below.Name()), to)
 		}
 	}
-	if len(command.Commands()) > 0 {
-		return
-	}
+}
+
+// writeHelp writes the help of the command with this path.
+func writeHelp(t *testing.T, path []string, to *strings.Builder) {
 	root := newRootCommand()
 	var help bytes.Buffer
 	root.SetOut(&help)

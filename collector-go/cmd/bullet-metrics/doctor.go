@@ -36,13 +36,15 @@ func newDoctorCommand() *cobra.Command {
 	var o doctorOptions
 	command := &cobra.Command{
 		Use:   "doctor [--bullet-conf FILE] [--jar PATH] [--topology NAME] [--collector URL] [--nimbus HOST:PORT] [--log FILE]",
-		Short: "Check whether a topology's metrics get out, and say what to do where they do not",
-		Long: `Check whether a topology's metrics get out, in the order in which that can fail, and say what to do where they do not. What is not
-given is not looked at, but for the collector at ` + usualCollector + `. Each check is FAIL, waiting (for what cannot be there yet), OK or
-unknown. The exit code is 1 when a check failed, and 0 otherwise.
+		Short: "Check why the metrics of a topology do not arrive, and print a fix for each problem",
+		Long: `Check the path of a topology's metrics from the plugin to the collector, and print a fix for each problem.
 
-With --bullet-conf it shakes hands with what listens at the plugin's addresses, from this machine. --nimbus shows what a running topology was
-submitted with, and --log what the plugin says in a worker or at a submission: its lines have "bullet-metrics:".`,
+Only what you name is checked. The collector is checked by default, at ` + usualCollector + `. The result of a
+check is FAIL, waiting (not expected yet), OK or unknown. The exit code is 1 if a check failed, and 0 otherwise.
+
+With --bullet-conf, the command also connects from this machine to the collector addresses of the plugin. --nimbus
+checks the settings of a running topology. --log checks the messages of the plugin in the log of a worker or of a
+submission. They begin with "bullet-metrics:".`,
 		Example: `  bullet-metrics doctor --jar build/bullet-metrics-storm.jar --bullet-conf bullet_settings.yaml
   bullet-metrics doctor --bullet-conf bullet_settings.yaml --topology bullet --nimbus nimbus:6627 --wait 3m
   bullet-metrics doctor --collector https://collector.example:9320 --tls-ca ca.pem --token-file token --output json
@@ -61,16 +63,16 @@ submitted with, and --log what the plugin says in a worker or at a submission: i
 	}
 	flags := command.Flags()
 	flags.Var(textfile.PathFlag(&o.jar, ""), "jar", "the plugin's jar")
-	flags.Var(textfile.PathFlag(&o.settings, ""), "bullet-conf", "Bullet's settings, or a plain topology's, as YAML")
-	o.to.addFlags(flags, "", "address of a running collector's HTTP, host:port or a URL; \"none\" asks none (default "+
-		usualCollector+")")
-	flags.StringVar(&o.topology, "topology", "",
-		"the topology's name; may be left out where the collector knows one only")
+	flags.Var(textfile.PathFlag(&o.settings, ""), "bullet-conf",
+		"YAML file with the settings of Bullet, or of a topology without Bullet")
+	o.to.addFlags(flags, "", "HTTP address of the collector, HOST:PORT or URL; \"none\" skips it (default "+usualCollector+")")
+	flags.StringVar(&o.topology, "topology", "", "name of the topology; optional if the collector knows only one")
 	flags.StringVar(&o.bullet, "bullet", "", "version of Bullet, such as 1.3")
 	flags.StringSliceVar(&o.nimbus, "nimbus", nil,
-		"Nimbus' Thrift address, HOST:PORT, without SASL; of several the first that answers")
-	flags.Var(textfile.RepeatedPathFlag(&o.logs), "log", "log of a worker, or of the submission; may be repeated")
-	flags.DurationVar(&o.wait, "wait", 0, "wait this long for what is not there yet, as after a submission")
+		"Thrift addresses of Nimbus, HOST:PORT, without SASL; the first that answers is used")
+	flags.Var(textfile.RepeatedPathFlag(&o.logs), "log", "log of a worker or of the submission; may be repeated")
+	flags.DurationVar(&o.wait, "wait", 0,
+		"how long to repeat the checks until nothing is waiting, for example after a submission")
 	o.output.addFlag(flags)
 	return command
 }

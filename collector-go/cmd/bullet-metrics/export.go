@@ -24,15 +24,16 @@ type blockExport struct {
 }
 
 func newExportCommand() *cobra.Command {
-	command := &cobra.Command{Use: "export", Short: "Write what a data directory holds in another program's format"}
+	command := &cobra.Command{Use: "export", Short: "Export the slices of a data directory to another program"}
 	var e blockExport
 	blocks := &cobra.Command{
 		Use:   "blocks DIR",
-		Short: "Write slices as blocks of Prometheus, for promtool, Thanos and Mimir",
-		Long: `Write the slices of a data directory as blocks of Prometheus, two hours each, oldest first.
+		Short: "Write slices as Prometheus blocks, for promtool, Thanos and Mimir",
+		Long: `Write the slices of a data directory as Prometheus blocks of two hours each, oldest first.
 
-The directory must not be held by a collector; stop it, or export a copy. Native histograms and the markers of gaps are kept. Prometheus
-itself takes the blocks where they lie in its data directory; Thanos and Mimir have them uploaded (promtool tsdb list DIR shows them).`,
+No collector may use the directory: stop the collector, or export a copy. Native histograms and gap markers are kept.
+Copy the blocks into the data directory of Prometheus, or upload them to Thanos or Mimir. "promtool tsdb list DIR"
+lists them.`,
 		Example: `  bullet-metrics export blocks /var/lib/bullet-metrics --out blocks
   bullet-metrics export blocks data --out blocks --start 2026-11-01T00:00:00Z --end 2026-11-02T00:00:00Z`,
 		Args: oneArgument("data directory"),
@@ -44,10 +45,9 @@ itself takes the blocks where they lie in its data directory; Thanos and Mimir h
 			return e.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
-	blocks.Flags().Var(textfile.PathFlag(&e.out, ""), "out", "directory to write blocks to; it is made where it is missing")
-	blocks.Flags().StringVar(&e.start, "start", "",
-		"first time: seconds since 1970 or RFC 3339 (default the oldest slice's)")
-	blocks.Flags().StringVar(&e.end, "end", "", "last time (default the newest slice's)")
+	blocks.Flags().Var(textfile.PathFlag(&e.out, ""), "out", "directory for the blocks; created if missing; required")
+	blocks.Flags().StringVar(&e.start, "start", "", "first time: Unix seconds or RFC 3339 (default the oldest slice)")
+	blocks.Flags().StringVar(&e.end, "end", "", "last time: Unix seconds or RFC 3339 (default the newest slice)")
 	command.AddCommand(blocks)
 	return command
 }

@@ -46,16 +46,19 @@ func newFsckCommand() *cobra.Command {
 	var repair bool
 	command := &cobra.Command{
 		Use:   "fsck DIR",
-		Short: "Check a data directory: name what is damaged in journal and store, and what that costs",
-		Long: `Check a data directory that no collector holds: every record of the journal and every page of the store has a checksum.
+		Short: "Check a data directory for damage, and repair its store",
+		Long: `Check a data directory that no collector uses. Every record of the journal and every page of the store has a checksum.
 
-It also names what keeps a collector from starting: files that a newer program wrote, which it does not touch, and stores that were fed
-further than the journal goes, since the journal's newest files were removed or emptied. --repair lets those go on from where the journal
-ends: what they have stays.
+Each damaged place is listed with its file and the time of the missing samples or slices. All other data remain
+readable. A collector also starts on a damaged directory, and skips the same places.
 
-It names each damaged place with its file and with the time whose samples or slices are missing for it; the rest answers as before. A
-collector starts on a damaged directory too, and steps over the same places. With --repair the store is written again without what
-cannot be read, so that a query over it warns no more. Exit code: 0 where nothing is damaged, 1 where something is.`,
+The check also lists what prevents a start: files that a newer program wrote, and stores that are ahead of the journal
+because its newest files were removed or emptied. Files of a newer program are not changed.
+
+--repair rewrites the store without the damaged places, so that queries no longer warn. Stores that are ahead of the
+journal keep their data and continue from the end of the journal.
+
+The exit code is 0 if nothing is damaged, and 1 otherwise.`,
 		Example: "  bullet-metrics fsck /var/lib/bullet-metrics\n  bullet-metrics fsck /var/lib/bullet-metrics --repair",
 		Args:    oneArgument("data directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -75,7 +78,7 @@ cannot be read, so that a query over it warns no more. Exit code: 0 where nothin
 			return nil
 		},
 	}
-	command.Flags().BoolVar(&repair, "repair", false, "write the store again without what cannot be read")
+	command.Flags().BoolVar(&repair, "repair", false, "rewrite the store without the damaged places")
 	output.addFlag(command.Flags())
 	return command
 }

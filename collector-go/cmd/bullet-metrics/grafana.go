@@ -26,26 +26,27 @@ type grafanaExport struct {
 }
 
 func newGrafanaCommand() *cobra.Command {
-	return group("grafana", "Provisioning files for Grafana", "", newGrafanaExportCommand())
+	return group("grafana", "Write files for Grafana and Prometheus", "", newGrafanaExportCommand())
 }
 
 func newGrafanaExportCommand() *cobra.Command {
 	var e grafanaExport
 	command := &cobra.Command{
 		Use:   "export --dir DIR",
-		Short: "Write dashboards, provisioning and alert rules for Grafana and Prometheus into a directory",
-		Long: `Write dashboards, provisioning and alert rules for Grafana and Prometheus into a directory:
+		Short: "Write dashboards, provisioning files and alert rules for Grafana and Prometheus",
+		Long: `Write dashboards, provisioning files and alert rules for Grafana and Prometheus into a directory:
 
-  dashboards/*.json                            a dashboard a subject; Grafana can import each
-  provisioning/datasources/bullet-metrics.yaml where their figures come from
-  provisioning/dashboards/bullet-metrics.yaml  where Grafana finds them
-  provisioning/alerting/bullet-metrics.yaml    the alerts, for Grafana to evaluate
-  prometheus/bullet-metrics.rules.yaml         the alerts, for Prometheus to evaluate
+  dashboards/*.json                            dashboards, which Grafana can also import one by one
+  provisioning/datasources/bullet-metrics.yaml data source of the dashboards
+  provisioning/dashboards/bullet-metrics.yaml  location of the dashboards
+  provisioning/alerting/bullet-metrics.yaml    alert rules for Grafana
+  prometheus/bullet-metrics.rules.yaml         alert rules for Prometheus
 
-The dashboards and Grafana's alerts need Grafana 12, the rules Prometheus ` + alertrules.OffsetSince + `; --prometheus-version ` + alertrules.OldestKnown + ` writes rules that an older one, or
-vmalert (tried with ` + alertrules.Vmalert + `), takes too.
+Use the alert rules of either Grafana or Prometheus, not both. Existing files of these names are overwritten, and no
+other files are changed.
 
-Let one of the two evaluate the alerts, not both. Files of these names are written over; others are left alone.`,
+The dashboards and Grafana's alert rules need Grafana 12. Prometheus' rules need Prometheus ` + alertrules.OffsetSince + `. For an older
+Prometheus, or for vmalert (tested with ` + alertrules.Vmalert + `), use --prometheus-version ` + alertrules.OldestKnown + `.`,
 		Example: `  bullet-metrics grafana export --dir grafana
   bullet-metrics grafana export --dir /etc/grafana --url http://collector.example:9320 --dashboards-dir /etc/grafana/dashboards
   bullet-metrics grafana export --dir /etc/grafana --url https://collector.example:9320 --tls-ca /etc/grafana/ca.pem --token-file /etc/grafana/token`,
@@ -74,24 +75,25 @@ Let one of the two evaluate the alerts, not both. Files of these names are writt
 		},
 	}
 	flags := command.Flags()
-	flags.Var(textfile.PathFlag(&e.dir, ""), "dir", "directory to write into; it is made where it is missing")
+	flags.Var(textfile.PathFlag(&e.dir, ""), "dir", "directory to write into; created if missing; required")
 	flags.StringVar(&e.url, "url", "http://127.0.0.1:9320",
-		"where Grafana asks: the collector, or a Prometheus that it writes to and that scrapes it")
-	flags.StringVar(&e.runbooks, "runbooks-url", "",
-		"where people find the collector's runbooks; URL/runbooks/ unless given")
+		"URL that Grafana queries: the collector, or a Prometheus that it writes to and that scrapes it")
+	flags.StringVar(&e.runbooks, "runbooks-url", "", "URL of the collector's runbooks in links (default URL/runbooks/)")
 	flags.StringVar(&e.prometheus, "prometheus-version", alertrules.OffsetSince,
-		"the Prometheus that is to evaluate the rules, "+alertrules.OldestKnown+" or later")
-	flags.Var(textfile.PathFlag(&e.access.TokenFile, ""), "token-file", "where Grafana will find a file with a token that may read")
-	flags.StringVar(&e.access.User, "user", "", "a user of the collector's web configuration file, instead of a token")
+		"version of the Prometheus that evaluates the rules, "+alertrules.OldestKnown+" or later")
+	flags.Var(textfile.PathFlag(&e.access.TokenFile, ""), "token-file",
+		"path on Grafana's machine: file with a token that has the scope read")
+	flags.StringVar(&e.access.User, "user", "", "user of the collector's web configuration file, instead of a token")
 	flags.Var(textfile.PathFlag(&e.access.PasswordFile, ""), "password-file",
-		"where Grafana will find a file with the user's password")
+		"path on Grafana's machine: file with the password of --user")
 	flags.Var(textfile.PathFlag(&e.access.CAFile, ""), "tls-ca",
-		"where Grafana will find the PEM file of the CA that signed the collector's certificate (default the system's)")
+		"path on Grafana's machine: PEM file with the CA of the collector's certificate (default the system CAs)")
 	flags.Var(textfile.PathFlag(&e.access.CertFile, ""), "tls-cert",
-		"where Grafana will find its own certificate, for a collector that asks for one")
-	flags.Var(textfile.PathFlag(&e.access.KeyFile, ""), "tls-key", "where Grafana will find its key")
+		"path on Grafana's machine: PEM file with Grafana's certificate, if the collector requires one")
+	flags.Var(textfile.PathFlag(&e.access.KeyFile, ""), "tls-key",
+		"path on Grafana's machine: PEM file with the private key of --tls-cert")
 	flags.Var(textfile.PathFlag(&e.dashboards, ""), "dashboards-dir",
-		"where Grafana will find the dashboards; DIR/dashboards unless given")
+		"path on Grafana's machine: directory of the dashboards (default DIR/dashboards)")
 	return command
 }
 

@@ -38,19 +38,23 @@ func newLoadCommand() *cobra.Command {
 	o := loadOptions{}
 	command := &cobra.Command{
 		Use:   "load",
-		Short: "Ask a topology queries at a constant rate, or a number at a time, and report their latencies",
-		Long: `Ask a Bullet topology queries of one class, at a constant rate (--rate) or a number at a time (--held), through Bullet's query
-endpoint or Storm's DRPC, and report how long they took, how many failed, and whether the answers held what the topology's record source
-made for them.
+		Short: "Run queries on a topology at a constant rate or concurrency, and report their latency",
+		Long: `Run queries of one class on a Bullet topology, and report their latency, failures and completeness.
 
---query asks your own BQL instead of a class', on a Bullet of your own: --expect-records and --expect-field say what its answers must have.
+--rate starts queries at a constant rate. --held keeps a constant number of queries running. Queries go through
+Bullet's query endpoint or Storm's DRPC. An answer is complete if it contains the records that the topology's record
+source made for the query.
 
-Latency counts from when a query was meant to start, so that a stall shows in every query that it held up. What could not be submitted,
-because as many were under way as may be, is reported, and its latency counts too. How late the client itself was is reported apart.
+--query runs your own BQL instead of a class. --expect-records and --expect-field state what its answers must contain.
 
-Where one client is not enough, several ask a part each, --part 2/5, from one --start on, and keep their --outcomes; "load merge" adds them up.
+Latency counts from the planned start of a query, so that a stall shows in every query that it delays. Queries delayed
+by --most-in-flight are reported, and the delay counts as latency. The delay of the client itself is reported
+separately.
 
-Ctrl-C ends the queries and gives the results so far.`,
+To use several clients, start each with --part K/N and the same --start. Write the results of each with --outcomes,
+and combine them with "load merge".
+
+Ctrl-C ends the queries and prints the results so far.`,
 		Example: `  bullet-metrics load --rate 20 --duration 60s --threshold 'p99<35s' --threshold 'failed<1%'
   bullet-metrics load --held 100 --duration 5m --class top-k --histogram out/load.csv --picture out/load.png
   bullet-metrics load --target drpc --url drpc.example:3774 --function bullet-query --held 30 --duration 2m
@@ -67,29 +71,31 @@ Ctrl-C ends the queries and gives the results so far.`,
 	}
 	flags := command.Flags()
 	o.queryTarget.addFlags(flags, " (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
-	o.own.addFlags(flags, "instead of a class' query")
+	o.own.addFlags(flags, "replaces the query of the class")
 	flags.StringVar(&o.class, "class", string(load.Raw), "class of the queries: "+classNames())
-	flags.Float64Var(&o.rate, "rate", 0, "queries a second, started whatever became of those before")
-	flags.IntVar(&o.held, "held", 0, "queries held at a time, each submitted again when it has returned")
-	flags.DurationVar(&o.duration, "duration", time.Minute, "how long queries are started; 0 until Ctrl-C")
-	flags.DurationVar(&o.timeout, "timeout", defaults.Grace, "how long after its own end a query may take to return")
+	flags.Float64Var(&o.rate, "rate", 0, "queries started per second, whether or not earlier ones have returned")
+	flags.IntVar(&o.held, "held", 0, "number of queries to keep running; each is submitted again when it returns")
+	flags.DurationVar(&o.duration, "duration", time.Minute, "how long queries are started; 0 means until Ctrl-C")
+	flags.DurationVar(&o.timeout, "timeout", defaults.Grace,
+		"how long to wait for an answer after the end of the query")
 	flags.DurationVar(&o.query.Duration, "query-duration", load.DefaultRawQuery().Duration,
-		"the longest that a query lives in the topology")
+		"maximum duration of a query in the topology")
 	flags.IntVar(&o.query.Limit, "limit", 0,
 		"records of a RAW query, groups, points of a DISTRIBUTION, or K (default 10, 4, 10, 3)")
 	flags.Float64Var(&o.query.PerSecond, "matching-per-second", 0,
-		"matching records a second that the source makes for a probe (default 0.4 for RAW, else 10)")
+		"matching records per second that the source makes for each probe (default 0.4 for RAW, otherwise 10)")
 	flags.Float64Var(&o.background, "background", 0,
-		"records a second that match no query, while the run lasts; unset leaves them as they are")
-	flags.IntVar(&o.probes, "probes", defaults.Probes, "different probes that queries of --rate look for")
+		"records per second that match no query, during the run; if not set, their rate is not changed")
+	flags.IntVar(&o.probes, "probes", defaults.Probes, "number of different probes that queries of --rate look for")
 	flags.IntVar(&o.mostInFlight, "most-in-flight", defaults.MostInFlight,
-		"the most queries of --rate that may be under way")
+		"maximum number of queries of --rate in flight")
 	o.counter.addFlags(flags)
 	o.presented.addFlags(flags)
-	flags.Var(textfile.PathFlag(&o.outcomes, ""), "outcomes", "write a line of JSON for every query here")
+	flags.Var(textfile.PathFlag(&o.outcomes, ""), "outcomes", "file for one line of JSON per query")
 	flags.StringVar(&o.part, "part", "",
-		"K/N: ask the Kth of N parts of the run's queries; --rate, --held and --most-in-flight are the whole run's")
-	flags.StringVar(&o.start, "start", "", "when to begin, such as 2026-11-24T12:00:00Z; the same for all parts")
+		"K/N: run part K of N of the queries; --rate, --held and --most-in-flight are those of all parts together")
+	flags.StringVar(&o.start, "start", "",
+		"start time in RFC 3339, such as 2026-11-24T12:00:00Z; the same for all parts (default now)")
 	command.AddCommand(newLoadMergeCommand(), newLoadClientCommand())
 	return command
 }

@@ -9,9 +9,12 @@ import (
 func newLoadClientCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "client",
-		Short: "Ask a part of an experiment's queries, as tune run orders",
-		Long: `Ask a part of an experiment's queries. tune run starts it on each of launch.load.hosts by launch.load.command: it takes orders from stdin, a line
-of JSON each, and writes what becomes of its queries to stdout, until its orders end. Its queries end with it.`,
+		Short: "Run a part of an experiment's queries for tune run",
+		Long: `Run a part of an experiment's queries for tune run.
+
+tune run starts this command on each host of launch.load.hosts, with launch.load.command. The command reads orders
+from stdin, one line of JSON each, and writes the results of its queries to stdout. At the end of stdin it abandons
+its queries and exits.`,
 		Example: `  ssh load1.example bullet-metrics load client`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -27,10 +27,11 @@ type loadPresentation struct {
 
 func (p *loadPresentation) addFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&p.thresholds, "threshold", nil,
-		"a bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; exit code 99 where one is crossed")
+		"bound such as p99<200ms, failed<1% or completeness>=0.999; may be repeated; the exit code is 99 if one is crossed")
 	p.output.addFlag(flags)
-	flags.Var(textfile.PathFlag(&p.histogram, ""), "histogram", "write the latencies here: .csv, .hgrm or .hlog (HdrHistogram)")
-	flags.Var(textfile.PathFlag(&p.picture, ""), "picture", "draw the latencies here: .png or .svg")
+	flags.Var(textfile.PathFlag(&p.histogram, ""), "histogram",
+		"file for the latencies: .csv, .hgrm or .hlog (HdrHistogram)")
+	flags.Var(textfile.PathFlag(&p.picture, ""), "picture", "file for a chart of the latencies: .png or .svg")
 }
 
 func (p *loadPresentation) check() error {
@@ -104,8 +105,8 @@ type topologyCounter struct{ collector, topology string }
 
 func (c *topologyCounter) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.collector, "collector", "",
-		"address of a collector's HTTP, host:port or a URL, which is asked at the end how many queries the topology counted")
-	flags.StringVar(&c.topology, "topology", "bullet", "name of the topology at the collector")
+		"HTTP address of a collector, HOST:PORT or URL; it reports how many queries the topology counted")
+	flags.StringVar(&c.topology, "topology", "bullet", "name of the topology in the collector")
 }
 
 // between is nil where no collector is named, or none knows; why is said.
@@ -137,9 +138,11 @@ func newLoadMergeCommand() *cobra.Command {
 	var counter topologyCounter
 	command := &cobra.Command{
 		Use:   "merge FILE...",
-		Short: "Add up what several clients did of one load run",
-		Long: `Add up what the clients of load --part kept with --outcomes, and report it as load does: latencies are those of all queries together, no
-average of averages. Each part must be there once. How late each client was, and whether it submitted its share, stands beside.`,
+		Short: "Combine the results of several load clients",
+		Long: `Combine the --outcomes files of all parts of a run, and report them as load does.
+
+Latencies are those of all queries together, not an average of averages. Give the file of each part once. The report
+also states how late each client was, and whether it submitted its share.`,
 		Example: `  bullet-metrics load merge part-1.jsonl part-2.jsonl --threshold 'p99<35s' --threshold 'failed<1%'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

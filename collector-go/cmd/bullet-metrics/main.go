@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -93,10 +94,13 @@ func oneArgument(what string) cobra.PositionalArgs {
 	}
 }
 
+// helpColumns is the width at which the descriptions of flags are wrapped. The other texts of the help keep to it too.
+const helpColumns = 120
+
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "bullet-metrics",
-		Short:         "Watch and tune Bullet on Apache Storm",
+		Short:         "Metrics, alerts and capacity experiments for Bullet on Apache Storm",
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -105,6 +109,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagFault)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpColumns)))
 	root.PersistentPreRunE = checkFlags
 	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(),
 		newExportCommand(), newFsckCommand(),

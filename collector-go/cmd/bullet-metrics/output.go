@@ -17,7 +17,7 @@ const (
 type outputForm struct{ form string }
 
 func (o *outputForm) addFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&o.form, "output", outputText, "text or json")
+	flags.StringVar(&o.form, "output", outputText, "output format: text or json")
 }
 
 func (o *outputForm) check() error {

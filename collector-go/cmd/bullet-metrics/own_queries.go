@@ -22,11 +22,11 @@ type ownQueries struct {
 }
 
 func (o *ownQueries) addFlags(flags *pflag.FlagSet, instead string) {
-	flags.StringArrayVar(&o.texts, "query", nil, "BQL of your own, or @FILE with it, "+instead)
+	flags.StringArrayVar(&o.texts, "query", nil, "your own BQL, or @FILE with BQL; "+instead)
 	flags.StringArrayVar(&o.records, "expect-records", nil,
-		"records that an answer to --query must have at least; fewer are missing from its completeness")
+		"minimum number of records in each answer to --query; missing records lower its completeness")
 	flags.StringArrayVar(&o.fields, "expect-field", nil,
-		"field that each record of an answer to --query must have, with a value; a.b is b in a; may be repeated")
+		"field that must have a value in each record of an answer to --query; a.b is field b of a; may be repeated")
 }
 
 // named is a text before which a name may stand.

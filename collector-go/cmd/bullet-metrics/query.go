@@ -37,11 +37,12 @@ func newQueryCommand() *cobra.Command {
 	var output outputForm
 	command := &cobra.Command{
 		Use:   "query DIR EXPR",
-		Short: "Answer PromQL over a data directory that no collector holds",
-		Long: `Answer PromQL over a data directory that no collector holds: one that was replayed into, or whose collector has ended.
+		Short: "Evaluate PromQL over a data directory that no collector uses",
+		Long: `Evaluate PromQL over a data directory that no collector uses, for example after a replay. Query a running collector
+over its HTTP API instead.
 
-Times are seconds since 1970 or RFC 3339; without --time the newest slice's is taken. With --start, --end and --step the answer is a
-range. JSON is as Prometheus' HTTP API has it, errors included. A running collector is asked over its own API.`,
+Times are Unix seconds or RFC 3339. The default time is that of the newest slice. With --start, --end and --step the
+result is a range. JSON is the answer of Prometheus' HTTP API, errors included.`,
 		Example: `  bullet-metrics query data bullet_active_queries
   bullet-metrics query data 'rate(storm_acked_total[2m])' --start 1795199800 --end 1795199940 --step 10s --output json`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -60,11 +61,11 @@ range. JSON is as Prometheus' HTTP API has it, errors included. A running collec
 			return runQuery(cmd.Context(), cmd.OutOrStdout(), args[0], q, output.form)
 		},
 	}
-	command.Flags().StringVar(&q.time, "time", "", "evaluate at this time (default the newest slice's)")
-	command.Flags().StringVar(&q.start, "start", "", "first time of a range")
-	command.Flags().StringVar(&q.end, "end", "", "last time of a range")
+	command.Flags().StringVar(&q.time, "time", "", "evaluation time (default the newest slice)")
+	command.Flags().StringVar(&q.start, "start", "", "start of a range")
+	command.Flags().StringVar(&q.end, "end", "", "end of a range")
 	command.Flags().StringVar(&q.step, "step", "",
-		"time between two points of a range: seconds, or a duration such as 1m")
+		"interval between two points of a range: seconds, or a duration such as 1m")
 	output.addFlag(command.Flags())
 	return command
 }

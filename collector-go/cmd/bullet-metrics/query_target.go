@@ -20,11 +20,11 @@ type queryTarget struct{ target, url, function, source string }
 
 func (q *queryTarget) addFlags(flags *pflag.FlagSet, url string) {
 	flags.StringVar(&q.target, "target", targetGateway,
-		"what queries go through: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
-	flags.StringVar(&q.url, "url", "", "address of the target, host:port or a URL"+url)
-	flags.StringVar(&q.function, "function", "bullet-query", "DRPC function")
+		"endpoint for the queries: gateway (Bullet's query endpoint) or drpc (Storm's DRPC over HTTP)")
+	flags.StringVar(&q.url, "url", "", "address of the endpoint, HOST:PORT or URL"+url)
+	flags.StringVar(&q.function, "function", "bullet-query", "name of the DRPC function")
 	flags.StringVar(&q.source, "source", "",
-		"address that controls the topology's record source; \"none\" for a topology without one (default the gateway, none for drpc)")
+		"address that controls the topology's record source; \"none\" if there is none (default the address of --url for gateway, none for drpc)")
 }
 
 // complete fills in the source that follows from the target, and checks the addresses. source is "" for none then.

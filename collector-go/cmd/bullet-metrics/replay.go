@@ -27,11 +27,15 @@ func newReplayCommand() *cobra.Command {
 	var output outputForm
 	command := &cobra.Command{
 		Use:   "replay CAPTURE.jsonl... --data-dir DIR",
-		Short: "Store captures of what Storm handed to a metrics consumer, as if they had come over gRPC",
-		Long: `Store captures of what Storm handed to a metrics consumer, as if they had come over gRPC, and say what became of every number.
+		Short: "Store captured metrics of Storm as if they had arrived over gRPC",
+		Long: `Store captures of the metrics that Storm passed to a metrics consumer, as if they had arrived over gRPC.
 
-A capture is a line of JSON for each data point, of any version of Storm (docs/replay.md). Its own clock, "now", is the clock; at the
-end all open slices are closed. The directory is a collector's: "bullet-metrics query" asks it, and "bullet-metrics serve" serves it.`,
+A capture has one line of JSON per data point, from any version of Storm (docs/replay.md). Its field "now" is the
+clock. At the end, all open slices are closed. The summary counts the data points that were stored, refused and left
+out.
+
+The directory is a collector's data directory: "bullet-metrics query" evaluates PromQL over it, and "bullet-metrics
+serve" serves it.`,
 		Example: `  bullet-metrics replay capture.jsonl --data-dir data --output json
   bullet-metrics query data 'sum by (task) (storm_acked_total{component="DataSource"})'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
@@ -47,10 +51,10 @@ end all open slices are closed. The directory is a collector's: "bullet-metrics 
 			return runReplay(cmd.Context(), cmd.OutOrStdout(), captures, dir, storm, output)
 		},
 	}
-	command.Flags().Var(textfile.PathFlag(&dir, ""), "data-dir", "directory to store into; it is made where it is missing")
+	command.Flags().Var(textfile.PathFlag(&dir, ""), "data-dir", "directory to store into; created if missing")
 	output.addFlag(command.Flags())
 	command.Flags().StringVar(&storm, "storm-version", "",
-		"release of Storm of captures that do not state it, such as 2.2.0; guessed where it is not given")
+		"Storm release of captures that do not state it, such as 2.2.0 (default derived from the metrics)")
 	return command
 }
 

@@ -15,12 +15,13 @@ func newReportCommand() *cobra.Command {
 	out := ""
 	command := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Write the report of a run: verdict, limiters, figures, fits",
-		Long: `Write the report of a run's directory again: report.html, one file that needs nothing beside it, report.md, report.json, the figures as SVG
-and PNG, and the run's tables as CSV for tune analyze and tune size.
+		Short: "Write the report of a run again",
+		Long: `Write the report of a run again: report.html, report.md, report.json, the figures as SVG and PNG, and tables as CSV.
 
-DIR is a directory of tune run or of the demo, be its run finished, interrupted or under way, or one of a single trial. The
-report says what the run came to; 0 means that it is written, whatever the verdict.`,
+report.html needs no other file. tune analyze and tune size accept the CSV files.
+
+DIR is a directory of tune run, of the demo, or of a single trial. The run may be finished, interrupted or in
+progress. The exit code is 0 if the report was written, whatever the verdict is.`,
 		Example: `  bullet-metrics tune report runs/test7
   bullet-metrics tune report out/demo --out again`,
 		Args: oneDirectory,
@@ -36,7 +37,7 @@ report says what the run came to; 0 means that it is written, whatever the verdi
 			return err
 		},
 	}
-	command.Flags().Var(textfile.PathFlag(&out, ""), "out", `directory to write into; "report" in DIR unless it is given`)
+	command.Flags().Var(textfile.PathFlag(&out, ""), "out", "directory for the report (default DIR/report)")
 	return command
 }
 

@@ -14,9 +14,10 @@ import (
 func newRunbookCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "runbook [ALERT]",
-		Short: "Print what to do about an alert",
-		Long: `Print what to do about an alert, as Markdown; without a name, the list of all. A collector serves the same pages at /runbooks/, where its
-alerts lead to.`,
+		Short: "Print the instructions for an alert",
+		Long: `Print the instructions for an alert as Markdown. Without ALERT, print the list of all alerts.
+
+A collector serves the same pages at /runbooks/, and its alerts link to them.`,
 		Example: `  bullet-metrics runbook BulletFilterLatencyP99High
   bullet-metrics runbook BulletGCShareHigh | less`,
 		ValidArgs: runbook.Names(),

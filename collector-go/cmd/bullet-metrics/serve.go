@@ -24,24 +24,27 @@ func newServeCommand() *cobra.Command {
 	var check bool
 	command := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the collector: take samples over gRPC, keep them, answer PromQL over HTTP",
+		Short: "Run the collector: receive samples over gRPC, store them, and answer PromQL over HTTP",
 		Long: `Run the collector.
 
-It takes samples from Storm plugins over gRPC, acknowledges them once they are on disk, cuts them into time slices, keeps these
-and answers PromQL over HTTP. SIGTERM lets it drain and close.
+The collector receives samples from Storm plugins over gRPC and acknowledges them once they are on disk. It aggregates
+them into time slices, stores the slices, and answers PromQL over HTTP. On SIGTERM it writes everything to the stores
+and exits.
 
-SIGHUP, or POST /-/reload, reads the rules, the token files and the web configuration again, all of them or, where one has a fault, none.
-The log and the answer name the changed settings that need a restart.
+SIGHUP or POST /-/reload reads the rules, the token files and the web configuration again. If one of them is invalid,
+nothing is applied. The log and the answer name changed settings that need a restart.
 
---check starts nothing. It looks at the settings and at every file that they name, takes each address for a moment, calls the stores, the
-Alertmanagers and Nimbus, and compares the disk with the bounds; it prints all that it found, and ends with 2 where a setting or a file is
-wrong, with 1 where something cannot be reached or had, and with 0 otherwise.
+--check starts nothing. It validates the settings and every file that they name, and tests whether the listen
+addresses are free. It also calls the stores, the Alertmanagers and Nimbus, and compares the disk with the limits. The
+exit code is 2 if a setting or a file is wrong, 1 if something cannot be reached or obtained, and 0 otherwise.
 
-Every setting is a flag and, with dots, a key of the file of --config: slice.width is --slice-width. Bounds on disk that are not set are a
-tenth of the data directory's disk at most, and bounds in memory what fits into the control group's limit (or GOMEMLIMIT).
+Each setting is a flag and a key of the --config file: --slice-width is slice.width. Limits on disk that are not set
+are at most a tenth of the data directory's disk. Limits in memory that are not set fit into the memory limit of the
+cgroup (or GOMEMLIMIT).
 
-A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin with # are skipped. WHO is the SHA-256 of a token in hex
-(printf %s "$TOKEN" | sha256sum), cert:NAME or user:NAME; SCOPES is read, write or read,write; without a TOPOLOGY all are meant:
+A token file has one entry per line: WHO SCOPES [TOPOLOGY ...]. Lines that begin with # are comments. WHO is
+cert:NAME, user:NAME, or the SHA-256 of a token in hex (printf %s "$TOKEN" | sha256sum). SCOPES is read, write,
+read,write or none. Without a TOPOLOGY, the entry applies to all topologies.
 
   9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08  write       bullet
   cert:storm-worker-1                                               write       bullet other
@@ -72,9 +75,10 @@ A token file has one entry a line, WHO SCOPES [TOPOLOGY ...]; lines that begin w
 			return now.lines.Locate(serve(cmd.Context(), now.Config, read, logger))
 		},
 	}
-	command.Flags().Var(textfile.PathFlag(&file, ""), "config", "YAML file of settings; flags win over it")
+	command.Flags().Var(textfile.PathFlag(&file, ""), "config",
+		"YAML file with settings; flags take precedence over it")
 	command.Flags().BoolVar(&check, "check", false,
-		"look at all that the settings name, print what is wrong and what cannot be reached, and start nothing")
+		"validate the configuration and everything it refers to, report every problem, and exit")
 	config.AddFlags(command.Flags(), &c)
 	command.SetUsageFunc(serveUsage)
 	return command

@@ -13,15 +13,15 @@ var serveGroups = []struct {
 	title    string
 	prefixes []string
 }{
-	{"Most need these", []string{"config", "check", "data-dir", "grpc-listen", "http-listen", "http-external-url"}},
-	{"Who may enter (docs/security.md)", []string{"grpc-", "http-"}},
-	{"Time", []string{"slice-"}},
+	{"Common flags", []string{"config", "check", "data-dir", "grpc-listen", "http-listen", "http-external-url"}},
+	{"Security (docs/security.md)", []string{"grpc-", "http-"}},
+	{"Slices", []string{"slice-"}},
 	{"Disk", []string{"journal-", "store-embedded-"}},
-	{"Stores on the network (docs/stores)", []string{"store-"}},
+	{"Network stores (docs/stores)", []string{"store-"}},
 	{"Rules and alerts (docs/alerting.md)", []string{"rules-", "alertmanager-", "nimbus-"}},
-	{"Limits of queries", []string{"query-"}},
-	{"Limits of senders", []string{"limits-"}},
-	{"The process", nil},
+	{"Query limits", []string{"query-"}},
+	{"Sender limits", []string{"limits-"}},
+	{"Process", nil},
 }
 
 // serveUsage prints the flags in groups: there are some fifty.
@@ -30,7 +30,7 @@ func serveUsage(command *cobra.Command) error {
 	fmt.Fprintf(out, "Usage:\n  %s\n\nExamples:\n%s\n", command.UseLine(), command.Example)
 	for i, flags := range grouped(command.LocalFlags()) {
 		if flags.HasAvailableFlags() {
-			fmt.Fprintf(out, "\n%s:\n%s", serveGroups[i].title, flags.FlagUsages())
+			fmt.Fprintf(out, "\n%s:\n%s", serveGroups[i].title, flags.FlagUsagesWrapped(helpColumns))
 		}
 	}
 	return nil

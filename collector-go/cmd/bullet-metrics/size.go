@@ -33,13 +33,16 @@ func newSizeCommand() *cobra.Command {
 	var o sizeOptions
 	command := &cobra.Command{
 		Use:   "size --records-per-s V --queries N --limit 200ms --from FILES|RUNDIRS",
-		Short: "The configuration for a load, as Bullet YAML, from measurements",
-		Long: `Find the configuration that a record rate and a number of simultaneous queries take, as Bullet's settings.
+		Short: "Find the configuration for a load from measurements, as Bullet's settings",
+		Long: `Find the configuration for a record rate and a number of simultaneous queries, and print it as Bullet's settings.
 
---from names runs' directories and CSV files, with commas between them or one after the other: a run of data volumes (analysis: data, such as
-Test 6) and one of filter bolts by queries (analysis: queries, such as Test 7), or their tables (as for analyze data and analyze queries),
-and, for components that neither moves, a table of components (as for analyze resources). What lies outside of the measurements is refused,
-with by how much, unless --extrapolate is given. With a run, the latency limit, the record rate and the class of the queries are the run's.`,
+--from takes run directories and CSV files, separated by commas or spaces:
+  - a run of data volumes (analysis: data, such as Test 6), or its table (as for analyze data)
+  - a run of filter bolts by queries (analysis: queries, such as Test 7), or its table (as for analyze queries)
+  - optionally, a table of the components that do not differ in these measurements (as for analyze resources)
+
+A load outside the measurements is refused unless --extrapolate is given. The error states how far outside it is. A run
+also provides the latency limit (unless --limit is set), the record rate and the class of the queries.`,
 		Example: `  bullet-metrics tune size --records-per-s 300000 --queries 300 --from out/tune/test6-20261121-101500,out/tune/test7-20261121-153000
   bullet-metrics tune size --records-per-s 300000 --queries 300 --limit 200ms --from volumes.csv,grid.csv > bullet_settings.yaml`,
 		Args: cobra.ArbitraryArgs,
@@ -49,12 +52,12 @@ with by how much, unless --extrapolate is given. With a run, the latency limit, 
 		return runTune(func() error { return o.validate(cmd) }, o.run)(cmd, nil)
 	}
 	flags := command.Flags()
-	flags.Float64Var(&o.recordsPerS, "records-per-s", 0, "records a second that the topology is to take")
-	flags.IntVar(&o.queries, "queries", 0, "simultaneous RAW queries that it is to hold")
-	flags.Var(textfile.PathListFlag(&o.from), "from", "directories of runs and CSV files of measurements")
+	flags.Float64Var(&o.recordsPerS, "records-per-s", 0, "records per second that the topology must process")
+	flags.IntVar(&o.queries, "queries", 0, "number of simultaneous RAW queries that the topology must hold")
+	flags.Var(textfile.PathListFlag(&o.from), "from", "run directories, and CSV files with measurements")
 	flags.Float64Var(&o.queryRecordsPerS, "query-records-per-s", 0,
-		"record rate at which the grid of queries was measured; 0 where the run or a column has it, or it is not known")
-	flags.BoolVar(&o.extrapolate, "extrapolate", false, "draw the fits on beyond what was measured")
+		"records per second at which the grid of queries was measured; 0 takes it from the run or a column, or means unknown")
+	flags.BoolVar(&o.extrapolate, "extrapolate", false, "extend the fits beyond the measurements")
 	o.goals.addFlags(flags)
 	o.machine.addFlags(flags)
 	o.cpu = addCPU(flags)

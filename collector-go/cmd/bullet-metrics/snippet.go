@@ -20,16 +20,18 @@ type snippetFlags struct {
 }
 
 func newStormCommand() *cobra.Command {
-	return group("storm", "What Storm needs in its settings", "", newSnippetCommand())
+	return group("storm", "Print settings for Storm and Bullet", "", newSnippetCommand())
 }
 
 func newSnippetCommand() *cobra.Command {
 	var f snippetFlags
 	command := &cobra.Command{
 		Use:   "snippet --storm VERSION",
-		Short: "Print the settings to paste so that a topology's metrics get out, each with its reason",
-		Long: `Print the settings to paste so that a topology's metrics get out, each with its reason: into bullet_settings.yaml, or with --plain, for
-a topology without Bullet, into storm.yaml or the topology's configuration. What the plugin sets by itself is printed as a comment.`,
+		Short: "Print the settings that a topology needs to report metrics, each with its reason",
+		Long: `Print the settings that a topology needs to report metrics, each with its reason.
+
+Paste them into bullet_settings.yaml. With --plain, for a topology without Bullet, paste them into storm.yaml or into
+the topology's configuration. Settings that the plugin makes itself are printed as comments.`,
 		Example: `  bullet-metrics storm snippet --storm 2.8.3 --bullet 1.3.2 --address collector.example:4320 --tls
   bullet-metrics storm snippet --storm 1.2.4 --plain`,
 		Args: noArguments,
@@ -41,14 +43,15 @@ a topology without Bullet, into storm.yaml or the topology's configuration. What
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&f.storm, "storm", "", "version of Storm, 1.0.3 to 2.8")
-	flags.StringVar(&f.bullet, "bullet", "1.3", "version of Bullet (bullet-storm), from 0.3 on")
-	flags.BoolVar(&f.plain, "plain", false, "for a topology without Bullet")
+	flags.StringVar(&f.storm, "storm", "", "version of Storm, 1.0.3 to 2.8; required")
+	flags.StringVar(&f.bullet, "bullet", "1.3", "version of Bullet (bullet-storm), 0.3 or later")
+	flags.BoolVar(&f.plain, "plain", false, "print the settings for a topology without Bullet")
 	flags.StringSliceVar(&f.addresses, "address", []string{"127.0.0.1:4320"},
-		"where the collector listens for gRPC; several are tried in order")
-	flags.BoolVar(&f.tls, "tls", false, "the collector speaks TLS")
-	flags.IntVar(&f.executors, "executors", 0, "executors of the topology, for how many reports Storm is to keep")
-	flags.StringVar(&f.output.form, "output", outputText, "text (YAML) or json")
+		"gRPC address of the collector, HOST:PORT; several are tried in order")
+	flags.BoolVar(&f.tls, "tls", false, "use TLS to connect to the collector")
+	flags.IntVar(&f.executors, "executors", 0,
+		"number of executors of the topology, which determines how many reports Storm keeps; 0 means unknown")
+	flags.StringVar(&f.output.form, "output", outputText, "output format: text (YAML) or json")
 	return command
 }
 

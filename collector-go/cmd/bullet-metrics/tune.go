@@ -19,8 +19,8 @@ import (
 )
 
 func newTuneCommand() *cobra.Command {
-	return group("tune", "Run experiments, judge measurements and size topologies",
-		"Run experiments on a Bullet topology, judge what was measured, and find the configuration that a load needs.",
+	return group("tune", "Run experiments, analyze measurements and size topologies",
+		"Run experiments on a Bullet topology, analyze the measurements, and find the configuration that a load needs.",
 		newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newTuneOptimizeCommand(),
 		newTunePredictCommand(), newAnalyzeCommand(), newSizeCommand(),
 		newReportCommand(), newCompareCommand())
@@ -35,8 +35,8 @@ type presentation struct {
 
 func (p *presentation) addFlags(flags *pflag.FlagSet, forms ...string) {
 	p.forms = forms
-	flags.StringVar(&p.output, "output", forms[0], "form of the result: "+strings.Join(forms, ", "))
-	flags.Var(textfile.PathFlag(&p.figures, ""), "figures", "directory to write the figures into, as SVG and PNG")
+	flags.StringVar(&p.output, "output", forms[0], "output format: "+strings.Join(forms, ", "))
+	flags.Var(textfile.PathFlag(&p.figures, ""), "figures", "directory for the figures, as SVG and PNG")
 }
 
 func (p *presentation) validate() error {
@@ -85,7 +85,7 @@ func (p *presentation) writeFigures(d *document.Document) error {
 type input struct{ path string }
 
 func (i *input) addFlag(flags *pflag.FlagSet, columns string) {
-	flags.Var(textfile.PathFlag(&i.path, ""), "input", "directory of a run, or CSV file with the columns "+columns)
+	flags.Var(textfile.PathFlag(&i.path, ""), "input", "run directory, or CSV file with the columns "+columns)
 }
 
 func (i *input) validate() error {
@@ -99,9 +99,9 @@ func (i *input) validate() error {
 type machineFlags struct{ cores, memoryMiB float64 }
 
 func (m *machineFlags) addFlags(flags *pflag.FlagSet) {
-	flags.Float64Var(&m.cores, "cores-per-machine", 47, "usable CPU cores of one machine")
+	flags.Float64Var(&m.cores, "cores-per-machine", 47, "usable CPU cores per machine")
 	flags.Float64Var(&m.memoryMiB, "memory-per-machine-mib", 0,
-		"usable memory of one machine, MiB; 0 to look at CPU alone")
+		"usable memory per machine, in MiB; 0 considers CPU only")
 }
 
 func (m *machineFlags) machine() tuning.Machine {
@@ -114,12 +114,12 @@ func (m *machineFlags) machine() tuning.Machine {
 
 func addConfidence(flags *pflag.FlagSet) *float64 {
 	return flags.Float64("confidence", tuning.DefaultConfidence,
-		"how often the intervals are to hold the truth, as a ratio")
+		"confidence level of the intervals, as a ratio")
 }
 
 func addCPU(flags *pflag.FlagSet) *string {
 	return flags.String("cpu", "",
-		"what a column cpu_cores holds: total (each component's) or each (one instance's); other columns say it themselves")
+		"meaning of a column cpu_cores: total (all instances of a component) or each (one instance); other columns do not need it")
 }
 
 func checkCPU(cpu string) error {

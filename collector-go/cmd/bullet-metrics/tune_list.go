@@ -22,9 +22,9 @@ func newTuneListCommand() *cobra.Command {
 	var last int
 	command := &cobra.Command{
 		Use:   "list [DIR]",
-		Short: "The runs of experiments, with their verdicts",
-		Long: "List the runs below a directory (by default " + runsDir + ", and the demo's, " + demoDir +
-			"), the oldest first, with their verdicts and capacities.",
+		Short: "List runs with their verdicts and capacities",
+		Long: "List runs with their verdicts and capacities, oldest first.\n\nDIR is the directory that contains the run directories. The default is " +
+			runsDir + ", together\nwith the run of the demo in " + demoDir + ".",
 		Example: "  bullet-metrics tune list",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,8 +39,8 @@ func newTuneListCommand() *cobra.Command {
 			return listRuns(cmd.OutOrStdout(), dir, output, last)
 		},
 	}
-	command.Flags().StringVar(&output, "output", "table", "form of the list: table, json")
-	command.Flags().IntVar(&last, "last", 0, "only so many, the newest; 0 for all")
+	command.Flags().StringVar(&output, "output", "table", "output format: table, json")
+	command.Flags().IntVar(&last, "last", 0, "list only this many runs, the newest; 0 lists all")
 	return command
 }
 

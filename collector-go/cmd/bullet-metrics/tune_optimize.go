@@ -34,16 +34,22 @@ func newTuneOptimizeCommand() *cobra.Command {
 	o := optimizeOptions{stack: stack.DefaultOptions("", "")}
 	command := &cobra.Command{
 		Use:   "optimize FILE",
-		Short: "The cheapest configuration that holds a load, proven by trials",
-		Long: `Find the cheapest configuration that holds a load: propose a trial, run it, judge it, and go on until all that is cheaper failed or is no easier than
-what failed, or the budget is used up. FILE states the target, the budget, what may be tried, and the experiment by which a trial is run.
+		Short: "Find the cheapest configuration that holds a load, proven by trials",
+		Long: `Find the cheapest configuration that holds a load.
 
-Each trial is kept as a run's directory of its own. Ctrl-C ends everything in order; the same command goes on from the trials that are kept, and plays one
-that was cut off again. --grid runs every configuration once instead. With --simulate the trials come from a space given as data: measured rows, such as the
-space.yaml that kept trials are written to, or a formula.
+FILE states the target, the budget, the settings that may change, and the experiment that runs a trial. The command
+proposes a configuration, runs a trial and judges it. It stops when the best configuration is proven, when the budget
+is used up, or when no further trial would help. A configuration is proven to be the best if each cheaper one failed,
+or is no easier than one that failed.
 
-The exit code is 0 where the best is proven (or the grid is whole), 99 where it is proven that no configuration of the space holds the target, 1 where
-something is open, 2 for wrong usage, 130 when interrupted.`,
+Each trial has its own run directory. Ctrl-C ends everything. Run the same command again to continue: it keeps
+finished trials and repeats an interrupted one.
+
+--grid runs every configuration once instead. --simulate takes the trials from a file instead of a cluster. That file
+has measured rows, such as the space.yaml of an earlier search, or a formula.
+
+Exit codes: 0 the best configuration is proven, or the grid is complete; 99 it is proven that no configuration holds
+the target; 1 the result is open; 2 wrong usage; 130 interrupted.`,
 		Example: `  bullet-metrics tune optimize topology/experiments/optimize-small.yaml --dry-run
   bullet-metrics tune optimize topology/experiments/optimize-small.yaml
   bullet-metrics tune optimize topology/experiments/optimize/test7.yaml --simulate topology/experiments/optimize/test7-space.yaml`,
@@ -51,17 +57,21 @@ something is open, 2 for wrong usage, 130 when interrupted.`,
 	}
 	flags := command.Flags()
 	o.show.addFlags(flags, "text", "json", "markdown", "html")
-	flags.Var(textfile.PathFlag(&o.simulate, ""), "simulate", "file of a space as data, from which trials are taken")
-	flags.BoolVar(&o.dry, "dry-run", false, "show what it would try next and about how long it takes, and try nothing")
+	flags.Var(textfile.PathFlag(&o.simulate, ""), "simulate",
+		"file that describes the trials of a space, used instead of a cluster")
+	flags.BoolVar(&o.dry, "dry-run", false, "show the next trials and about how long they take, and run nothing")
 	flags.BoolVar(&o.grid, "grid", false, "run every configuration of the space once")
-	flags.Var(textfile.PathFlag(&o.out, ""), "out", "directory of the trials; by default one named after the search below "+
-		searchesDir)
-	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir", "directory that make build has filled, for a local launch")
-	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further trial after so long; 0 for no limit")
-	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
+	flags.Var(textfile.PathFlag(&o.out, ""), "out", "directory of the trials (default a directory below "+searchesDir+
+		", named after the search)")
+	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir",
+		"directory with the output of make build, for a local launch")
+	flags.DurationVar(&o.limit, "time-limit", 0, "start no further trial after this time; 0 means no limit")
+	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen,
+		"gRPC address of a local collector, HOST:PORT")
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
-		"address of a local collector's HTTP, the live figures")
-	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of a local query gateway")
+		"HTTP address of a local collector with its page, HOST:PORT")
+	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
+		"address of a local query gateway, HOST:PORT")
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		return runTune(o.validate, func(out io.Writer) error {
 			s, err := o.read(args[0])

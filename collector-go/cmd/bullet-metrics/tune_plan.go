@@ -25,9 +25,11 @@ func newTunePlanCommand() *cobra.Command {
 	var runs, output string
 	command := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "What a run of an experiment would do, how long it takes, what differs from the last run",
-		Long: `Show what a run of an experiment would do: its trials and steps, about how long it takes, and what differs from the last run of the same
-experiment, as - and + lines with the document's controlled variables that moved. It starts nothing and asks nobody.`,
+		Short: "Show what a run of an experiment would do, how long it takes, and what changed since the last run",
+		Long: `Show what a run of an experiment would do: its trials and steps, and about how long it takes.
+
+The plan also shows what changed since the last run of the same experiment, as - and + lines. It names the controlled
+variables that changed. The command starts nothing and sends no requests.`,
 		Example: "  bullet-metrics tune plan topology/experiments/test7-small.yaml",
 		Args:    oneArgument("experiment's file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,8 +43,8 @@ experiment, as - and + lines with the document's controlled variables that moved
 			return p.write(cmd.OutOrStdout(), output)
 		},
 	}
-	command.Flags().Var(textfile.PathFlag(&runs, runsDir), "runs", "directory in which runs are, each in one of its own")
-	command.Flags().StringVar(&output, "output", "text", "form of the plan: text, json")
+	command.Flags().Var(textfile.PathFlag(&runs, runsDir), "runs", "directory that contains the run directories")
+	command.Flags().StringVar(&output, "output", "text", "output format: text, json")
 	return command
 }
 

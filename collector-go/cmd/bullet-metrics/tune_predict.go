@@ -35,15 +35,19 @@ func newTunePredictCommand() *cobra.Command {
 	var o predictOptions
 	command := &cobra.Command{
 		Use:   "predict [FILE] --from RUNS|TABLES | predict --check RUNS|TABLES...",
-		Short: "What a configuration would do that was never run, from earlier runs, as intervals",
-		Long: `Predict capacity, filter latency, CPU, garbage collection, heap and machines of a configuration that was never run, each as an interval, with how far
-the question reaches beyond what was measured.
+		Short: "Predict the figures of a configuration that was never run, from earlier runs",
+		Long: `Predict capacity, filter latency, CPU, garbage collection, heap and machines of a configuration that was never run.
 
---from names runs' directories, directories of runs, and CSV files (as for analyze queries, data and concurrency). FILE is an experiment, of which every configuration and step
-is predicted, or a Bullet settings YAML. Without FILE the configuration is that of the last run of --from; --set lays settings over it. What is not given of the load is the run's.
+Each figure is an interval. The answer also states how far the prediction is beyond the measurements.
 
-With --check the arguments are runs and tables: each step of theirs is predicted from all others, each capacity from the other configurations. The exit code is 99 where fewer
-than 90% lie inside their intervals, or the median error of the capacity is not below 15%.`,
+--from takes run directories, directories that contain them, and CSV files (as for analyze queries, data and
+concurrency). FILE is an experiment, or a YAML file with Bullet's settings. For an experiment, every configuration and
+step is predicted. Without FILE, the configuration is that of the last run of --from. --set overrides its settings.
+The record rate is that of the experiment or of the runs, unless you set it.
+
+With --check, the arguments are runs and tables. Each step is predicted from all other steps, and each capacity from
+the other configurations. The exit code is 99 if fewer than 90% of the figures lie inside their intervals. It is also
+99 if the median error of the capacity is 15% or more.`,
 		Example: `  bullet-metrics tune predict --from out/tune --set bullet.topology.filter.bolt.parallelism=6 --queries 400,800
   bullet-metrics tune predict topology/experiments/test5.yaml --from out/tune --queries 600
   bullet-metrics tune predict --check out/tune`,
@@ -54,19 +58,19 @@ than 90% lie inside their intervals, or the median error of the capacity is not 
 			cmd, nil)
 	}
 	flags := command.Flags()
-	flags.Var(textfile.PathListFlag(&o.from), "from", "directories of runs and CSV files of measurements")
-	flags.StringArrayVar(&o.set, "set", nil,
-		"a setting laid over the configuration, key=value; may be given several times")
+	flags.Var(textfile.PathListFlag(&o.from), "from", "run directories, and CSV files with measurements")
+	flags.StringArrayVar(&o.set, "set", nil, "setting that overrides the configuration, KEY=VALUE; may be repeated")
 	flags.Float64SliceVar(&o.queries, "queries", nil,
-		"simultaneous queries, one or several numbers; of an experiment in the place of its steps")
+		"numbers of simultaneous queries; they replace the steps of an experiment")
+	flags.Lookup("queries").DefValue = "0, or the steps of the experiment"
 	flags.Float64Var(&o.recordsPerS, "records-per-s", 0,
-		"records a second; 0 for those of the runs, or of the experiment")
+		"records per second; 0 takes the rate of the experiment or of the runs")
 	flags.Float64Var(&o.gridRecords, "query-records-per-s", 0,
-		"record rate at which tables of queries were measured that have none; 0 where that is not known")
+		"records per second at which tables of queries without this column were measured; 0 means unknown")
 	flags.DurationVar(&o.limit, "limit", 0,
-		"the most that the mean filter latency may be, of the capacity; 0 for the runs' goal, 200ms where they have none")
+		"maximum mean filter latency at the capacity; 0 takes the goal of the runs, or 200ms if they have none")
 	flags.BoolVar(&o.check, "check", false,
-		"predict every step of the arguments from the others, and state errors and coverage")
+		"predict each step of the arguments from the other steps, and report errors and coverage")
 	o.confidence = addConfidence(flags)
 	o.machine.addFlags(flags)
 	o.show.addFlags(flags, "table", "json", "markdown", "html")

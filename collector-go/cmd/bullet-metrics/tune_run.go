@@ -30,15 +30,17 @@ func newTuneRunCommand() *cobra.Command {
 	o := tuneRunOptions{stack: stack.DefaultOptions("", "")}
 	command := &cobra.Command{
 		Use:   "run FILE | run --resume DIR",
-		Short: "Run an experiment into a directory that holds everything",
-		Long: `Run an experiment: launch the topology in each configuration, hold each load, judge each step as soon as its slices are in, and write
-everything into a directory of its own.
+		Short: "Run an experiment and write all results into a run directory",
+		Long: `Run an experiment and write all results into a run directory.
 
-Ctrl-C ends everything and leaves a directory that --resume goes on with: finished steps are kept, the topology of the trial that was
-under way is launched again. A trial that cannot be measured ends no other.
+The command launches the topology in each configuration and runs each load. It judges a step as soon as its slices are
+available.
 
-Exit codes: 0 done, 99 a goal was missed (unless the experiment looks for where goals are missed: on_fail: bracket), 1 a trial could
-not be measured, 2 wrong usage, 130 interrupted. An inconclusive run says so and is 0.`,
+Ctrl-C ends everything. --resume continues the run in its directory: it keeps finished steps, and launches the
+topology of the interrupted trial again. If a trial cannot be measured, the other trials still run.
+
+Exit codes: 0 done, even if the result is inconclusive; 99 a goal was missed (0 with on_fail: bracket);
+1 a trial could not be measured; 2 wrong usage; 130 interrupted.`,
 		Example: `  bullet-metrics tune run topology/experiments/test3-small.yaml
   bullet-metrics tune run --resume out/tune/test3-small-20261121-154500`,
 		Args: cobra.ArbitraryArgs,
@@ -51,15 +53,18 @@ not be measured, 2 wrong usage, 130 interrupted. An inconclusive run says so and
 		},
 	}
 	flags := command.Flags()
-	flags.Var(textfile.PathFlag(&o.out, ""), "out", "the run's directory; by default one of its own below --runs")
-	flags.Var(textfile.PathFlag(&o.resume, ""), "resume", "go on with the run in this directory")
-	flags.Var(textfile.PathFlag(&o.runs, runsDir), "runs", "directory in which runs are, each in one of its own")
-	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir", "directory that make build has filled, for a local launch")
-	flags.DurationVar(&o.limit, "time-limit", 0, "begin no further step after so long; 0 for no limit")
-	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "address of a local collector's gRPC")
+	flags.Var(textfile.PathFlag(&o.out, ""), "out", "run directory (default a new directory below --runs)")
+	flags.Var(textfile.PathFlag(&o.resume, ""), "resume", "continue the run in this directory")
+	flags.Var(textfile.PathFlag(&o.runs, runsDir), "runs", "directory that contains the run directories")
+	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir",
+		"directory with the output of make build, for a local launch")
+	flags.DurationVar(&o.limit, "time-limit", 0, "start no further step after this time; 0 means no limit")
+	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen,
+		"gRPC address of a local collector, HOST:PORT")
 	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
-		"address of a local collector's HTTP, the live figures")
-	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen, "address of a local query gateway")
+		"HTTP address of a local collector with its page, HOST:PORT")
+	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
+		"address of a local query gateway, HOST:PORT")
 	return command
 }
 

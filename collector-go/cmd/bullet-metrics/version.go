@@ -19,7 +19,7 @@ func newVersionCommand() *cobra.Command {
 	var output outputForm
 	command := &cobra.Command{
 		Use:     "version",
-		Short:   "Print this program's version, and what it was built with and for",
+		Short:   "Print the version of this program, its Go version and its platform",
 		Example: "  bullet-metrics version --output json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -23,10 +23,10 @@ func newWhyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "why --alert NAME [--topology NAME] [--time TIME]",
 		Short: "List what changed before an alert",
-		Long: `List what changed before an alert: settings, restarts and steps of experiments, the figures that moved to another level, and what the
-topology was limited by, each with its numbers and how long before the alert.
+		Long: `List what changed before an alert: settings, restarts, steps of experiments, figures that shifted, and the limiters of
+the topology. Each change has its numbers and its time before the alert.
 
-An alert that has ended within the last day is found too. The running collector is asked.`,
+The command queries a running collector. It also finds an alert that ended within the last day.`,
 		Example: `  bullet-metrics why --alert BulletFilterLatencyMeanHigh
   bullet-metrics why --alert BulletFilterLatencyMeanHigh --topology bullet --window 1h --output json
   bullet-metrics why --alert BulletFilterLatencyMeanHigh --collector https://collector.example:9320 --tls-ca ca.pem --token-file token`,
@@ -51,14 +51,14 @@ An alert that has ended within the last day is found too. The running collector 
 			return askWhy(cmd.Context(), asked, cmd.OutOrStdout(), "/api/v1/why?"+form.Encode(), output.form)
 		},
 	}
-	to.addFlags(command.Flags(), "http://127.0.0.1:9320", "http address of the running collector")
-	command.Flags().StringVar(&alert, "alert", "", "the alert's name")
+	to.addFlags(command.Flags(), "http://127.0.0.1:9320", "HTTP address of the collector, HOST:PORT or URL")
+	command.Flags().StringVar(&alert, "alert", "", "name of the alert; required")
 	command.Flags().StringVar(&topology, "topology", "",
-		"the topology's name; may be left out where one topology has the alert")
+		"name of the topology; optional if only one topology has the alert")
 	command.Flags().StringVar(&at, "time", "",
-		"look before this time, RFC 3339 or seconds since 1970 (default when the alert began)")
+		"list changes before this time: Unix seconds or RFC 3339 (default the start of the alert)")
 	command.Flags().DurationVar(&window, "window", window,
-		"how long before that a change may lie; twice that before it is compared with")
+		"length of the searched period; it is compared with the preceding period, which is twice as long")
 	output.addFlag(command.Flags())
 	return command
 }

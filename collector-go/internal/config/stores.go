@@ -54,16 +54,16 @@ func (c *Config) storeSettings() (all []Setting) {
 		}
 		add("http_config_file", "file with TLS, credentials and headers for "+kind.Receiver+
 			", in the format of Prometheus' http_config", func(s *Store) pflag.Value { return path(&s.HTTPConfigFile) })
-		add("timeout", "maximum time of a request. If not set, 30s", func(s *Store) pflag.Value {
+		add("timeout", "timeout of a request; 30s if not set", func(s *Store) pflag.Value {
 			return duration(&s.Timeout)
 		})
-		add("max_slices", "maximum number of slices per request. If not set, 2000", func(s *Store) pflag.Value {
+		add("max_slices", "maximum number of slices in a request; 2000 if not set", func(s *Store) pflag.Value {
 			return integer(&s.MaxSlices)
 		})
-		add("max_bytes", "maximum size of a request before compression, in bytes. If not set, 4MiB", func(s *Store) pflag.Value {
+		add("max_bytes", "maximum size of a request before compression, in bytes; 4MiB if not set", func(s *Store) pflag.Value {
 			return size(&s.MaxBytes)
 		})
-		add("required", "when the journal is full, accept no more samples instead of deleting data that this store has not received. If not set, false",
+		add("required", "when the journal is full, accept no more samples instead of dropping the backlog of this store; false if not set",
 			func(s *Store) pflag.Value { return yesNo(&s.Required) })
 	}
 	return all

@@ -9,9 +9,8 @@ func init() {
 		Settings: []forward.Setting{
 			{Name: "bucket", Usage: "bucket of InfluxDB 2, or DATABASE/RETENTION_POLICY of InfluxDB 1.8 or later"},
 			{Name: "org", Usage: "organisation of InfluxDB 2"},
-			{Name: "database", Usage: "database of InfluxDB 1. Slices are sent to its /write API"},
-			{Name: "retention_policy",
-				Usage: "retention policy of InfluxDB 1. If not set, the database's default"},
+			{Name: "database", Usage: "database of InfluxDB 1, written to through its endpoint /write"},
+			{Name: "retention_policy", Usage: "retention policy of InfluxDB 1; the database's default if not set"},
 		},
 		Build: func(at forward.Receiver, own map[string]string) forward.Builder {
 			return Options{Receiver: at, Org: own["org"], Bucket: own["bucket"], Database: own["database"],

@@ -10,7 +10,7 @@ func init() {
 		Receiver: "the receiver",
 		Settings: []forward.Setting{
 			{Name: "histograms",
-				Usage:   "format of histograms: native, or classic for a receiver without native histograms. If not set, native",
+				Usage:   "format of histograms: native, or classic for receivers without native histograms; native if not set",
 				Choices: []string{"native", "classic"}},
 		},
 		Build: func(at forward.Receiver, own map[string]string) forward.Builder {
