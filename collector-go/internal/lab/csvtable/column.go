@@ -1,9 +1,9 @@
 // Package csvtable reads measurements that people keep in CSV files, with the columns of Bullet's tuning document and
-// units in the names of the columns. It owns the syntax: separators, headers, misspelled columns, numbers with commas.
-// Every fault names the file, line and column, and says how to correct it. It does not know what the figures mean; that
-// is the job of tuning, whose faults Table.Locate translates into places in the file.
+// units in the names of the columns. It handles the syntax: separators, headers, misspelled columns, numbers with
+// commas. Every error names the file, line and column, and says how to correct it. The package does not know what the
+// figures mean. That is the job of tuning, and Table.Locate adds the place in the file to tuning's errors.
 //
-// Start reading at Open in table.go; the files named after an analysis list its columns.
+// Start reading at Open in table.go. Each file that is named after an analysis defines the columns of that analysis.
 package csvtable
 
 import (

@@ -18,7 +18,7 @@ import (
 // no conversion between packages.
 type Figure = tuning.Figure
 
-// Unknown is the figure that is not known.
+// Unknown is the value of an unknown figure.
 var Unknown = tuning.Unknown
 
 const (

@@ -125,8 +125,8 @@ type ConfigurationSteps struct {
 	ExpectedResultSize, Tolerance float64
 }
 
-// table returns the steps as they were analyzed. The tolerance is computed from the two result sizes, and rounding must
-// not make it negative.
+// table returns the steps as they were analyzed. The tolerance is computed from the two result sizes. It is at least 0,
+// also if rounding would make it negative.
 func (c NamedConcurrency) table() ConfigurationSteps {
 	return ConfigurationSteps{
 		Label: c.Label, Rows: c.rows, ExpectedResultSize: float64(c.ExpectedResultSize),

@@ -111,7 +111,7 @@ func verdictColumn() stepColumn {
 	})
 }
 
-// idleColumn is how much of the host was idle.
+// idleColumn is the column of the idle share of the host.
 func (r *Report) idleColumn() stepColumn {
 	return percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle })
 }
