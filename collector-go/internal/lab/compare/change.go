@@ -122,7 +122,7 @@ func Configurations(a, b Configuration, confidence float64) (out ConfigurationCh
 }
 
 // steps compares the launches of one step. If the queries run for a fixed time of their own (ownMs > 0), it compares
-// how late results are after that time, not the whole time to a result.
+// the delay of results after that time.
 func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence float64) StepChange {
 	out := StepChange{Value: place.Value, Name: place.Name, VerdictBefore: agreed(before), VerdictAfter: agreed(after)}
 	for _, f := range Figures {

@@ -48,8 +48,8 @@ func guarded(t *testing.T, before, after compare.Operand, allowed float64) compa
 	return c.Guard(allowed)
 }
 
-// A change of the allowed size is proven in at most one of 40 pairs (one end of a 95% interval), and a larger change in
-// most pairs.
+// A change of the allowed size is proven in at most one of 40 pairs (one end of a 95% interval). A larger change is
+// proven in most pairs.
 func TestTheGuardIsAsSureAsItsInterval(t *testing.T) {
 	const pairs = 1000
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 )
 
 // header finds the columns. An unknown column is noted and ignored. A name that is nearly the name of a missing column
-// is an error and not a note, because a misspelled optional column would otherwise be ignored without anybody noticing.
-// A file separated by semicolons or tabs has a single column and gets its own error.
+// is an error and not a note. Otherwise nobody would notice that a misspelled optional column is ignored. A file
+// separated by semicolons or tabs has a single column and gets its own error.
 func (t *Table) header(head []string) error {
 	if len(head) == 1 {
 		for separator, word := range map[string]string{";": "semicolons", "\t": "tabs"} {
@@ -60,7 +60,7 @@ func (t *Table) header(head []string) error {
 var units = []string{"ms", "mib", "cores", "minute", "s"}
 
 // otherUnit returns a warning if the two names differ in their unit, else "". The warning is added to the suggestion to
-// rename a column, because a column that is only renamed would keep its values in the old unit.
+// rename a column. A column that is only renamed would keep its values in the old unit.
 func otherUnit(name, known string) string {
 	unit := known[strings.LastIndex(known, "_")+1:]
 	if unit == name[strings.LastIndex(name, "_")+1:] || !slices.Contains(units, unit) {

@@ -57,8 +57,8 @@ type ResourceTable struct {
 }
 
 // Resources reads a table of components. A row whose component is "Total" holds the totals that the table states. A
-// table of data volumes is refused although it has these columns, because it repeats them for each volume and its rows
-// must not be added up.
+// table of data volumes has these columns, too, but is refused. It repeats them for each volume, so its rows must not
+// be added up.
 func Resources(path string, cpu CPU) (*ResourceTable, error) {
 	t, err := Open(path, resourceColumns)
 	if err != nil {

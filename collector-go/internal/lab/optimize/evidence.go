@@ -137,8 +137,8 @@ func squares(values []float64) (sum, freedom float64) {
 	return sum, n - 1
 }
 
-// weigh computes the probability that the configuration holds the target. This is the probability that the true margin
-// of each goal is at least 0, by Student's t with a flat prior, times the probability of unshown.
+// weigh computes the probability that the configuration holds the target. For each goal it takes the probability that
+// the true margin is at least 0, by Student's t with a flat prior. The result is the product of these and of unshown.
 func (e *evidence) weigh(target Target, pooled noise) {
 	if e.trials == 0 {
 		e.holds = 0.5

@@ -9,9 +9,9 @@ import (
 // maxForeseen is the largest number of trials that Foresee returns.
 const maxForeseen = 200
 
-// Foresee returns the proposals that the search would make next if every trial had the outcome that the model expects
-// and none had to be repeated. A dry run shows them. The first one is the next trial. The result is empty if the search
-// has ended.
+// Foresee returns the next proposals of the search. It assumes that every trial has the outcome that the model expects
+// and that none must be repeated. A dry run shows them. The first one is the next trial. The result is empty if the
+// search has ended.
 func (s *Search) Foresee(trials []Trial) (way []Proposal, err error) {
 	trials = slices.Clone(trials)
 	for len(way) < maxForeseen {

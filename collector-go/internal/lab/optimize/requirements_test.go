@@ -21,8 +21,8 @@ func TestWhatTheBestIsMadeOfHasItsCost(t *testing.T) {
 	assert.Zero(t, r.BaseCost)
 }
 
-// If the required resources are proportional to the load, twice a value that failed is not enough for twice the load,
-// and twice a value that held is enough.
+// If the required resources are proportional to the load, twice a value that held is enough for twice the load. Twice a
+// value that failed is not enough.
 func TestTwiceTheLoadTakesBetweenTwiceWhatFailedAndTwiceWhatHeld(t *testing.T) {
 	s := twoSettings(t)
 	r, _ := run(t, s, DefaultOptions())

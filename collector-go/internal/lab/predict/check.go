@@ -76,9 +76,9 @@ type Summary struct {
 // observations it starts from the fit of all.
 const fewSteps = 60
 
-// Validate predicts every step of every source from the other steps. It leaves out the step itself and its repeats (the
-// same configuration and load in the same world), because a repeat would give the answer away. The capacity of each
-// configuration is predicted from the other configurations.
+// Validate predicts every step of every source from the other steps. It leaves out the step itself and its repeats,
+// because a repeat would give the answer away. A repeat has the same configuration and load in the same world. The
+// capacity of each configuration is predicted from the other configurations.
 func Validate(sources []*Source, confidence float64) (*Check, error) {
 	c := &Check{Steps: []HeldStep{}, Capacities: []HeldCapacity{}, Confidence: confidence, LeftOut: map[string]int{},
 		Notes: []string{}}

@@ -8,8 +8,8 @@ import (
 )
 
 // costFit is the posterior of an additive figure: figure = (sum of unit costs x terms) x heap^elasticity, times two
-// log-normal deviations, one of the launch and one of the step. Unit costs are positive. If the steps cannot separate
-// two terms, such as records and the topology itself at a single record rate, the posterior contains every split
+// log-normal deviations, one of the launch and one of the step. Unit costs are positive. Some steps cannot separate two
+// terms, such as records and the topology itself at a single record rate. The posterior then contains every split
 // between them.
 type costFit struct {
 	basis

@@ -15,10 +15,10 @@ const (
 )
 
 // draws samples a density, given as its logarithm, by differential evolution. Each chain proposes a step along the
-// difference of two other chains, so that no scale must be known in advance (ter Braak, "A Markov Chain Monte Carlo
-// version of the genetic algorithm Differential Evolution", 2006). It returns a thinned sample of the second half of
-// the rounds, and the last state of the chains, from which another fit may start. The same random source gives the same
-// draws, so that predictions are reproducible.
+// difference of two other chains, so that no scale must be known in advance. See ter Braak, "A Markov Chain Monte
+// Carlo version of the genetic algorithm Differential Evolution", 2006. draws returns a thinned sample of the second
+// half of the rounds, and the last state of the chains, from which another fit may start. The same random source gives
+// the same draws, so that predictions are reproducible.
 func draws(density func([]float64) float64, chains [][]float64, rounds int, random *rand.Rand) (kept, end [][]float64) {
 	d, n := len(chains[0]), len(chains)
 	at, now := make([][]float64, n), make([]float64, n)

@@ -201,7 +201,7 @@ func (s Settings) modelled() (names []string) {
 }
 
 // Check returns the overrides whose effect is not in the model. It returns an error for a setting that does not exist,
-// with the nearest name, because a misspelled name would otherwise be answered as if nothing had changed.
+// with the nearest name. A misspelled name would otherwise be answered as if nothing had changed.
 func (s Settings) Check(over Settings) (ignored []string, err error) {
 	known := append(append(s.modelled(), pendingSetting), childopts...)
 	for name := range s {

@@ -303,8 +303,8 @@ func hostsFinding(hosts []tuning.HostClock) string {
 		tuning.Digits(-ahead))
 }
 
-// hostTable has a row for each worker host. A sample cannot arrive before it was taken, so the freshest sample of a
-// host gives a lower bound for how far its clock is ahead of the collector's.
+// hostTable has a row for each worker host. A sample cannot arrive before it was taken. The freshest sample of a host
+// therefore gives a lower bound for how far its clock is ahead of the collector's.
 func hostTable(hosts []tuning.HostClock) document.Table {
 	type host = tuning.HostClock
 	return document.TableOf(hosts,

@@ -54,8 +54,8 @@ func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	return g
 }
 
-// collectorsOf returns the names of the garbage collectors that any worker reported, each once and sorted, so that
-// tables have the same order in every report.
+// collectorsOf returns the names of the garbage collectors that any worker reported, each once. They are sorted, so
+// that tables have the same order in every report.
 func collectorsOf(workers []runstore.Worker) (names []string) {
 	for _, w := range workers {
 		for _, c := range w.Collectors {

@@ -11,8 +11,8 @@ import (
 )
 
 // Results are the analyses of all trials of a run together, which tuning computed. Only those that the run's analysis
-// asks for are set; the others are missing in report.json. They are computed once, when the run is opened, so that the
-// document, the CSV files and the summary on the terminal state the same numbers.
+// asks for are set; the others are missing in report.json. They are computed once, when the run is opened. The
+// document, the CSV files and the summary on the terminal therefore state the same numbers.
 type Results struct {
 	Queries *tuning.Queries `json:"queries,omitempty"`
 	Data    *tuning.Data    `json:"data,omitempty"`
@@ -183,8 +183,8 @@ type RowReport struct {
 }
 
 // TrialReport is one launch of the topology in one configuration, or several launches if the run was resumed. It keeps
-// the stored figures, because a comparison computes the variation of a figure from the stored slices, which may be
-// narrower than those of the report.
+// the stored figures, because a comparison computes the variation of a figure from the stored slices. These may be
+// narrower than the slices of the report.
 type TrialReport struct {
 	Number        int                   `json:"number"`
 	Label         string                `json:"label"`
@@ -335,8 +335,8 @@ func (t TrialReport) explained() []TrialStep {
 	})
 }
 
-// verdictText returns the verdict of a step. It mentions an OK attempt beside a FAIL, because the step as a whole is
-// then inconclusive and a bare FAIL would look like a mistake.
+// verdictText returns the verdict of a step. It mentions an OK attempt beside a FAIL. The step as a whole is then
+// inconclusive, and a bare FAIL would look like a mistake.
 func (t TrialReport) verdictText(s TrialStep) string {
 	if s.Verdict == tuning.Fail && t.attempt(s, tuning.OK) != nil {
 		return "FAIL, and OK in another attempt"

@@ -172,7 +172,7 @@ func (r *Report) trafficBlocks() []document.Block {
 			most[pair], toAll = max(most[pair], each.MessagesPerSecond), toAll || each.To == ""
 		}
 	})
-	// Pairs are sorted by their largest rate in any step, so that a pair that is busy in one step is not hidden by
+	// Pairs are sorted by their largest rate in any step. A pair that is busy in one step is therefore not hidden by
 	// quiet steps.
 	slices.SortFunc(t.names, func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(a, b)) })
 	if more := len(t.names) - mostTraffic; more > 0 {

@@ -210,7 +210,7 @@ func TestTheSpectrumOfAStep(t *testing.T) {
 	assert.Contains(t, text, "| 10 | 100 | 1 | 2 | 3 | 4 | 5 | 6 | 8 |")
 	assert.Contains(t, text, "figures/trial-01-spectrum.svg")
 
-	// A load that was measured for the cost is in the table but has no line in the figure, because it repeats a load of
+	// A load that was measured for the cost is in the table. It has no line in the figure, because it repeats a load of
 	// another step.
 	run.Steps[1].Kind = runstore.CostStep
 	text = markdown(t, run)

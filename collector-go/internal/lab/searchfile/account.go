@@ -17,10 +17,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Account returns the document for a result: the best configuration as lines of a settings file, its changes against
-// the start (nil for none), its cost, the trials, the proof, the open configurations, cost against latency, and twice
-// the load. further are findings that the caller adds. The function only formats: all figures, and the sentences about
-// the proof, come from the result. The document omits sections without rows.
+// Account returns the document for a result. It shows the best configuration as lines of a settings file, its changes
+// against the start (nil for none), and its cost. The trials, the proof, the open configurations, cost against latency,
+// and twice the load follow. further are findings that the caller adds. The function only formats: all figures, and the
+// sentences about the proof, come from the result. The document omits sections without rows.
 func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string,
 	further ...string) *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name,
@@ -247,7 +247,7 @@ func resourceTable(r *optimize.Result, unit string) document.Table {
 		document.Number("Cost", unit, func(r optimize.Resource) string { return figureText(r.Cost) }))
 }
 
-// requirementTable shows, for twice the load, which value of each setting is not enough and which is enough, and
+// requirementTable shows which value of each setting is not enough for twice the load and which is. It also says
 // whether the space has such a value.
 func requirementTable(r *optimize.Result) document.Table {
 	type row = optimize.Requirement

@@ -11,7 +11,7 @@ import (
 )
 
 // Recorded returns a space file whose rows are trials at the file's target; Simulation can replay them. The text is
-// written line by line and not marshalled, so that each row is one line with its cells in the order of the columns.
+// written line by line and not marshalled. Each row is therefore one line with its cells in the order of the columns.
 // ReadSpace reads it. The search runner writes it after each trial, so that it exists even if the search is
 // interrupted.
 func (f *File) Recorded(source string, trials []optimize.Trial) []byte {

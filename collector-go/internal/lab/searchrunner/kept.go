@@ -1,9 +1,9 @@
 // Package searchrunner runs the trials of a search (tune optimize) on a cluster and stores their outcomes. Each trial
 // is a run of its own, in a directory below trials/ (docs/tune/search-file.md#directory-of-a-search).
 //
-// The package has three tasks: it combines search file and experiment file into the experiment of a configuration, it
-// reads and writes the directory of a search, and it runs the loop that resumes from that directory after an interrupt.
-// It must not know how the next configuration is chosen, which optimize.Search decides, or how a topology is launched,
+// The package has three tasks. It combines search file and experiment file into the experiment of a configuration. It
+// reads and writes the directory of a search. It runs the loop that resumes from that directory after an interrupt. It
+// must not know how the next configuration is chosen, which optimize.Search decides, or how a topology is launched,
 // which is behind Engine.
 //
 // Start reading at Runner in runner.go. Kept and Outcome in this file are the stored form of a trial.
