@@ -7,34 +7,35 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// ConfigurationChange is the comparison of one configuration: its settings, its capacity, and every step that both
+// ConfigurationChange compares one configuration before and after: its settings, its capacity, and every step that both
 // operands have.
 type ConfigurationChange struct {
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// LaunchesBefore and LaunchesAfter are how often each was launched.
+	// LaunchesBefore and LaunchesAfter are the numbers of launches of each operand.
 	LaunchesBefore int `json:"launches_before"`
 	LaunchesAfter  int `json:"launches_after"`
-	// Changes are the settings, versions, machine and load that differ; Moved are the controlled variables that they
-	// move.
+	// Changes are the settings, versions, machine and load that differ. Moved are the controlled variables that these
+	// changes affect.
 	Changes []tuning.Change   `json:"changes"`
 	Moved   []tuning.Variable `json:"moved"`
-	// Lines are the changes as a configuration diff, "- key: before", "+ key: after". Undetermined are the controlled
-	// variables of which it is not known whether they moved.
+	// Lines are the changes as a diff: "- key: before", "+ key: after". Undetermined are the controlled variables for
+	// which one side does not say enough to know whether they moved.
 	Lines        []string          `json:"lines"`
 	Undetermined []tuning.Variable `json:"untold"`
-	// Capacity is nil where there is none to compare, such as of timelines.
+	// Capacity is nil if there is no capacity to compare, for example between timelines.
 	Capacity *CapacityChange `json:"capacity,omitempty"`
 	Steps    []StepChange    `json:"steps"`
 	GC       []GCChange      `json:"gc"`
-	// Marginal is what a query costs, where the steps ascend along queries and both operands have enough of them.
+	// Marginal is the change of the cost per query. It is empty unless the steps increase in queries and both operands
+	// have enough of them for an estimate.
 	Marginal []FigureChange `json:"marginal,omitempty"`
-	// GCBefore and GCAfter are how GC time went along with CPU and with the filter latency.
+	// GCBefore and GCAfter say how GC time correlates with CPU and with the filter latency in each operand.
 	GCBefore *tuning.GCReport `json:"gc_before,omitempty"`
 	GCAfter  *tuning.GCReport `json:"gc_after,omitempty"`
 }
 
-// StepChange is the change of all figures at one value of the axis, for example at 100 queries.
+// StepChange is the change of all figures in one step, for example at 100 queries.
 type StepChange struct {
 	Value         float64        `json:"value"`
 	Name          string         `json:"name"`
@@ -43,29 +44,31 @@ type StepChange struct {
 	Figures       []FigureChange `json:"figures"`
 }
 
-// FigureChange is the change of one figure in one step, with the interval of the change.
+// FigureChange is the change of one figure in one step, with the confidence interval of the change.
 type FigureChange struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"`
-	// Worse is "up" or "down": which way it changes for the worse; "" for neither.
+	// Worse is the direction that is worse, "up" or "down". It is "" if neither is.
 	Worse string `json:"worse,omitempty"`
-	// LaunchesBefore and LaunchesAfter are how many launches of each operand measured it.
+	// LaunchesBefore and LaunchesAfter are the numbers of launches that measured the figure.
 	LaunchesBefore int `json:"launches_before"`
 	LaunchesAfter  int `json:"launches_after"`
-	// EstimateBefore and EstimateAfter are the figures with the intervals that each operand's own report has; nil of a
-	// figure that a report states without one.
+	// EstimateBefore and EstimateAfter are the figures with their intervals as the report of each operand states them.
+	// They are nil for a figure that a report states without an interval.
 	EstimateBefore *tuning.Estimate `json:"estimate_before,omitempty"`
 	EstimateAfter  *tuning.Estimate `json:"estimate_after,omitempty"`
 	tuning.Difference
 }
 
-// WorseBy reports whether the figure changed for the worse by more than a ratio.
+// WorseBy reports whether the figure got worse by more than a ratio. It looks only at the estimate; see ProvenWorseBy
+// for the interval.
 func (f FigureChange) WorseBy(ratio float64) bool {
 	return f.Worse == "up" && f.Ratio.Value > tuning.Figure(ratio) || f.Worse == "down" &&
 		f.Ratio.Value < tuning.Figure(-ratio)
 }
 
-// GCChange is one collector in one step; nil where an operand has no such collector.
+// GCChange is the change of one garbage collector in one step. Before or After is nil if that operand has no such
+// collector.
 type GCChange struct {
 	Step      string            `json:"step"`
 	Collector string            `json:"collector"`
@@ -79,11 +82,12 @@ type CapacityChange struct {
 	Unit   string          `json:"unit"`
 	Before tuning.Interval `json:"before"`
 	After  tuning.Interval `json:"after"`
-	// Overlap reports whether one capacity could lie in both intervals; null where nothing is known of one of them.
+	// Overlap reports whether both capacities could be the same value. It is nil, and null in JSON, if one of the
+	// capacities is unknown.
 	Overlap *bool `json:"intervals_overlap"`
 }
 
-// Configurations compares two configurations. The notes are of steps that only one of them has.
+// Configurations compares two configurations. The notes name the steps that only one of them has.
 func Configurations(a, b Configuration, confidence float64) (out ConfigurationChange, notes []string) {
 	out = ConfigurationChange{
 		Before: a.Label, After: b.Label, LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches),
@@ -117,7 +121,8 @@ func Configurations(a, b Configuration, confidence float64) (out ConfigurationCh
 	return out, notes
 }
 
-// steps compares a step. Where its queries run for a time of their own, times to results are what they are beyond it.
+// steps compares the launches of one step. If the queries run for a fixed time of their own (ownMs > 0), it compares
+// the delay of results after that time.
 func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence float64) StepChange {
 	out := StepChange{Value: place.Value, Name: place.Name, VerdictBefore: agreed(before), VerdictAfter: agreed(after)}
 	for _, f := range Figures {
@@ -133,7 +138,7 @@ func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence flo
 		}
 		d := change(was, is, confidence)
 		if lateness && !(d.Before > 0 && d.After > 0) {
-			d.WithoutRatio() // of one that came before its time there is no multiple
+			d.WithoutRatio() // a ratio is meaningless if a result came before the query's own time
 		}
 		if d.Before.Known() || d.After.Known() {
 			out.Figures = append(out.Figures, FigureChange{Name: f.Name, Unit: f.Unit, Worse: f.Worse,
@@ -143,7 +148,7 @@ func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence flo
 	return out
 }
 
-// collectors compares each collector that the first launch of either operand has.
+// collectors compares every collector that the first launch of either operand has.
 func collectors(step string, before, after []Step, confidence float64) (all []GCChange) {
 	var names []string
 	for _, c := range slices.Concat(before[0].Collectors, after[0].Collectors) {
@@ -168,8 +173,8 @@ func collectors(step string, before, after []Step, confidence float64) (all []GC
 	return all
 }
 
-// marginal compares what a query costs in two configurations: the slopes of CPU over queries by which each operand's
-// own report states it, with that report's intervals. Nothing where either has another axis.
+// marginal compares the cost per query of two configurations. It uses the slopes of CPU over queries, and the
+// intervals, as the report of each operand states them. The result is empty if either operand has no such cost.
 func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
 	for _, before := range a.Costs {
 		for _, after := range b.Costs {
@@ -191,7 +196,7 @@ func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
 	return all
 }
 
-// capacities is nil where the steps ascend along nothing that has a capacity, or not along the same.
+// capacities compares the capacities. It returns nil if the steps have no capacity or if its units differ.
 func capacities(a, b Configuration) *CapacityChange {
 	if a.Unit == "" || a.Unit != b.Unit {
 		return nil

@@ -11,7 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// side has one configuration of a launch in which each step had so much CPU, in slices that scatter by a hundredth.
+// side returns an operand with one configuration and one launch. The steps have the given mean CPU, in slices that vary
+// by about 1%.
 func side(label string, unit string, cpu ...float64) compare.Operand {
 	launch := compare.Launch{}
 	for i, mean := range cpu {
@@ -29,7 +30,7 @@ func side(label string, unit string, cpu ...float64) compare.Operand {
 			Costs: costs(cpu...)}}}
 }
 
-// costs are what a query costs by steps of 0 and 100 queries that were measured twice.
+// costs returns the cost of a query from steps of 0 and 100 queries that were measured twice.
 func costs(cpu ...float64) []compare.Cost {
 	var x, y []float64
 	for i, mean := range cpu {
@@ -40,7 +41,7 @@ func costs(cpu ...float64) []compare.Cost {
 		Estimate: tuning.Estimate{Value: l.Slope, Low: l.Low, High: l.High}}}
 }
 
-// launched has the side's launch three times, each a hundredth above the one before.
+// launched adds two launches to the operand, each 1% above the one before.
 func launched(s compare.Operand) compare.Operand {
 	c := &s.Configurations[0]
 	for range 2 {
@@ -89,7 +90,7 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 	assert.Equal(t, compare.NoneProven, back.Guard(0.5).Verdict)
 }
 
-// What a launch differs by from the next is not known of one: nothing is clear, and the guard states that nothing is
+// With one launch, the variation between launches is unknown: no change is clear, and the guard says that nothing is
 // provable.
 func TestOneLaunchASideShowsNoClearChange(t *testing.T) {
 	c, err := compare.Operands(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
@@ -110,7 +111,7 @@ func TestOneLaunchASideShowsNoClearChange(t *testing.T) {
 	assert.Contains(t, strings.Join(c.Configurations[0].Doubts(""), "\n"), "one launch against one")
 }
 
-// Seen on two launches of one configuration: a "clear" +104%.
+// Regression: two launches of one configuration gave a "clear" change of +104%.
 func TestTwoLaunchesOfOneConfigurationSaySo(t *testing.T) {
 	c, err := compare.Operands(side("same", "", 100), side("same", "", 204), 0.95)
 	require.NoError(t, err)
@@ -141,7 +142,7 @@ func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
 	assert.Equal(t, "no clear change", verdict)
 }
 
-// Queries that run for 30 s take 30 s and what the topology is late by: that alone is compared, where both sides have
+// Queries that run for 30 s take 30 s plus the delay of the topology. Only the delay is compared, if both sides have
 // such queries.
 func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
 	of := func(own tuning.Figure, ms ...tuning.Figure) compare.Operand {

@@ -7,18 +7,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Comparison is the result of comparing two runs. It is also the JSON document of a comparison, so the JSON keys are a
-// format. Slices are never nil, so that they are written as [] and not as null.
+// Comparison is the result of comparing two runs. It is also the JSON document of a comparison, so its JSON keys are a
+// public format. Slices are never nil, so that they are written as [] and not as null.
 type Comparison struct {
 	Before Operand `json:"before"`
 	After  Operand `json:"after"`
-	// Configurations are those that both have; of two that have one each, these.
+	// Configurations are those that both operands have. If each operand has exactly one, these two are compared, even
+	// with different labels.
 	Configurations []ConfigurationChange `json:"configurations"`
 	Confidence     float64               `json:"confidence"`
 	Notes          []string              `json:"notes"`
 }
 
-// Operands compares two runs; it is an error where they have no configuration in common.
+// Operands compares two runs. It returns an error if they have no configuration in common.
 func Operands(before, after Operand, confidence float64) (*Comparison, error) {
 	c := &Comparison{
 		Before: before, After: after, Confidence: confidence, Configurations: []ConfigurationChange{},
@@ -56,7 +57,7 @@ func (c *Comparison) pairs() (pairs [][2]Configuration) {
 	return pairs
 }
 
-// changes lists, as sentences, the figures for which every given condition holds.
+// changes returns a sentence for each figure that meets all given conditions.
 func (c *Comparison) changes(all ...func(FigureChange) bool) (texts []string) {
 	for _, configuration := range c.Configurations {
 		for _, s := range configuration.Steps {
@@ -70,9 +71,9 @@ func (c *Comparison) changes(all ...func(FigureChange) bool) (texts []string) {
 	return texts
 }
 
-// Verdict summarises the figures for which one direction is worse, with a sentence that says why. Only a clear change
-// counts. If no figure has an interval the verdict is "cannot tell" and not "no clear change", since nothing is known
-// about the variation between launches.
+// Verdict summarises the changes of all figures that can get worse, and returns a sentence with the reason. Only clear
+// changes count. If no figure has an interval, the verdict is "cannot tell" and not "no clear change", because the
+// variation between launches is unknown.
 func (c *Comparison) Verdict() (verdict, why string) {
 	worse := c.changes(func(f FigureChange) bool { return f.Clear && f.WorseBy(0) })
 	better := c.changes(func(f FigureChange) bool { return f.Clear && f.Worse != "" && !f.WorseBy(0) })
@@ -98,12 +99,12 @@ func (c *Comparison) Verdict() (verdict, why string) {
 	return "no clear change", "No figure that can get worse clearly changed."
 }
 
-// LeastLaunches is the least number of baseline launches with which a regression can be proven. The variation of two
-// launches is hardly known: Student's t of 95% is 12.7 for one degree of freedom.
+// LeastLaunches is the number of baseline launches that a proof of a regression needs. Two launches say too little
+// about the variation: at 95% and one degree of freedom, Student's t is 12.7.
 const LeastLaunches = 3
 
-// GuardVerdict is the result of a comparison with a baseline. NotProvable differs from NoneProven: with it, the data
-// could not have shown a regression, so a pass would be worthless.
+// GuardVerdict is the result of a comparison with a baseline. NotProvable differs from NoneProven: it means that the
+// data could not have shown a regression, so a pass would be worthless.
 type GuardVerdict string
 
 // The verdicts of a guard.
@@ -114,19 +115,20 @@ const (
 )
 
 // Guard says whether figures are worse than those of a baseline by more than the allowed ratio. A regression must be
-// proven: the whole interval has to lie beyond the ratio, so that variation between launches raises no false alarm.
+// proven: its whole interval must lie beyond the ratio. Otherwise the normal variation between launches would raise
+// false alarms.
 type Guard struct {
-	// Allowed is by how much a figure may get worse, as a ratio.
+	// Allowed is the ratio by which a figure may get worse.
 	Allowed float64      `json:"allowed_ratio"`
 	Verdict GuardVerdict `json:"verdict"`
-	// Regressions are the figures whose whole interval is worse than allowed, and capacities that lie below it, as
-	// sentences.
+	// Regressions are sentences. They name the figures whose whole interval is worse than allowed, and the capacities
+	// that are lower than allowed.
 	Regressions []string `json:"regressions"`
-	// NotProvable is why of some figures a regression could not be proven.
+	// NotProvable says, for each figure that could not be judged, why a regression could not be proven.
 	NotProvable []string `json:"not_provable"`
 }
 
-// Guard judges the operand After against the baseline Before.
+// Guard compares the operand After with the baseline Before and returns the verdict.
 func (c *Comparison) Guard(allowed float64) Guard {
 	g := Guard{Allowed: allowed, Regressions: []string{}, NotProvable: []string{}}
 	judged := false
@@ -155,7 +157,7 @@ func (c *Comparison) Guard(allowed float64) Guard {
 	return g
 }
 
-// step judges a step's figures, and reports whether there are any.
+// step judges the figures of one step. It reports whether any figure could be compared.
 func (g *Guard) step(s StepChange, suffix string, confidence float64) (judged bool) {
 	fewest := LeastLaunches
 	for _, f := range s.Figures {
@@ -182,10 +184,11 @@ func (g *Guard) step(s StepChange, suffix string, confidence float64) (judged bo
 	return judged
 }
 
-// capacity judges the capacity: proven worse is one that failed at less than what the baseline held.
+// capacity judges the capacity. It is proven worse if a load failed that is lower than the load that the baseline held,
+// by more than the allowed ratio.
 func (g *Guard) capacity(c ConfigurationChange, suffix string) {
 	if c.Capacity == nil || c.LaunchesBefore < LeastLaunches {
-		return // the steps state that
+		return // step has already reported too few launches
 	}
 	held, failed := c.Capacity.Before.LastOK, c.Capacity.After.FirstFail
 	if held != nil && failed != nil && *failed <= *held*(1-g.Allowed) {
@@ -193,7 +196,7 @@ func (g *Guard) capacity(c ConfigurationChange, suffix string) {
 	}
 }
 
-// ProvenWorseBy reports whether the whole interval is worse by more than a ratio.
+// ProvenWorseBy reports whether the whole interval of the change is worse by more than a ratio.
 func (f FigureChange) ProvenWorseBy(ratio float64) bool {
 	switch f.Worse {
 	case "up":
@@ -204,7 +207,7 @@ func (f FigureChange) ProvenWorseBy(ratio float64) bool {
 	return false
 }
 
-// Text is what the guard found, in a sentence without its full stop.
+// Text returns the verdict of the guard as a sentence without its full stop.
 func (g Guard) Text() string {
 	text := fmt.Sprintf("Guard at %s: %s", tuning.Percent(tuning.Figure(g.Allowed)), g.Verdict)
 	if g.Verdict == Regressed {

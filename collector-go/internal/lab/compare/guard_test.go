@@ -13,8 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// drawn are launches of a configuration that has so much CPU, each of which differs from the next by a relative
-// standard deviation.
+// drawn returns launches of a configuration with a mean CPU, which differ by a relative standard deviation.
 func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Operand {
 	c := compare.Configuration{Label: "one", Unit: "queries"}
 	for range launches {
@@ -30,7 +29,7 @@ func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Opera
 	return compare.Operand{Directory: "runs/one", ID: "one", Configurations: []compare.Configuration{c}}
 }
 
-// held sets what each launch was judged at two loads.
+// held sets the verdicts of each launch at two loads.
 func held(s compare.Operand, verdicts ...tuning.Verdict) compare.Operand {
 	for i := range s.Configurations[0].Launches {
 		l := &s.Configurations[0].Launches[i]
@@ -49,8 +48,8 @@ func guarded(t *testing.T, before, after compare.Operand, allowed float64) compa
 	return c.Guard(allowed)
 }
 
-// A change of the allowed size is proven in at most one of 40 pairs (one end of an interval of 95%), a larger one in
-// most.
+// A change of the allowed size is proven in at most one of 40 pairs (one end of a 95% interval). A larger change is
+// proven in most pairs.
 func TestTheGuardIsAsSureAsItsInterval(t *testing.T) {
 	const pairs = 1000
 	for _, c := range []struct {

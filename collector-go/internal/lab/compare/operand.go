@@ -1,6 +1,7 @@
-// Package compare compares two runs by configuration and by step. It owns which figures and settings are compared, and
-// the guard against regressions. The statistics belong to tuning, also whether a change is clear (Difference.Clear). It
-// takes values; it does not know from which files they come, nor how a comparison is shown (report does both).
+// Package compare compares two runs, configuration by configuration and step by step. It defines which figures and
+// settings are compared, and the guard against regressions. The statistics are in tuning, including the decision
+// whether a change is clear (Difference.Clear). The package works on values: it does not know from which files they
+// come or how a comparison is shown. Package report does both.
 //
 // Start reading at Operands in comparison.go, then Configurations in change.go. Comparison.Guard judges a comparison
 // with a baseline.
@@ -14,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// The figures of a step by their names.
+// The names of the figures of a step.
 const (
 	TotalCPU       = "CPU of all workers"
 	MeanCPU        = "CPU, mean of a worker"
@@ -27,15 +28,15 @@ const (
 	FilterLatency  = "filter latency, mean"
 	ResultSize     = "result size"
 	TimeToResult   = "time to result"
-	Lateness       = "result after the query's own time" // TimeToResult where queries have such a time
+	Lateness       = "result after the query's own time" // replaces TimeToResult if the queries run for a fixed time
 	QueriesRunning = "queries running"
 	Records        = "records"
 	HostIdle       = "host idle"
 )
 
-// Figures are what is compared in each step, in the order in which it is shown. Worse is which way it changes for the
-// worse, "up" or "down"; "" for neither. Slices states that a figure is known slice by slice; the others are of the
-// queries one by one, or one a step.
+// Figures are the figures that are compared in each step, in the order of display. Worse is the direction that is
+// worse, "up" or "down", or "" if neither is. Slices means that the figure has a value for each time slice. Other
+// figures have a value for each query, or one for the step.
 var Figures = []struct {
 	Name, Unit, Worse string
 	Slices            bool
@@ -47,7 +48,7 @@ var Figures = []struct {
 	{QueriesRunning, "queries", "", true}, {Records, "records/s", "", false}, {HostIdle, "%", "down", false},
 }
 
-// Operand is one of the two runs that are compared. It holds values only, so that tests can build one without files.
+// Operand is one of the two runs that are compared. It holds only values, so that tests can build one without files.
 type Operand struct {
 	Directory      string          `json:"directory"`
 	ID             string          `json:"id"`
@@ -55,24 +56,25 @@ type Operand struct {
 	Configurations []Configuration `json:"-"`
 }
 
-// Configuration is one configuration of a run with all its launches. Launches stay apart, because the variation between
-// them is what intervals are made from.
+// Configuration is one configuration of a run with all its launches. Launches stay separate, because the intervals are
+// computed from the variation between them.
 type Configuration struct {
 	Label    string
-	Unit     string            // what its capacity counts, "" where it has none
+	Unit     string            // the unit of its capacity; "" if it has none
 	Values   map[string]string // settings, versions, machine and load by name
 	Launches []Launch
-	// Costs are what a query costs, as its own report estimates it; none where its steps do not ascend along
-	// simultaneous queries.
+	// Costs are the costs of a query as the run's own report estimates them. There are none unless the steps increase
+	// in simultaneous queries.
 	Costs []Cost
-	// OwnMs is how long its queries run by themselves: what their results take beyond it is the topology's. 0 where
-	// queries end before it, or it is not known.
+	// OwnMs is the fixed time that the queries run, in ms. Any time to a result beyond it is due to the topology. It is
+	// 0 if queries may end earlier, or if it is not known.
 	OwnMs tuning.Figure
-	// GC is how GC time went along with CPU and latency over all launches; nil where no worker reported its collectors.
+	// GC says how GC time correlates with CPU and latency over all launches. It is nil if no worker reported its
+	// collectors.
 	GC *tuning.GCReport
 }
 
-// Cost is what a query costs by its name, with the line that it is the slope of.
+// Cost is one named cost of a query with the fitted line whose slope it is.
 type Cost struct {
 	Name, Worse string
 	Estimate    tuning.Estimate
@@ -82,25 +84,25 @@ type Cost struct {
 // Launch is one start of the topology with all steps that were measured until it was stopped.
 type Launch struct {
 	Steps []Step
-	// Attempts are all attempts, also those that were measured again.
+	// Attempts are all attempts at steps, including those that were repeated.
 	Attempts []tuning.Measured
 }
 
-// Step is what was measured at one place of the axis.
+// Step holds the values that one launch measured in one step.
 type Step struct {
 	Value   float64
 	Name    string
 	Verdict tuning.Verdict
-	// Figures are the values of each of Figures by its name, in the order of time.
+	// Figures maps the name of each figure (see Figures) to its values in the order of time.
 	Figures    map[string][]tuning.Figure
 	Collectors []Collector
 }
 
-// Collector is a garbage collector in a step.
+// Collector holds the values of one garbage collector in a step.
 type Collector struct {
 	Name string
-	Step *tuning.GCStep // nil where no worker reported it in this step
-	// TotalMsPerMinute is that of all workers in each slice.
+	Step *tuning.GCStep // nil if no worker reported it in this step
+	// TotalMsPerMinute is the GC time of all workers in each slice, in ms per minute.
 	TotalMsPerMinute []tuning.Figure
 }
 
@@ -121,7 +123,7 @@ func (s Operand) labelled(label string) (Configuration, bool) {
 	return Configuration{}, false
 }
 
-// capacity is that of all launches of the configuration, their repeated attempts included.
+// capacity returns the capacity interval over all launches of the configuration, including repeated attempts.
 func (c Configuration) capacity() tuning.Interval {
 	var all []tuning.Measured
 	for _, l := range c.Launches {
@@ -130,7 +132,7 @@ func (c Configuration) capacity() tuning.Interval {
 	return tuning.IntervalOf(all)
 }
 
-// at are the steps at a value, one a launch.
+// at returns the steps with a value, one for each launch that has it.
 func (c Configuration) at(value float64) (all []Step) {
 	for _, l := range c.Launches {
 		for _, s := range l.Steps {
@@ -142,7 +144,7 @@ func (c Configuration) at(value float64) (all []Step) {
 	return all
 }
 
-// places are the first steps at each value, by value.
+// places returns the first step with each value, sorted by value.
 func (c Configuration) places() (all []Step) {
 	for _, l := range c.Launches {
 		for _, s := range l.Steps {
@@ -155,7 +157,7 @@ func (c Configuration) places() (all []Step) {
 	return all
 }
 
-// agreed is one verdict for all launches: what they agree on, else inconclusive.
+// agreed returns the verdict on which all launches agree, or inconclusive if they do not.
 func agreed(steps []Step) tuning.Verdict {
 	var all []tuning.Verdict
 	for _, s := range steps {
@@ -164,7 +166,7 @@ func agreed(steps []Step) tuning.Verdict {
 	return tuning.Agreed(all)
 }
 
-// late are times to results as what they are beyond the queries' own time, s.
+// late converts times to results, in ms, to the time beyond the queries' own time, in s.
 func late(r tuning.Repeated, ownMs tuning.Figure) (out tuning.Repeated) {
 	for _, launch := range r {
 		var beyond []tuning.Figure

@@ -8,15 +8,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// NotClear stands for a change that may be none, as benchstat has it.
+// NotClear marks a change that may be mere variation. benchstat uses the same mark.
 const NotClear = "~"
 
-// WorkersMean is why totals stand beside means.
+// WorkersMean explains why totals are shown beside means.
 const WorkersMean = "A worker's mean falls when the worker gets smaller, without the topology costing less: " +
 	"compare the figures of all workers, beside the number of workers."
 
-// Text is the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)"; the change itself where it is no
-// multiple.
+// Text returns the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)". It returns the absolute change
+// if there is no ratio.
 func (f FigureChange) Text(confidence float64) string {
 	switch {
 	case !f.Change.Value.Known():
@@ -29,12 +29,13 @@ func (f FigureChange) Text(confidence float64) string {
 		interval(f.Ratio, tuning.ConfidencePercent(confidence)+": ", tuning.SignedPercent)
 }
 
-// Relative is the relative change with its interval, of a confidence that is stated elsewhere.
+// Relative returns the relative change with its interval, but without the confidence, which the caller states
+// elsewhere.
 func (f FigureChange) Relative() string {
 	return tuning.SignedPercent(f.Ratio.Value) + interval(f.Ratio, "", tuning.SignedPercent)
 }
 
-// Absolute is the change with its interval: "-1,320 (-5,600 to +2,960)".
+// Absolute returns the absolute change with its interval: "-1,320 (-5,600 to +2,960)".
 func (f FigureChange) Absolute() string {
 	return tuning.SignedDigits(f.Change.Value) + interval(f.Change, "", tuning.SignedDigits)
 }
@@ -46,7 +47,8 @@ func interval(e tuning.Estimate, prefix string, text func(tuning.Figure) string)
 	return fmt.Sprintf(" (%s%s to %s)", prefix, text(e.Low), text(e.High))
 }
 
-// Mark is NotClear for a change that may be none, "" for a clear one and for one without an interval.
+// Mark returns NotClear for a change that may be mere variation. It returns "" for a clear change and for a change
+// without an interval.
 func (f FigureChange) Mark() string {
 	if f.Change.Low.Known() && !f.Clear {
 		return NotClear
@@ -54,14 +56,14 @@ func (f FigureChange) Mark() string {
 	return ""
 }
 
-// OfOneLaunch reports whether figures of the step have no interval, since each operand was launched once.
+// OfOneLaunch reports whether some figures of the step have no interval because an operand has only one launch.
 func (s StepChange) OfOneLaunch() bool {
 	return slices.ContainsFunc(s.Figures, func(f FigureChange) bool {
 		return strings.HasPrefix(f.Note, tuning.OneLaunch)
 	})
 }
 
-// Text is the answer in a sentence without its full stop.
+// Text returns both capacities and whether they overlap, as a sentence without its full stop.
 func (c CapacityChange) Text() string {
 	text := fmt.Sprintf("%s before, %s after (%s)", c.Before.Text(), c.After.Text(), c.Unit)
 	switch {
@@ -73,7 +75,7 @@ func (c CapacityChange) Text() string {
 	return text + ": the intervals do not overlap, so that the capacity is another"
 }
 
-// OverlapText is the answer in a cell.
+// OverlapText returns Overlap as the text of a table cell.
 func (c CapacityChange) OverlapText() string {
 	switch {
 	case c.Overlap == nil:
@@ -84,8 +86,8 @@ func (c CapacityChange) OverlapText() string {
 	return "no"
 }
 
-// Findings are what moved, and the clear changes of what matters most. The suffix names the configuration where there
-// are several.
+// Findings returns the sentences of the summary: the variables that moved, the capacity, and the clear changes. The
+// suffix names the configuration if there are several.
 func (c *ConfigurationChange) Findings(confidence float64, suffix string) []string {
 	out := append([]string{c.movedText(suffix)}, c.betweenLaunches(suffix)...)
 	if c.Capacity != nil {
@@ -107,7 +109,7 @@ func (c *ConfigurationChange) Findings(confidence float64, suffix string) []stri
 	return out
 }
 
-// movedText is which of the controlled variables moved.
+// movedText says how many values differ and which of the controlled variables moved.
 func (c *ConfigurationChange) movedText(suffix string) string {
 	if len(c.Changes) == 0 {
 		return fmt.Sprintf("Configuration%s: nothing that is known of it differs.", suffix)
@@ -126,7 +128,8 @@ func (c *ConfigurationChange) movedText(suffix string) string {
 		"of them.", len(c.Moved), strings.Join(tuning.Texts(c.Moved), ", "))
 }
 
-// betweenLaunches states what a comparison of one configuration with itself shows: how its launches differ.
+// betweenLaunches returns a sentence only if no setting differs. The comparison then shows how much one launch differs
+// from the next, and the sentence states the largest difference.
 func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
 	if len(c.Changes) > 0 {
 		return nil
@@ -153,7 +156,7 @@ func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
 	return []string{text}
 }
 
-// clearChanges are those of figures that can get worse.
+// clearChanges lists the clear changes of figures that can get worse.
 func (s StepChange) clearChanges(confidence float64) string {
 	var clear []string
 	for _, f := range s.Figures {
@@ -167,7 +170,7 @@ func (s StepChange) clearChanges(confidence float64) string {
 	return strings.Join(clear, "; ")
 }
 
-// marginalText is the change of what a query costs as a sentence.
+// marginalText describes the change of the cost per query in a sentence.
 func (f FigureChange) marginalText(suffix string, confidence float64) string {
 	text := fmt.Sprintf("%s%s: before %s, after %s; change %s", f.Name, suffix, estimateText(f.EstimateBefore),
 		estimateText(f.EstimateAfter), f.Text(confidence))
@@ -179,7 +182,7 @@ func (f FigureChange) marginalText(suffix string, confidence float64) string {
 	return text + "."
 }
 
-// estimateText is what a query costs as a report states it, whose confidence is the usual one.
+// estimateText formats the cost per query as a report states it, at the default confidence.
 func estimateText(e *tuning.Estimate) string {
 	if !e.Value.Known() {
 		return "not determined: " + e.Note
@@ -187,7 +190,7 @@ func estimateText(e *tuning.Estimate) string {
 	return e.Text(tuning.DefaultConfidence, "ms/min")
 }
 
-// UnknownMoves is the note of controlled variables of which it is not known whether they moved; "" where there are
+// UnknownMoves names the controlled variables for which it is unknown whether they moved. It returns "" if there are
 // none.
 func (c *ConfigurationChange) UnknownMoves() string {
 	if len(c.Undetermined) == 0 {
@@ -197,7 +200,8 @@ func (c *ConfigurationChange) UnknownMoves() string {
 		strings.Join(tuning.Texts(c.Undetermined), ", ") + "."
 }
 
-// Doubts are what a reader must know before believing the steps' changes.
+// Doubts returns the reasons not to trust the changes of the steps: a step was inconclusive or limited, or an operand
+// was launched only once.
 func (c *ConfigurationChange) Doubts(suffix string) (all []string) {
 	for _, s := range c.Steps {
 		for i, verdict := range []tuning.Verdict{s.VerdictBefore, s.VerdictAfter} {

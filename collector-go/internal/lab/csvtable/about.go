@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Measurement is what a table is about. Its values are written as messages have them.
+// Measurement is what a table describes. Its values are the words that messages use.
 type Measurement string
 
 // The measurements that a table can hold.
@@ -17,8 +17,9 @@ const (
 	OfData      Measurement = "data volumes"
 )
 
-// About finds by its columns what a table is about. It reads the head alone and checks no cell. A table that has the
-// columns of several is taken for the most specific: a grid of queries, then data volumes, then components.
+// About returns what a table describes, judged by its columns. It reads only the header and checks no cell. If the
+// table has the columns of several measurements, the most specific one wins: a grid of queries, then data volumes, then
+// components.
 func About(path string) (Measurement, error) {
 	data, err := read(path)
 	if err != nil {

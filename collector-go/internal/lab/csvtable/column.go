@@ -1,9 +1,9 @@
 // Package csvtable reads measurements that people keep in CSV files, with the columns of Bullet's tuning document and
-// units in the names of the columns. It owns the syntax: separators, headers, misspelled columns, numbers with commas.
-// Every fault names the file, line and column, and says how to correct it. It does not know what the figures mean; that
-// is the job of tuning, whose faults Table.Locate translates into places in the file.
+// units in the names of the columns. It handles the syntax: separators, headers, misspelled columns, numbers with
+// commas. Every error names the file, line and column, and says how to correct it. The package does not know what the
+// figures mean. That is the job of tuning, and Table.Locate adds the place in the file to tuning's errors.
 //
-// Start reading at Open in table.go; the files named after an analysis list its columns.
+// Start reading at Open in table.go. Each file that is named after an analysis defines the columns of that analysis.
 package csvtable
 
 import (
@@ -27,28 +27,28 @@ const (
 	Text Kind = iota
 	Number
 	Whole
-	// VerdictOfRun is the verdict of what was judged by more than the table's figures, as the tables of a run's report
-	// have it.
+	// VerdictOfRun is a verdict. The tables of a run's report have this column, because a run is also judged by goals
+	// whose figures are not in the table.
 	VerdictOfRun
 )
 
-// Column is a column that a table may or must have. A column that is optional may be missing as a whole, and one that
-// may be empty may have single cells without a value. Both give Unknown.
+// Column is a column that a table may or must have. An optional column may be absent, and a column that may be empty
+// may have cells without a value. Both read as Unknown.
 type Column struct {
 	Name string
 	Kind Kind
-	// Optional states that the column need not be there, MayBeEmpty that a cell of it may be empty.
+	// Optional means that the whole column may be absent. MayBeEmpty means that single cells may be empty.
 	Optional, MayBeEmpty bool
 }
 
-// What bounds counts and other numbers: more instances, queries or records than this are a slip of the hand.
+// The upper bounds of counts and of other numbers. A larger number of instances, queries or records is a typing error.
 const (
 	largestWhole  = 1_000_000_000
 	largestNumber = 1e15
 )
 
-// parse reads a number; the error states how to write it. Hexadecimal digits, exponents of two and underscores are
-// refused, although strconv takes them: in a table by hand they are slips.
+// parse reads a number. Its error says how to write the number correctly. Hexadecimal digits, binary exponents and
+// underscores are refused although strconv accepts them, because in a table written by hand they are typing errors.
 func (c Column) parse(text string) (tuning.Figure, error) {
 	switch {
 	case strings.Contains(text, ","):
@@ -74,14 +74,15 @@ func (c Column) parse(text string) (tuning.Figure, error) {
 	return tuning.Figure(v), nil
 }
 
-// The two ways to read a number that has a comma: it marks the decimals, or it separates thousands.
+// These patterns are the two ways to read a number with a comma: the comma marks the decimals, or it separates
+// thousands.
 var (
 	decimalComma    = regexp.MustCompile(`^[+-]?(?:\d+|\d{1,3}(?:[. '\x{a0}\x{202f}\x{2019}]\d{3})+),\d+$`)
 	thousandsCommas = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$`)
 )
 
-// withoutComma says how to write a number that has a comma. Which number is meant is known only to who wrote it. So it
-// offers every reading that is possible and chooses none: 1,234 may be a thousand or a little more than one.
+// withoutComma says how to write a number that has a comma. Only the author knows which number is meant: 1,234 may be a
+// thousand or a little more than one. The text therefore offers every possible reading and chooses none.
 func withoutComma(text string) string {
 	decimal, thousands := decimalComma.MatchString(text), thousandsCommas.MatchString(text)
 	plain := strings.ReplaceAll(text, ",", "")
@@ -103,7 +104,8 @@ func withoutComma(text string) string {
 	return "write digits and a point, such as 1234.5"
 }
 
-// nearest is the known name that is spelled most like a name, the first of several.
+// nearest returns the known name with the smallest edit distance to a name, and that distance. Of several such names it
+// returns the first.
 func nearest(name string, known []string) (best string, distance int) {
 	distance = math.MaxInt
 	for _, k := range known {
@@ -114,5 +116,6 @@ func nearest(name string, known []string) (best string, distance int) {
 	return best, distance
 }
 
-// slip is how many edits make a misspelling rather than another word: none in a short name, three in a long one.
+// slip returns the largest edit distance that counts as a misspelling of a name: 0 for a short name, at most 3 for a
+// long one.
 func slip(name string) int { return min(3, max(0, (len(name)-4)/4)) }

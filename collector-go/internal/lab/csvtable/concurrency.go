@@ -2,7 +2,8 @@ package csvtable
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 
-// concurrencyColumns allow an empty result size. Such a step is inconclusive, unless it has a verdict or no queries.
+// concurrencyColumns are the columns of a table of steps. A result size may be empty; such a step is inconclusive,
+// unless it has a verdict or no queries.
 var concurrencyColumns = []Column{
 	{Name: tuning.ColumnSimultaneousQueries, Kind: Whole}, {Name: tuning.ColumnAverageCPU, Kind: Number},
 	{Name: tuning.ColumnAverageResultSize, Kind: Number, MayBeEmpty: true},
@@ -12,7 +13,8 @@ var concurrencyColumns = []Column{
 	verdictColumn,
 }
 
-// Concurrency reads a table of steps. Averages are over workers; the topology's total may be a column of its own.
+// Concurrency reads a table of steps with simultaneous queries. Its averages are over workers. A column of its own may
+// hold the total of the topology.
 func Concurrency(path string) (*Table, []tuning.ConcurrencyRow, error) {
 	t, err := Open(path, concurrencyColumns)
 	if err != nil {

@@ -23,7 +23,7 @@ func file(t *testing.T, text string) string {
 
 const gridHead = "filter_bolts,queries,average_latency_ms,topology_cpu_cores,topology_memory_mib\n"
 
-// grid reads and judges a grid of queries, as the command does.
+// grid reads and analyzes a grid of queries, as the command does.
 func grid(t *testing.T, text string) error {
 	table, err := csvtable.Queries(file(t, text))
 	if err != nil {
@@ -33,7 +33,7 @@ func grid(t *testing.T, text string) error {
 	return table.Locate(err, nil)
 }
 
-// What is wrong with a file is reported with its line, its column and what to do.
+// An error in a file is reported with its line, its column and how to correct it.
 func TestWhatIsWrongWithAFile(t *testing.T) {
 	good := gridHead + "4,10,8,78.3,1000\n"
 	for name, c := range map[string]struct {
@@ -103,7 +103,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 	}
 }
 
-// What programs make of a table is no fault.
+// Artefacts of programs that write CSV files are accepted.
 func TestWhatIsNoFault(t *testing.T) {
 	for name, text := range map[string]string{
 		"byte order mark":   "\ufeff" + gridHead + "4,10,8,78.3,1000\n",
@@ -133,7 +133,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	_, err = csvtable.Queries(t.TempDir())
 	assert.ErrorContains(t, err, "is a directory")
-	if os.Getuid() != 0 { // root reads everything
+	if os.Getuid() != 0 { // root can read every file
 		path := file(t, gridHead)
 		require.NoError(t, os.Chmod(path, 0))
 		_, err = csvtable.Queries(path)
@@ -152,7 +152,7 @@ func resources(t *testing.T, text string, cpu csvtable.CPU) (*tuning.Resources, 
 
 const componentHead = "component,parallelism,cpu_cores_each,on_heap_mib,off_heap_mib,total_memory_mib\n"
 
-// The document's table with something changed, and what the audit says to it.
+// Variants of the document's table and the findings of the audit.
 func TestAudit(t *testing.T) {
 	original, err := os.ReadFile("testdata/document/resources-test1-3.csv")
 	require.NoError(t, err)
@@ -303,14 +303,14 @@ func FuzzQueries(f *testing.F) {
 	})
 }
 
-// A number with a comma is refused with the numbers that it may stand for, and with no other.
+// A number with a comma is refused. The error lists the numbers that it may stand for, and no others.
 func TestACommaInANumberIsReadInNoWayThatChangesIt(t *testing.T) {
 	for cell, want := range map[string]string{
 		"9,95":         "write 9.95 if",
 		"78,3":         "write 78.3 if",
 		"130000,5":     "write 130000.5 if",
 		"-9,95":        "write -9.95 if",
-		"0,125":        "write 0.125 if", // no number begins with an empty group
+		"0,125":        "write 0.125 if", // a number cannot begin with an empty group
 		"90,000":       "write 90.000 if the comma marks the decimals, or 90000 if it separates thousands",
 		"1,234,567":    "write 1234567:",
 		"1.234,5":      "write 1234.5 if",

@@ -8,25 +8,26 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// sizeColumns and throughputColumns are what a scaling curve may call its columns, best first. Of each kind the first
-// that the table has is read.
+// sizeColumns and throughputColumns are the accepted names for the columns of a scaling curve, in order of preference.
+// The first name that the table has is used.
 var (
 	sizeColumns       = []string{"nodes", "cores", "senders", tuning.ColumnUsedCPU, tuning.ColumnTotalCPU6}
 	throughputColumns = []string{"throughput", tuning.ColumnRecordRate, "rows_per_s"}
 )
 
-// Curve is a scaling curve. Rows may be fewer than the table's; Locate needs Places to name the right lines. Names are
-// the columns' own, so that findings name what the file says.
+// Curve is a scaling curve. It may have fewer rows than its table, so Locate needs Places to name the right lines.
+// Names are the names of the file's own columns, so that findings use the words of the file.
 type Curve struct {
 	*Table
 	Rows  []tuning.ScalingRow
 	Names tuning.ScalingColumns
-	// Places are the table's rows of Rows.
+	// Places maps each index of Rows to a row of the table.
 	Places []int
 }
 
-// Scaling reads a curve. A table that repeats a volume for each of its components gives one row for it. The columns are
-// taken in the order of sizeColumns and throughputColumns, so a table that has several is always read in the same way.
+// Scaling reads a scaling curve. If the table repeats a volume for each component, the repetitions give one row.
+// Columns are chosen in the order of sizeColumns and throughputColumns, so that the choice does not depend on the order
+// in the file.
 func Scaling(path string) (*Curve, error) {
 	columns := []Column{{Name: tuning.ColumnComponent, Optional: true}}
 	for _, name := range slices.Concat(sizeColumns, throughputColumns) {
@@ -56,8 +57,8 @@ func Scaling(path string) (*Curve, error) {
 	return c, nil
 }
 
-// oneOf is the first of some columns that the table has. It is an error if it has none, since a curve needs both of its
-// axes. The message names the nearest column that is there.
+// oneOf returns the first of the names that is a column of the table. If the table has none of them, it returns an
+// error that names the nearest column, because a curve needs both axes.
 func (t *Table) oneOf(names []string) (string, error) {
 	for _, name := range names {
 		if t.Has(name) {

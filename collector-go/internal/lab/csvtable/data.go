@@ -6,7 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// dataColumns need no component: a table of volumes may state the totals of each alone.
+// dataColumns are the columns of a table of data volumes. The component is optional, because a table may hold only the
+// totals of each volume.
 var dataColumns = slices.Concat(
 	[]Column{
 		{Name: tuning.ColumnDataRate, Kind: Number}, {Name: tuning.ColumnRecordRate, Kind: Number},
@@ -20,8 +21,8 @@ var dataColumns = slices.Concat(
 		{Name: tuning.ColumnTotalMemory, Kind: Number, MayBeEmpty: true},
 	})
 
-// usedCores are 0 where nobody measured them. tuning takes 0 for not measured there, since no topology runs without
-// using any.
+// usedCores returns the used cores of a row, or 0 if they were not measured. tuning reads 0 as "not measured", because
+// every running topology uses some CPU.
 func (t *Table) usedCores(row int) tuning.Figure {
 	if used := t.Figure(row, tuning.ColumnUsedCPU); used.Known() {
 		return used
@@ -29,9 +30,9 @@ func (t *Table) usedCores(row int) tuning.Figure {
 	return 0
 }
 
-// Data reads a table of volumes, with or without the components of each. The columns of components are needed only if
-// the table has a column of components. The meaning of an ambiguous CPU column is then required as for a table of
-// components.
+// Data reads a table of data volumes, with or without the components of each volume. The columns of components are
+// required only if the table has a component column. The caller must then also say what an ambiguous CPU column means,
+// as for a table of components.
 func Data(path string, cpu CPU) (*Table, []tuning.DataRow, error) {
 	t, err := Open(path, dataColumns)
 	if err != nil {
@@ -56,7 +57,7 @@ func Data(path string, cpu CPU) (*Table, []tuning.DataRow, error) {
 			TotalMemoryMiB: float64(t.Figure(i, tuning.ColumnTotalMemory)), UsedCPUCores: float64(t.usedCores(i))}
 		if column != "" {
 			row.Component = t.component(i, column, cpu)
-			row.Component.TotalMemoryMiB = tuning.Unknown // here the column is the volume's
+			row.Component.TotalMemoryMiB = tuning.Unknown // in this table it is the memory of the whole volume
 		}
 		rows = append(rows, row)
 	}

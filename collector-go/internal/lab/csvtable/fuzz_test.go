@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a table holds, it is read or refused with its name; a table that is read has a line for each row.
+// Any table is either read or refused with its name. A table that is read has a line for each row.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/document/*.csv")
 	require.NoError(f, err)

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// header finds the columns. An unknown one is noted; one that is spelled nearly like a known one that is missing is a
-// fault. Near names are a fault and not only a note, because a misspelled optional column would otherwise be left out
-// silently. A file that is separated by semicolons or tabs has one column, and gets a fault of its own.
+// header finds the columns. An unknown column is noted and ignored. A name that is nearly the name of a missing column
+// is an error and not a note. Otherwise nobody would notice that a misspelled optional column is ignored. A file
+// separated by semicolons or tabs has a single column and gets its own error.
 func (t *Table) header(head []string) error {
 	if len(head) == 1 {
 		for separator, word := range map[string]string{";": "semicolons", "\t": "tabs"} {
@@ -56,11 +56,11 @@ func (t *Table) header(head []string) error {
 	return errors.Join(wrong...)
 }
 
-// units are those in which columns' names end.
+// units are the units with which the names of columns end.
 var units = []string{"ms", "mib", "cores", "minute", "s"}
 
-// otherUnit warns where a name differs from a known one in its unit: a column that is only renamed would keep values of
-// the old unit. It is part of the fault that names the nearest column.
+// otherUnit returns a warning if the two names differ in their unit, else "". The warning is added to the suggestion to
+// rename a column. A column that is only renamed would keep its values in the old unit.
 func otherUnit(name, known string) string {
 	unit := known[strings.LastIndex(known, "_")+1:]
 	if unit == name[strings.LastIndex(name, "_")+1:] || !slices.Contains(units, unit) {
@@ -69,7 +69,7 @@ func otherUnit(name, known string) string {
 	return fmt.Sprintf(" Its values are in %s; convert values of another unit", unit)
 }
 
-// required are the columns that a table must have, in the order in which messages list them.
+// required returns the columns that a table must have, in the order in which messages list them.
 func (t *Table) required() (names []string) {
 	for _, c := range t.columns {
 		if !c.Optional {
@@ -79,7 +79,8 @@ func (t *Table) required() (names []string) {
 	return names
 }
 
-// Missing is the fault of columns that are not there: it names the nearest that are. columns is changed.
+// Missing returns the error for absent columns. It names the nearest column that is there for each. It modifies the
+// elements of columns.
 func (t *Table) Missing(columns ...string) error {
 	for i, column := range columns {
 		columns[i] += t.near(column)
@@ -92,7 +93,7 @@ func (t *Table) Missing(columns ...string) error {
 		strings.Join(t.required(), ", "))
 }
 
-// near points to the column that is spelled most like one that is missing; "" where none resembles it.
+// near points to the column whose name resembles a missing one most. It returns "" if no name is similar.
 func (t *Table) near(column string) string {
 	if near, distance := nearest(column, slices.Sorted(maps.Keys(t.places))); distance <= len(column)/2 {
 		return fmt.Sprintf(" (the nearest there is %q)", near)

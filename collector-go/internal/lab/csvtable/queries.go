@@ -6,8 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// queryColumns have one figure of latency for a point. A verdict is there in tables that a report wrote, whose steps
-// had more goals.
+// queryColumns are the columns of a grid of queries. There is one latency for each point. Only tables that a report
+// wrote have a verdict, because a report judges its steps by further goals.
 var queryColumns = []Column{
 	{Name: tuning.ColumnFilterBolts, Kind: Whole}, {Name: tuning.ColumnQueries, Kind: Whole},
 	{Name: tuning.ColumnLatency, Kind: Number},
@@ -18,15 +18,15 @@ var queryColumns = []Column{
 	verdictColumn,
 }
 
-// QueryTable is a grid of filter bolts by queries. Its points are not judged yet; tuning.AnalyzeQueries does that.
+// QueryTable is a grid of filter bolts by queries. Its points are not judged yet; tuning.AnalyzeQueries judges them.
 type QueryTable struct {
 	*Table
 	Points []tuning.QueryPoint
-	// RecordsPerS is the record rate of the test, where the table has it.
+	// RecordsPerS is the record rate of the test. It is unknown if the table has no column for it.
 	RecordsPerS tuning.Figure
 }
 
-// Queries reads a grid. All rows must have one record rate, because a grid is measured at one rate.
+// Queries reads a grid. All rows must have the same record rate, because a grid is measured at one rate.
 func Queries(path string) (*QueryTable, error) {
 	t, err := Open(path, queryColumns)
 	if err != nil {

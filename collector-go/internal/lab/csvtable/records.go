@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// read reads a file of at most maxBytes; a larger one is refused.
+// read returns the content of a file. A file larger than maxBytes is refused.
 func read(path string) ([]byte, error) {
 	data, err := textfile.Read(path, maxBytes)
 	if err != nil {
@@ -20,9 +20,9 @@ func read(path string) ([]byte, error) {
 	return data, nil
 }
 
-// records takes a file's lines apart: the first is the head, the others are the table's rows. Blank lines are skipped,
-// also above the head. The line of each row is remembered, since rows that span lines and skipped ones make it differ
-// from the row's number. Rows of any length are taken here; check reports those that do not fit the head.
+// records splits the data into the header and the rows of the table. It skips blank lines, also above the header. It
+// stores the line of each row, because blank lines and rows over several lines make the line differ from the index.
+// Rows may have any length here; check reports those that do not fit the header.
 func (t *Table) records(data []byte) (head []string, err error) {
 	if data, err = textfile.Clean(t.name, data); err != nil {
 		return nil, err
@@ -66,5 +66,5 @@ func (t *Table) records(data []byte) (head []string, err error) {
 	return head, nil
 }
 
-// blank reports whether a row has nothing but separators.
+// blank reports whether all fields of a row are empty.
 func blank(fields []string) bool { return strings.TrimSpace(strings.Join(fields, "")) == "" }

@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// CPU states what a column cpu_cores means, which does not say so itself. The column itself may mean a component's
-// total or one instance. A guess could be wrong by a factor of the parallelism, so it is asked for.
+// CPU says what the column cpu_cores means, because its name does not: it may hold the total of a component or the CPU
+// of one instance. A wrong guess would be wrong by a factor of the parallelism, so the user must say it.
 type CPU string
 
 // The meanings of a column cpu_cores.
@@ -20,19 +20,19 @@ const (
 	CPUEach   CPU = "each"
 )
 
-// columnCPU is the CPU column whose name does not say what it means.
+// columnCPU is the CPU column with the ambiguous name.
 const columnCPU = "cpu_cores"
 
-// ErrCPUUnsaid is a column cpu_cores of which nobody said what it means; ErrCPUSaidTwice one whose name states
-// otherwise.
+// ErrCPUUnsaid means that the meaning of a column cpu_cores was not given. ErrCPUSaidTwice means that a meaning was
+// given that contradicts the name of the column.
 var (
 	ErrCPUUnsaid = errors.New(
 		"give --cpu total where it is each component's total, or --cpu each where it is one instance's")
 	ErrCPUSaidTwice = errors.New("leave out --cpu, which is for a column cpu_cores")
 )
 
-// requestColumns are what one instance or all instances of a component request. A topology may set none of them, so
-// each may be left out or be empty.
+// requestColumns are the resources that a component requests, for one instance or for all. A topology need not request
+// any of them, so each column may be absent or empty.
 var requestColumns = []Column{
 	{Name: tuning.ColumnCPUTotal, Kind: Number, Optional: true, MayBeEmpty: true},
 	{Name: tuning.ColumnCPUEach, Kind: Number, Optional: true, MayBeEmpty: true},
@@ -46,18 +46,19 @@ var resourceColumns = slices.Concat(
 	requestColumns,
 	[]Column{{Name: tuning.ColumnTotalMemory, Kind: Number, Optional: true, MayBeEmpty: true}})
 
-// ResourceTable is a table of components, with the totals that it states itself. The rows of the components are kept
-// apart from the row of totals, so that findings of both get their own lines.
+// ResourceTable is a table of components and the totals that the table states itself. The rows of the components are
+// separate from the row of totals, so that a finding about either names the right line.
 type ResourceTable struct {
 	*Table
 	Components []tuning.Component
 	Stated     *tuning.StatedTotals
-	rows       []int // the components' rows
+	rows       []int // the row of the table for each element of Components
 	statedLine int
 }
 
-// Resources reads a table of components. A row whose component is "Total" holds the table's own totals. A table of data
-// volumes has the same columns for each volume and is refused here, since its rows must not be added up.
+// Resources reads a table of components. A row whose component is "Total" holds the totals that the table states. A
+// table of data volumes has these columns, too, but is refused. It repeats them for each volume, so its rows must not
+// be added up.
 func Resources(path string, cpu CPU) (*ResourceTable, error) {
 	t, err := Open(path, resourceColumns)
 	if err != nil {
@@ -89,8 +90,8 @@ func Resources(path string, cpu CPU) (*ResourceTable, error) {
 	return r, t.emptyCells(r.rows, column)
 }
 
-// emptyCells are components without a parallelism or CPU, which only a row of totals may lack. All of them are reported
-// at once.
+// emptyCells returns an error for every component without a parallelism or CPU. Only the row of totals may leave these
+// cells empty. All errors are reported at once.
 func (t *Table) emptyCells(rows []int, cpuColumn string) error {
 	var wrong []error
 	for _, i := range rows {
@@ -104,8 +105,8 @@ func (t *Table) emptyCells(rows []int, cpuColumn string) error {
 	return t.first(wrong)
 }
 
-// Analyze is tuning.AnalyzeResources with faults and findings by the file's lines. A finding about the stated totals
-// has row 0 and gets the line of the row of totals.
+// Analyze calls tuning.AnalyzeResources and adds the lines of the file to its errors and findings. A finding about the
+// stated totals has row 0 and gets the line of the row of totals.
 func (r *ResourceTable) Analyze(machine tuning.Machine) (*tuning.Resources, error) {
 	result, err := tuning.AnalyzeResources(r.Components, r.Stated, machine)
 	if err != nil {
@@ -122,14 +123,15 @@ func (r *ResourceTable) Analyze(machine tuning.Machine) (*tuning.Resources, erro
 	return result, nil
 }
 
-// isTotal reports whether a row holds the table's own totals. They are compared with the sums and are no component.
+// isTotal reports whether a row holds the totals that the table states. These are compared with the computed sums and
+// are not a component.
 func isTotal(component string) bool {
 	name := strings.ToLower(component)
 	return name == "total" || name == "totals" || name == "sum"
 }
 
-// cpuColumn finds the column of CPU and what it means. A name that says what it means wins, and --cpu is then refused
-// unless it agrees. Two CPU columns are refused, because they could contradict each other.
+// cpuColumn returns the name of the CPU column and its meaning. A name that states its meaning decides; a --cpu that
+// contradicts it is refused. Two CPU columns are refused, because they could contradict each other.
 func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
 	var there []string
 	for _, column := range []string{tuning.ColumnCPUTotal, tuning.ColumnCPUEach, columnCPU} {
@@ -159,8 +161,8 @@ func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
 	return column, said, nil
 }
 
-// component is a row as a component. Exactly one of the two CPU figures is set; tuning derives the other from the
-// parallelism.
+// component converts a row to a component. It sets exactly one of the two CPU figures; tuning derives the other from
+// the parallelism.
 func (t *Table) component(row int, column string, cpu CPU) tuning.Component {
 	c := tuning.Component{Name: t.Text(row, tuning.ColumnComponent),
 		Parallelism:   t.Whole(row, tuning.ColumnParallelism),

@@ -16,23 +16,23 @@ const (
 	maxFaults = 20
 )
 
-// Table holds the rows of a CSV file after every cell was checked against its column. A Table therefore never holds an
-// invalid number, and its accessors return no errors. It remembers the line of each row, because faults that tuning
-// finds later must name the place in the file (Locate).
+// Table holds the rows of a CSV file. Every cell was checked against its column, so a Table never holds an invalid
+// number and its accessors return no errors. It stores the line of each row, because errors that tuning finds later
+// must name the place in the file (see Locate).
 type Table struct {
-	// Notes name the parts of the file that are ignored.
+	// Notes name the parts of the file that were ignored.
 	Notes []string
 
 	name    string
-	places  map[string]int // a column's name -> its place, from 0
+	places  map[string]int // column name -> index from 0
 	columns []Column
 	rows    [][]string
 	figures []map[string]tuning.Figure
 	lines   []int
 }
 
-// Open reads the file. A fault names the file, the line and the column, and what to do. The caller lists the columns;
-// any other column of the file is noted and not used.
+// Open reads a CSV file with the given columns. An error names the file, the line and the column, and says how to
+// correct it. Other columns of the file are ignored, with a note.
 func Open(path string, columns []Column) (*Table, error) {
 	data, err := read(path)
 	if err != nil {
@@ -41,7 +41,7 @@ func Open(path string, columns []Column) (*Table, error) {
 	return Parse(path, data, columns)
 }
 
-// Parse is Open of what was read already; name is the file's, for messages.
+// Parse is like Open, but takes the content of the file. The name of the file is used only in messages.
 func Parse(name string, data []byte, columns []Column) (*Table, error) {
 	t := &Table{name: name, columns: columns, places: map[string]int{}}
 	head, err := t.records(data)
@@ -54,8 +54,8 @@ func Parse(name string, data []byte, columns []Column) (*Table, error) {
 	return t, t.check()
 }
 
-// check reads every cell, so that all faults are reported at once and a file is corrected in one round. A row with the
-// wrong number of fields has one fault only, since its cells stand under the wrong names.
+// check checks every cell and reports all errors at once, so that the user can correct the file in one pass. A row with
+// the wrong number of fields gets a single error, because its cells are under the wrong columns.
 func (t *Table) check() error {
 	var wrong []error
 	for i, fields := range t.rows {
@@ -75,8 +75,8 @@ func (t *Table) check() error {
 	return t.first(wrong)
 }
 
-// cell checks a cell, and keeps its number where it holds one. Text must be free of control characters, because it is
-// printed in reports and on terminals.
+// cell checks a cell and stores its number if the column is numeric. Text must not have control characters, because it
+// is printed in reports and on terminals.
 func (t *Table) cell(row int, c Column) (err error) {
 	place, there := t.places[c.Name]
 	if !there {
@@ -100,7 +100,7 @@ func (t *Table) cell(row int, c Column) (err error) {
 	return nil
 }
 
-// at is the place of a cell, for messages.
+// at returns the place of a cell for messages: file, line and column.
 func (t *Table) at(row int, column string) string {
 	place, there := t.places[column]
 	if !there {
@@ -109,8 +109,8 @@ func (t *Table) at(row int, column string) string {
 	return fmt.Sprintf("%s: line %d, column %d (%s)", t.name, t.lines[row], place+1, column)
 }
 
-// first joins at most maxFaults faults, the first ones, and states how many more there are. A wrong separator or
-// decimal mark would otherwise give a fault for each cell of the file.
+// first joins the first maxFaults errors and says how many more there are. Otherwise a wrong separator or decimal mark
+// would give an error for every cell of the file.
 func (t *Table) first(faults []error) error {
 	if len(faults) > maxFaults {
 		faults = append(faults[:maxFaults:maxFaults], fmt.Errorf("%s: and %d more", t.name, len(faults)-maxFaults))
@@ -118,13 +118,13 @@ func (t *Table) first(faults []error) error {
 	return errors.Join(faults...)
 }
 
-// Len is how many rows there are. The head is none of them.
+// Len returns the number of rows without the header.
 func (t *Table) Len() int { return len(t.rows) }
 
-// Has reports whether the column is there.
+// Has reports whether the table has the column.
 func (t *Table) Has(column string) bool { _, there := t.places[column]; return there }
 
-// Figure is a number; unknown where its cell is empty or its column is not there.
+// Figure returns the number in a cell. It is unknown if the cell is empty or the table has no such column.
 func (t *Table) Figure(row int, column string) tuning.Figure {
 	if v, there := t.figures[row][column]; there {
 		return v
@@ -132,7 +132,7 @@ func (t *Table) Figure(row int, column string) tuning.Figure {
 	return tuning.Unknown
 }
 
-// Whole is the integer in a cell; 0 where the cell is empty. Use Figure where empty must differ from 0.
+// Whole returns the integer in a cell, or 0 if the cell is empty. Use Figure if an empty cell must differ from 0.
 func (t *Table) Whole(row int, column string) int {
 	if v := t.Figure(row, column); v.Known() {
 		return int(v)
@@ -140,7 +140,7 @@ func (t *Table) Whole(row int, column string) int {
 	return 0
 }
 
-// Text is a cell's text without spaces around it. It is "" where the column is not there.
+// Text returns the text of a cell without surrounding spaces. It is "" if the table has no such column.
 func (t *Table) Text(row int, column string) string {
 	if place, there := t.places[column]; there {
 		return strings.TrimSpace(t.rows[row][place])
@@ -148,8 +148,8 @@ func (t *Table) Text(row int, column string) string {
 	return ""
 }
 
-// Locate turns what tuning finds wrong with a row into the file's line and column. rows maps tuning's rows to the
-// table's, from 0; nil where they are the same. An error that names no row gets the file's name alone.
+// Locate replaces the row in errors of tuning by the line and column in the file. rows maps the rows of tuning to rows
+// of the table, from 0; nil means that they are the same. An error that names no row gets only the name of the file.
 func (t *Table) Locate(err error, rows []int) error {
 	if err == nil {
 		return nil
@@ -170,14 +170,14 @@ func (t *Table) Locate(err error, rows []int) error {
 	return t.first(wrong)
 }
 
-// Lines gives findings the file's lines; their rows are the table's. The findings are changed in place.
+// Lines sets the lines of findings, in place. The rows of the findings must be the rows of the table, counted from 1.
 func (t *Table) Lines(findings []tuning.Finding) {
 	for i := range findings {
 		findings[i].Line = t.lines[findings[i].Row-1]
 	}
 }
 
-// place is a row of the table, from 0, for a row that tuning counts from 1.
+// place converts a row that tuning counts from 1 to a row of the table, which counts from 0.
 func place(row int, rows []int) int {
 	if rows == nil {
 		return row - 1
@@ -185,7 +185,7 @@ func place(row int, rows []int) int {
 	return rows[row-1]
 }
 
-// flatten returns the single errors of joined ones, however deep they are joined, so that each gets its own place.
+// flatten returns the single errors of joined errors, at any depth, so that each gets its own place in the file.
 func flatten(err error) []error {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error

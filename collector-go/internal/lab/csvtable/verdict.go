@@ -8,18 +8,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// verdictColumn leaves a row to its figures where its cell is empty.
+// verdictColumn is optional. A row with an empty cell is judged by its figures.
 var verdictColumn = Column{Name: tuning.ColumnVerdict, Kind: VerdictOfRun, Optional: true, MayBeEmpty: true}
 
-// verdicts are what the column may contain.
+// verdicts are the values that the column may contain besides baseline.
 var verdicts = []tuning.Verdict{tuning.OK, tuning.Fail, tuning.Limited, tuning.Inconclusive}
 
-// verdictOf reads a verdict, whatever its case. A cell that says baseline is left to the figures, since a step without
-// queries is one by itself.
+// verdictOf reads a verdict and ignores its case. It returns "" for an empty cell and for baseline, because a step
+// without queries becomes a baseline by its figures.
 func verdictOf(text string) (tuning.Verdict, error) {
 	at := slices.IndexFunc(verdicts, func(v tuning.Verdict) bool { return strings.EqualFold(string(v), text) })
 	switch {
-	case text == "", strings.EqualFold(text, string(tuning.Baseline)): // a step of 0 queries is one by itself
+	case text == "", strings.EqualFold(text, string(tuning.Baseline)): // a step with 0 queries is a baseline anyway
 		return "", nil
 	case at < 0:
 		return "", fmt.Errorf("%q is no verdict; write OK, FAIL, limited or inconclusive, "+
@@ -28,9 +28,9 @@ func verdictOf(text string) (tuning.Verdict, error) {
 	return verdicts[at], nil
 }
 
-// verdict is the row's, "" where it is left to its figures. The cell was checked when the table was read, so it can be
-// read again without an error.
+// verdict returns the verdict of a row, or "" if the row is judged by its figures. Open has checked the cell, so
+// reading it again cannot fail.
 func (t *Table) verdict(row int) tuning.Verdict {
-	v, _ := verdictOf(t.Text(row, tuning.ColumnVerdict)) // checked
+	v, _ := verdictOf(t.Text(row, tuning.ColumnVerdict)) // cannot fail: Open checked the cell
 	return v
 }

@@ -34,7 +34,7 @@ func TestVerdictsOfATable(t *testing.T) {
 	assert.ErrorContains(t, err, "is no verdict")
 }
 
-// A topology may not have reported everything of its components; what must be there is still required.
+// A topology may not have reported everything about its components. Required columns are still required.
 func TestVolumesOfWhichNotAllIsKnown(t *testing.T) {
 	head := "data_mib_per_s,records_per_s,component,parallelism,cpu_cores_each,on_heap_mib,off_heap_mib,total_cpu_cores,total_memory_mib\n"
 	_, rows, err := csvtable.Data(file(t, head+"10,100,,,,,,5,\n20,200,FilterBolt,4,,,,6,\n"), csvtable.CPUUnsaid)

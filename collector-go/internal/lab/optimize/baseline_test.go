@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// baselines are the searches that people do without this one. Each takes a verdict as it comes.
+// baselines are simpler searches for comparison. They trust every verdict.
 var baselines = []struct {
 	name   string
 	search func(*world, *rand.Rand) ([]Trial, Point)
@@ -33,8 +33,8 @@ func (w *world) try(at int) Trial {
 	return t
 }
 
-// inOrder tries points in an order, and ends at the first that holds or at the last. With dominance it leaves out what
-// a trial before has ruled out.
+// inOrder tries points in order. It ends at the first one that holds, or at the last. With dominance it skips points
+// that an earlier trial has ruled out.
 func (w *world) inOrder(order []int, first, dominance bool) (trials []Trial, best Point) {
 	g := w.grid
 	var failed []int
@@ -61,8 +61,8 @@ func (w *world) inOrder(order []int, first, dominance bool) (trials []Trial, bes
 	return trials, best
 }
 
-// oneAtATime begins with the most of everything, and takes from each setting in turn a step away for as long as it
-// holds.
+// oneAtATime starts with the easiest value of every setting. It then moves each setting in turn step by step towards
+// the hardest value as long as the target holds.
 func (w *world) oneAtATime() (trials []Trial, best Point) {
 	g := w.grid
 	at := g.easiest(make(Point, len(w.Space.Settings)), func(int) bool { return false })
@@ -93,7 +93,7 @@ func (w *world) oneAtATime() (trials []Trial, best Point) {
 	return trials, at
 }
 
-// around are the levels next to one; all others where there is no order.
+// around returns the neighbouring levels of a level, or all other levels if the setting has no order.
 func around(level int, s Setting) (out []int) {
 	for other := range s.Values {
 		if other != level && (s.Easier == Neither || other == level-1) {

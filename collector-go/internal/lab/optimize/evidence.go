@@ -8,28 +8,29 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// UnstatedNoise is what the noise of trials that state none is taken to be.
+// UnstatedNoise is the noise that is assumed for trials that state none, a relative standard deviation.
 const UnstatedNoise = 0.15
 
-// How far noise is believed before trials were repeated.
+// These weights say how much an assumed noise counts before repeats show the true one.
 const (
-	statedWeight    = 8 // a stated noise counts as so many degrees of freedom
+	statedWeight    = 8 // degrees of freedom of a stated noise
 	unstatedWeight  = 2
-	ownWeight       = 8    // at most, of the noise of all trials beside a configuration's own repeats
-	unmeasuredDoubt = 0.05 // a verdict without a figure that shows it is wrong so often
+	ownWeight       = 8    // largest weight of the pooled noise beside a configuration's own repeats
+	unmeasuredDoubt = 0.05 // probability that a verdict that no figure shows is wrong
 )
 
 // evidence combines all trials of one configuration. A single trial is noisy, so the verdict of a configuration is a
-// probability: it counts as OK if it holds the target with at least 50%, and doubt says how unsure that is.
+// probability. The configuration counts as OK if it holds the target with a probability of at least 50%, and doubt says
+// how uncertain that verdict is.
 type evidence struct {
-	at int // the point's number
-	// trials are the decided ones, unjudged the others, since the last decided one.
+	at int // the number of the point in the grid
+	// trials counts the judged trials. unjudged counts the trials since the last judged one that could not be judged.
 	trials, unjudged int
-	// margin is the mean of the goal that is met worst; deviation is its standard error.
+	// margin is the mean margin of the goal that is met worst. deviation is its standard error.
 	margin, deviation float64
 	// holds is the probability that the configuration holds the target.
 	holds float64
-	// decided are its decided trials, last the last one of any verdict.
+	// decided are the judged trials. last is the latest trial, with any verdict.
 	decided []Trial
 	last    Trial
 }
@@ -44,11 +45,12 @@ func (e *evidence) verdict() tuning.Verdict {
 	return tuning.Fail
 }
 
-// doubt is the probability that the verdict is wrong.
+// doubt returns the probability that the verdict is wrong.
 func (e *evidence) doubt() float64 { return min(e.holds, 1-e.holds) }
 
-// weigh groups the trials by configuration, in the order of their first trials. The noise is pooled over all
-// configurations, from what trials state and what repeats show, because few configurations are repeated often enough.
+// weigh groups the trials by configuration, in the order of their first trials. It pools the noise over all
+// configurations, from stated noises and from repeats, because few configurations are repeated often enough to know
+// their own.
 func weigh(g *grid, target Target, trials []Trial) (all []*evidence) {
 	by := map[int]*evidence{}
 	for _, t := range trials {
@@ -72,10 +74,10 @@ func weigh(g *grid, target Target, trials []Trial) (all []*evidence) {
 	return all
 }
 
-// noise is the variance of a margin from trial to trial, and how many degrees of freedom it is known with.
+// noise is the variance of a margin from trial to trial, and its degrees of freedom.
 type noise struct{ variance, freedom float64 }
 
-// pooledNoise is that of all trials.
+// pooledNoise returns the noise of all trials: the stated or assumed noise, corrected by what repeats show.
 func pooledNoise(target Target, all []*evidence) noise {
 	stated, n, sum, freedom := 0.0, 0.0, 0.0, 0.0
 	for _, e := range all {
@@ -96,7 +98,8 @@ func pooledNoise(target Target, all []*evidence) noise {
 	return noise{(weight*prior + sum) / (weight + freedom), weight + freedom}
 }
 
-// margins are those of each goal over the decided trials; nil where a trial lacks a figure.
+// margins returns the margins of each goal over the judged trials. It returns nil if the trials do not have the same
+// number of figures.
 func (e *evidence) margins(target Target) (goals [][]float64) {
 	for i, t := range e.decided {
 		margins := target.margins(t)
@@ -113,8 +116,8 @@ func (e *evidence) margins(target Target) (goals [][]float64) {
 	return goals
 }
 
-// squares are the sum of squares about the mean and its degrees of freedom, without what stands at the bound of
-// margins.
+// squares returns the sum of squares about the mean and its degrees of freedom. It ignores values at the bound of
+// margins, because they were cut off there.
 func squares(values []float64) (sum, freedom float64) {
 	mean, n := 0.0, 0.0
 	for _, v := range values {
@@ -134,8 +137,8 @@ func squares(values []float64) (sum, freedom float64) {
 	return sum, n - 1
 }
 
-// weigh finds the probability that the configuration holds: that each goal's true margin is at least 0, by Student's t
-// with a flat prior, and that no verdict was for a reason that no figure shows.
+// weigh computes the probability that the configuration holds the target. For each goal it takes the probability that
+// the true margin is at least 0, by Student's t with a flat prior. The result is the product of these and of unshown.
 func (e *evidence) weigh(target Target, pooled noise) {
 	if e.trials == 0 {
 		e.holds = 0.5
@@ -164,15 +167,15 @@ func (e *evidence) weigh(target Target, pooled noise) {
 		}
 	}
 	e.holds *= e.unshown(target, len(goals) > 0)
-	if len(goals) == 0 { // a verdict alone
+	if len(goals) == 0 { // verdicts without figures
 		e.margin = math.Copysign(0.5, e.holds-0.5)
-	} else if e.holds < 0.5 && e.margin > 0 { // another reason
+	} else if e.holds < 0.5 && e.margin > 0 { // it failed for a reason that no figure shows
 		e.margin = -0.5
 	}
 }
 
-// unshown is the probability that what no figure shows holds too: of trials without figures, and of those that failed
-// though all their figures hold.
+// unshown returns the probability that the configuration also holds where no figure shows it. It uses the trials
+// without figures, and the trials that failed although all their figures met the goals.
 func (e *evidence) unshown(target Target, measured bool) float64 {
 	fails, holds, doubt := 0.0, 0.0, 0.0
 	for _, t := range e.decided {

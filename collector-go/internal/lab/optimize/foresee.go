@@ -6,12 +6,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// maxForeseen bounds what is foreseen of a search.
+// maxForeseen is the largest number of trials that Foresee returns.
 const maxForeseen = 200
 
-// Foresee is the way that a search would take after some trials if each came out as the model expects it before it, and
-// none had to be repeated: what a dry run shows. The first is what it would try next; there is none where the search is
-// at its end.
+// Foresee returns the next proposals of the search. It assumes that every trial has the outcome that the model expects
+// and that none must be repeated. A dry run shows them. The first one is the next trial. The result is empty if the
+// search has ended.
 func (s *Search) Foresee(trials []Trial) (way []Proposal, err error) {
 	trials = slices.Clone(trials)
 	for len(way) < maxForeseen {

@@ -14,15 +14,16 @@ import (
 )
 
 // Formula is an arithmetic expression over named numbers, in Go syntax: + - * /, comparisons, && and ||, parentheses,
-// and the functions listed by Functions. A comparison is 1 if it holds and 0 otherwise. Formulas come from users'
-// files. The parser is Go's own, and walk accepts only this subset of its syntax tree, so evaluation cannot fail
-// halfway on an unsupported construct.
+// and the functions listed by Functions. A comparison is 1 if it is true and 0 otherwise. Formulas come from users'
+// files. Go's own parser reads them, and walk accepts only this subset of the syntax tree, so evaluation cannot fail on
+// an unsupported construct.
 type Formula struct {
 	text string
 	tree ast.Expr
 }
 
-// maxFormula bounds a formula's text, in bytes, and with it how deep it can be nested.
+// maxFormula is the largest length of a formula in bytes. It also limits the depth of the syntax tree, and with it the
+// depth of the recursion.
 const maxFormula = 2000
 
 var functions = map[string]func(args []float64) (float64, error){
@@ -50,10 +51,10 @@ func one(f func(float64) float64) func([]float64) (float64, error) {
 	}
 }
 
-// Functions are the names that formulas may call, sorted.
+// Functions returns the names of the functions that formulas may call, sorted.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// ParseFormula reads a formula. An error states what of it is not understood.
+// ParseFormula reads a formula. Its error says which part is not understood.
 func ParseFormula(text string) (*Formula, error) {
 	if len(text) > maxFormula {
 		return nil, fmt.Errorf("a formula has at most %d characters, this one %d", maxFormula, len(text))
@@ -70,16 +71,17 @@ func ParseFormula(text string) (*Formula, error) {
 	return f, nil
 }
 
-// String is the formula's text.
+// String returns the text of the formula.
 func (f *Formula) String() string { return f.text }
 
-// Names are the variables that the formula uses, each once, in the order of their first use.
+// Names returns the variables of the formula, each once, in the order of their first use.
 func (f *Formula) Names() (names []string) {
-	_ = f.walk(f.tree, &names) // was walked when it was read
+	_ = f.walk(f.tree, &names) // cannot fail: ParseFormula checked the tree
 	return names
 }
 
-// walk checks a tree and gathers its variables.
+// walk checks a tree and appends its variables to names. It is the only check: value and binary assume a tree that walk
+// accepted.
 func (f *Formula) walk(e ast.Expr, names *[]string) error {
 	switch n := e.(type) {
 	case *ast.BasicLit:
@@ -117,8 +119,8 @@ func (f *Formula) walk(e ast.Expr, names *[]string) error {
 	return fmt.Errorf("%q has what is no number, name, operator or function", f.text)
 }
 
-// Value is the formula's over variables; an error where a variable is missing or the value is not a number. It may be
-// infinite.
+// Value evaluates the formula. It returns an error if a variable is missing or the value is not a number. The value may
+// be infinite.
 func (f *Formula) Value(variables map[string]float64) (float64, error) {
 	v, err := value(f.tree, variables)
 	if err == nil && math.IsNaN(v) {
@@ -130,6 +132,7 @@ func (f *Formula) Value(variables map[string]float64) (float64, error) {
 	return v, nil
 }
 
+// value evaluates a tree that walk has accepted.
 func value(e ast.Expr, variables map[string]float64) (float64, error) {
 	switch n := e.(type) {
 	case *ast.BasicLit:
@@ -156,7 +159,7 @@ func value(e ast.Expr, variables map[string]float64) (float64, error) {
 		}
 		return binary(n.Op, x, y)
 	}
-	call := e.(*ast.CallExpr) // no other is read
+	call := e.(*ast.CallExpr) // walk accepts no other node
 	var args []float64
 	for _, arg := range call.Args {
 		v, err := value(arg, variables)
@@ -168,6 +171,7 @@ func value(e ast.Expr, variables map[string]float64) (float64, error) {
 	return functions[call.Fun.(*ast.Ident).Name](args)
 }
 
+// binary applies an operator. Comparisons and logical operators return 1 for true and 0 for false.
 func binary(op token.Token, x, y float64) (float64, error) {
 	truth := func(holds bool) (float64, error) { return map[bool]float64{true: 1}[holds], nil }
 	switch op {

@@ -7,23 +7,27 @@ import (
 	"slices"
 )
 
-// grid is all configurations of a space, numbered, with what does not change from trial to trial.
+// grid numbers all configurations of a space and holds what does not change from trial to trial. It is immutable after
+// newGrid.
 type grid struct {
 	space  Space
 	points []Point
 	stride []int
 	costs  []float64
-	// allowed holds where the constraints do.
+	// allowed says whether a configuration meets the constraints.
 	allowed []bool
-	// byCost are the allowed ones, the cheapest first.
+	// byCost are the allowed configurations, the cheapest first.
 	byCost []int
-	// places are the points' coordinates in the surrogate, each from 0 to 1, 1 for the easiest.
+	// places are the coordinates of the points for the surrogate, each from 0 (hardest) to 1 (easiest).
 	places [][]float64
 }
 
-// sameCost is how far apart two costs may be, as a share, and be one: sums in another order differ.
+// sameCost is the largest relative difference between two costs that count as equal. Sums in another order differ by
+// rounding.
 const sameCost = 1e-9
 
+// newGrid computes the cost of every configuration and checks its constraints. It fails if a formula has no value for a
+// configuration.
 func newGrid(space Space) (*grid, error) {
 	g := &grid{space: space, stride: make([]int, len(space.Settings))}
 	n := 1
@@ -58,7 +62,7 @@ func newGrid(space Space) (*grid, error) {
 	return g, nil
 }
 
-// number is a point's.
+// number returns the number of a point, its index in points.
 func (g *grid) number(p Point) int {
 	n := 0
 	for i, level := range p {
@@ -67,6 +71,7 @@ func (g *grid) number(p Point) int {
 	return n
 }
 
+// has reports whether a point is in the space.
 func (g *grid) has(p Point) bool {
 	if len(p) != len(g.stride) {
 		return false
@@ -79,8 +84,9 @@ func (g *grid) has(p Point) bool {
 	return true
 }
 
-// place is where a point lies for the surrogate: an ordered setting by the logarithm of its values, since needs are
-// ratios; an unordered one as a coordinate for each of its values.
+// place returns the coordinates of a point for the surrogate. An ordered setting gives one coordinate on a logarithmic
+// scale, because the resources that a load needs grow by ratios. An unordered setting gives a coordinate for each of
+// its values.
 func (g *grid) place(p Point) (at []float64) {
 	for i, s := range g.space.Settings {
 		if s.Easier == Neither {
@@ -105,7 +111,7 @@ func (g *grid) place(p Point) (at []float64) {
 	return at
 }
 
-// below reports whether a is never easier than b: what b fails, a fails.
+// below reports whether a is never easier than b. If b fails, then a fails too.
 func (g *grid) below(a, b int) bool {
 	for i, s := range g.space.Settings {
 		x, y := g.points[a][i], g.points[b][i]
@@ -117,18 +123,19 @@ func (g *grid) below(a, b int) bool {
 	return true
 }
 
-// toHarder carries values along each ordered setting from easier points to harder ones: what a point gets is join of
-// its own and its easier neighbour's.
+// toHarder propagates values along each ordered setting from easier points to harder ones. Each point gets the join of
+// its own value and the value of its easier neighbour.
 func (g *grid) toHarder(values []float64, join func(own, easier float64) float64) {
 	g.sweep(values, join, More, Less)
 }
 
-// toEasier is toHarder in the other direction.
+// toEasier is like toHarder, but propagates from harder points to easier ones.
 func (g *grid) toEasier(values []float64, join func(own, harder float64) float64) {
 	g.sweep(values, join, Less, More)
 }
 
-// sweep carries values downwards along settings of the direction down and upwards along those of up.
+// sweep propagates values towards smaller levels for settings of the direction down, and towards larger levels for
+// those of the direction up.
 func (g *grid) sweep(values []float64, join func(own, from float64) float64, down, up Easier) {
 	for i, s := range g.space.Settings {
 		last := len(s.Values) - 1
@@ -149,12 +156,12 @@ func (g *grid) sweep(values []float64, join func(own, from float64) float64, dow
 	}
 }
 
-// cheaper reports whether cost a is less than cost b.
+// cheaper reports whether cost a is less than cost b, by more than a rounding error.
 func cheaper(a, b float64) bool {
 	return a < b-sameCost*math.Max(math.Abs(a), math.Abs(b))
 }
 
-// easiest is the point with p's values of the settings to keep and the easiest of all other ordered ones.
+// easiest returns p with the easiest value of every ordered setting, except for the settings that keep selects.
 func (g *grid) easiest(p Point, keep func(setting int) bool) Point {
 	out := slices.Clone(p)
 	for i, s := range g.space.Settings {

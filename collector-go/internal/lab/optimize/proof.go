@@ -6,11 +6,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// certain is a doubt that does not count when a proof chooses among failed trials.
+// certain is a doubt so small that it is ignored when a proof chooses among failed trials.
 const certain = 1e-3
 
-// prove chooses failed trials that together rule out all that is cheaper than the best, or everything where nothing
-// held: of the certain ones those that rule out most, then the least doubtful.
+// prove chooses failed configurations that together rule out everything cheaper than the best, or everything if nothing
+// held. It is a greedy choice: first the practically certain configurations that rule out most, then the least doubtful
+// ones. The doubts of the best and of all chosen facts add up to the doubt of the proof.
 func (k *knowledge) prove() {
 	g := k.grid
 	var left []int
@@ -41,13 +42,15 @@ func (k *knowledge) prove() {
 			}
 		}
 		if chosen == nil {
-			return // cannot be: each of left is ruled out by one of fails
+			return // cannot happen: a failed trial rules out each of left
 		}
 		left = slices.DeleteFunc(left, func(at int) bool { return g.below(at, chosen.at) })
 		k.proof, k.doubt = append(k.proof, chosen), k.doubt+chosen.doubt()
 	}
 }
 
+// better reports whether a proof should choose f before another fact: certain facts first, then those that rule out
+// more, then the less doubtful ones.
 func (f *fact) better(other *fact) bool {
 	sure, otherSure := f.doubt() <= certain, other.doubt() <= certain
 	switch {

@@ -2,34 +2,34 @@ package optimize
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 
-// Resource is a setting of the best configuration with what it costs.
+// Resource is a setting of the best configuration and its cost.
 type Resource struct {
 	Setting string `json:"setting"`
 	As      string `json:"as"`
 	Value   string `json:"value"`
-	// Cost is the value's, in the unit of the space's costs; unknown where a formula gives the whole cost.
+	// Cost is the cost of the value in the unit of the space's costs. It is unknown if a formula gives the whole cost.
 	Cost tuning.Figure `json:"cost"`
 }
 
-// Requirement is what a setting of the best configuration would have to be for twice the load if what the load needs
-// of it grows as the load does, and no part of it is there without any: the bounds are twice those that the trials
-// show for the load itself. With easier: less, read "at most" for "at least", and half for twice.
+// Requirement estimates a setting for twice the load. It assumes that the required value is proportional to the load,
+// without a fixed part. The bounds are therefore twice the bounds that the trials show for the load itself. For a
+// setting with easier: less, read "at most" for "at least" and "half" for "twice".
 type Requirement struct {
 	Setting string `json:"setting"`
 	As      string `json:"as"`
 	Value   string `json:"value"`
-	// Failed is the value next to it that was shown not to hold with all else as it is; "" where none was.
+	// Failed is the next harder value that is ruled out, with all other settings unchanged. It is "" if none is.
 	Failed string `json:"failed"`
-	// Beyond is not enough for twice the load, Enough is; Beyond is unknown where no value was shown to fail.
+	// Beyond is not enough for twice the load, and Enough is enough. Beyond is unknown if no value is ruled out.
 	Beyond tuning.Figure `json:"beyond"`
 	Enough tuning.Figure `json:"enough"`
-	// Tried is the easiest value that may be tried.
+	// Tried is the easiest value of the space.
 	Tried string `json:"tried_to"`
-	// Covered is whether the space has the value that is enough.
+	// Covered says whether the space has a value that is enough.
 	Covered bool `json:"covered"`
 }
 
-// resources are the best configuration's.
+// resources returns the settings of the best configuration with their costs.
 func (k *knowledge) resources() []Resource {
 	all := []Resource{}
 	if k.best == nil {
@@ -47,7 +47,7 @@ func (k *knowledge) resources() []Resource {
 	return all
 }
 
-// requirements are what twice the load would take of each ordered setting of the best configuration.
+// requirements returns what twice the load would need of each ordered setting of the best configuration.
 func (k *knowledge) requirements() []Requirement {
 	all := []Requirement{}
 	if k.best == nil {

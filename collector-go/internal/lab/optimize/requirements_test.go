@@ -21,8 +21,8 @@ func TestWhatTheBestIsMadeOfHasItsCost(t *testing.T) {
 	assert.Zero(t, r.BaseCost)
 }
 
-// What failed for a load fails for twice the load with twice of it, and what held is enough: where the load needs of it
-// as much as there is of the load.
+// If the required resources are proportional to the load, twice a value that held is enough for twice the load. Twice a
+// value that failed is not enough.
 func TestTwiceTheLoadTakesBetweenTwiceWhatFailedAndTwiceWhatHeld(t *testing.T) {
 	s := twoSettings(t)
 	r, _ := run(t, s, DefaultOptions())

@@ -9,42 +9,44 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Result is the outcome of a search at any point of it: the best configuration so far, whether it is proven to be the
+// Result is the outcome of a search at any point: the best configuration so far, whether it is proven to be the
 // cheapest, the proof, and everything that is still open. It is the JSON that tune optimize writes.
 type Result struct {
 	Target Target `json:"target"`
-	// Configurations is how many there are in the space.
+	// Configurations is the number of configurations that meet the constraints.
 	Configurations int `json:"configurations"`
-	// Best is the cheapest configuration that held; nil where none did.
+	// Best is the cheapest configuration that held, or nil if none held.
 	Best *Best `json:"best"`
-	// Tolerance is the search's: what is cheaper by no more than this share is not looked for.
+	// Tolerance is the tolerance of the search. Configurations that are cheaper by no more than this share are not
+	// searched.
 	Tolerance float64 `json:"tolerance"`
-	// Proven states that nothing is open: Best is the cheapest of the space but for the tolerance, or, where it is nil,
-	// none of the space holds the target. It is wrong at most as often as Doubt, which the search's confidence bounds.
+	// Proven means that nothing is open. Best is then the cheapest configuration of the space, apart from the
+	// tolerance. If Best is nil, no configuration of the space holds the target. The probability that this is wrong is
+	// at most Doubt, which the search's confidence limits.
 	Proven bool `json:"proven"`
-	// Doubt is the probability that noise turned a verdict that the proof rests on, a ratio.
+	// Doubt is the probability that noise changed a verdict that the proof relies on, as a ratio.
 	Doubt  float64  `json:"doubt"`
 	Trials []Record `json:"trials"`
-	// Proof are the configurations that failed and rule out all that is cheaper than Best.
+	// Proof are the configurations that failed and together rule out everything cheaper than Best.
 	Proof []Fact `json:"proof"`
-	// Open is what could still be cheaper and hold, at most MaxOpen of them.
+	// Open are configurations that could be cheaper than Best and hold, at most MaxOpen of them.
 	Open []Open `json:"open"`
-	// OpenConfigurations is how many configurations could, all in all.
+	// OpenConfigurations is the number of all such configurations.
 	OpenConfigurations int `json:"open_configurations"`
-	// Pareto are the configurations that held of which none was both cheaper and quicker, the cheapest first.
+	// Pareto are the configurations that held for which no other was both cheaper and faster, the cheapest first.
 	Pareto []Best `json:"pareto"`
-	// Resources are the best configuration's settings with what each costs; BaseCost is what any configuration costs
-	// beside them, 0 where a formula gives the whole cost.
+	// Resources are the settings of the best configuration with their costs. BaseCost is the cost of any configuration
+	// without its settings. It is 0 if a formula gives the whole cost.
 	Resources []Resource `json:"resources"`
 	BaseCost  float64    `json:"base_cost"`
-	// TwiceTheLoad is what would have to change for it.
+	// TwiceTheLoad says what each setting would have to be for twice the load.
 	TwiceTheLoad []Requirement `json:"twice_the_load"`
 }
 
-// MaxOpen bounds what a result lists as open.
+// MaxOpen is the largest number of configurations that a result lists as open.
 const MaxOpen = 10
 
-// Best is a configuration that held the target, its figures the means of its trials.
+// Best is a configuration that held the target. Its latency is the mean of its trials.
 type Best struct {
 	Settings  map[string]any `json:"settings"`
 	Cost      float64        `json:"cost"`
@@ -54,7 +56,7 @@ type Best struct {
 	Point     Point          `json:"-"`
 }
 
-// Record is a trial as a result shows it.
+// Record is one trial in a result.
 type Record struct {
 	Number       int            `json:"number"`
 	Settings     map[string]any `json:"settings"`
@@ -66,41 +68,41 @@ type Record struct {
 	CatchUp      tuning.Figure  `json:"catch_up"`
 	Limiter      tuning.Limiter `json:"limiter,omitempty"`
 	Seconds      float64        `json:"seconds"`
-	// Why is why it was tried.
+	// Why is the reason for the trial.
 	Why  string `json:"why"`
 	Text string `json:"-"`
 }
 
 // Fact is one element of a proof: a configuration that failed, and the number of cheaper configurations that it rules
-// out. That number includes itself, and leaves out those that earlier facts rule out already.
+// out. The number includes itself and excludes those that earlier facts rule out already.
 type Fact struct {
 	Settings map[string]any `json:"settings"`
 	Cost     float64        `json:"cost"`
 	Verdict  tuning.Verdict `json:"verdict"`
 	RulesOut int            `json:"rules_out"`
 	Trials   int            `json:"trials"`
-	// Doubt is the probability that noise turned the verdict, a ratio.
+	// Doubt is the probability that noise changed the verdict, as a ratio.
 	Doubt float64 `json:"doubt"`
 	Text  string  `json:"-"`
 }
 
-// Open is a configuration that could be cheaper and hold, and why it is not known.
+// Open is a configuration that could be cheaper than the best and hold, with the reason why this is not known.
 type Open struct {
 	Settings map[string]any `json:"settings"`
 	Cost     float64        `json:"cost"`
-	// Holds is the probability that it holds the target: of its trials, or by the model.
+	// Holds is the probability that it holds the target, from its trials or from the model.
 	Holds float64 `json:"holds"`
 	Why   string  `json:"why"`
 	Text  string  `json:"-"`
 }
 
-// Result is what trials show, those before the search's end too. An error is of a trial that is not of the space.
+// Result evaluates the trials; the search need not have ended. It returns an error if a trial is not in the space.
 func (s *Search) Result(trials []Trial) (*Result, error) {
 	if err := s.check(trials); err != nil {
 		return nil, err
 	}
 	k := s.look(trials)
-	if k.more { // stopped before its end
+	if k.more { // the search was stopped before its end
 		k.survey()
 		k.prove()
 	}
@@ -129,7 +131,8 @@ func (s *Search) Result(trials []Trial) (*Result, error) {
 	return r, nil
 }
 
-// records are the trials, each with why it was tried: as was kept of it, else what was proposed after those before it.
+// records returns the trials with their reasons. A trial without a stored reason gets the one that the search had for
+// it after the earlier trials.
 func (s *Search) records(trials []Trial) []Record {
 	out, attempts := []Record{}, map[int]int{}
 	for i, t := range trials {
@@ -146,7 +149,7 @@ func (s *Search) records(trials []Trial) []Record {
 	return out
 }
 
-// reasonOf is why a point is tried after some trials.
+// reasonOf returns the reason for which the search would try a point after the given trials.
 func (s *Search) reasonOf(trials []Trial, at int) string {
 	if k := s.look(trials); k.more && s.grid.number(k.next.Point) == at {
 		return k.next.Why
@@ -154,6 +157,7 @@ func (s *Search) reasonOf(trials []Trial, at int) string {
 	return "not proposed by the search"
 }
 
+// found returns a configuration that held, with the mean latency of its judged trials.
 func (k *knowledge) found(e *evidence) Best {
 	p := k.grid.points[e.at]
 	latency, n := tuning.Figure(0), tuning.Figure(0)
@@ -165,7 +169,8 @@ func (k *knowledge) found(e *evidence) Best {
 	return Best{k.grid.space.Configured(p), k.grid.costs[e.at], latency / n, e.trials, k.grid.space.Text(p), p}
 }
 
-// countOpen is how many configurations could be cheaper and hold, those put aside included.
+// countOpen returns the number of configurations that could be cheaper and hold, including those set aside as
+// undecided.
 func (k *knowledge) countOpen() int {
 	n := len(k.open)
 	for at := range k.undecided {
@@ -176,13 +181,13 @@ func (k *knowledge) countOpen() int {
 	return n
 }
 
-// couldBeBest reports whether an undecided point matters: it would be the best if it held.
+// couldBeBest reports whether an undecided point would become the best if it held.
 func (k *knowledge) couldBeBest(at int) bool {
 	return k.grid.allowed[at] && k.ruledOut[at] == 0 && k.matters(at)
 }
 
-// stillOpen lists what could be the best: what was put aside, the easiest of what was not tried, and what the proof is
-// not sure of.
+// stillOpen lists the configurations that could be the best: those set aside, the easiest of those not tried, and, if
+// there are none, those whose verdicts the proof is not sure of.
 func (k *knowledge) stillOpen() []Open {
 	out := []Open{}
 	add := func(at int, holds float64, why string) {
@@ -213,7 +218,7 @@ func (k *knowledge) stillOpen() []Open {
 	return out[:min(len(out), MaxOpen)]
 }
 
-// easiestOpen are the open points than which no other open one is easier, at most MaxOpen.
+// easiestOpen returns the open points for which no other open point is easier, at most MaxOpen of them.
 func (k *knowledge) easiestOpen() (out []int) {
 	for i := len(k.open) - 1; i >= 0 && len(out) < MaxOpen; i-- {
 		at := k.open[i]
@@ -224,6 +229,7 @@ func (k *knowledge) easiestOpen() (out []int) {
 	return out
 }
 
+// pareto returns the configurations that held for which no cheaper one was as fast, the cheapest first.
 func (k *knowledge) pareto() []Best {
 	held := []Best{}
 	for _, e := range k.withVerdict(tuning.OK) {

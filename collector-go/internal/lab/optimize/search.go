@@ -9,30 +9,31 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Budget bounds a search; 0 is no bound.
+// Budget limits the trials and the time of a search. 0 means no limit.
 type Budget struct {
 	Trials  int
 	Seconds float64
 }
 
-// Options are how sure and how patient a search is.
+// Options say how sure a proof must be and how many trials it may take.
 type Options struct {
-	// Confidence is how often a best that is called proven is to be the true one, a ratio.
+	// Confidence is the required probability that a best configuration called proven is the true one, as a ratio.
 	Confidence float64
-	// Repeats is how many judged trials of one configuration there are at most: what noise still hides then is open.
+	// Repeats is the largest number of judged trials of one configuration. A verdict that noise still hides after that
+	// stays open.
 	Repeats int
-	// InconclusiveRepeats is how often a configuration that could not be judged is tried again.
+	// InconclusiveRepeats is how often a configuration is tried again after a trial that could not be judged.
 	InconclusiveRepeats int
-	// Tolerance is by how much of its cost a best may be dearer than the true one and be called proven, a ratio.
+	// Tolerance is the share of its cost by which a proven best may be more expensive than the true one, as a ratio.
 	Tolerance float64
 	Budget    Budget
 }
 
-// DefaultOptions are 95% confidence, 12 trials of a configuration (they separate a margin of 0.7 standard deviations
-// from none) and one more where one was inconclusive.
+// DefaultOptions returns 95% confidence, 12 trials of a configuration and one repeat of an inconclusive trial. With 12
+// trials a margin of 0.7 standard deviations can be distinguished from 0.
 func DefaultOptions() Options { return Options{Confidence: 0.95, Repeats: 12, InconclusiveRepeats: 1} }
 
-// Validate returns an error that names what makes no sense.
+// Validate returns an error that names what is wrong with the options.
 func (o Options) Validate() error {
 	switch {
 	case !(o.Confidence > 0.5 && o.Confidence < 1):
@@ -48,14 +49,14 @@ func (o Options) Validate() error {
 }
 
 // Search finds the cheapest configuration of a space that holds a target. It is immutable: every answer follows from
-// the trials that the caller passes, so a search resumes after an interrupt when it receives the same trials again.
+// the trials that the caller passes. A search therefore resumes after an interrupt when it gets the same trials again.
 type Search struct {
 	grid    *grid
 	target  Target
 	options Options
 }
 
-// New is a search; an error names what makes no sense of the space, the target or the options.
+// New returns a search. It returns an error that names what is wrong with the space, the target or the options.
 func New(space Space, target Target, options Options) (*Search, error) {
 	if err := errors.Join(space.Validate(), target.Validate(), options.Validate()); err != nil {
 		return nil, err
@@ -70,10 +71,10 @@ func New(space Space, target Target, options Options) (*Search, error) {
 	return &Search{g, target, options}, nil
 }
 
-// Configurations is how many configurations meet the constraints.
+// Configurations returns the number of configurations that meet the constraints.
 func (s *Search) Configurations() int { return len(s.grid.byCost) }
 
-// Points are the configurations that meet the constraints, the cheapest first.
+// Points returns the configurations that meet the constraints, the cheapest first.
 func (s *Search) Points() (all []Point) {
 	for _, at := range s.grid.byCost {
 		all = append(all, slices.Clone(s.grid.points[at]))
@@ -84,16 +85,16 @@ func (s *Search) Points() (all []Point) {
 // Proposal is the next trial.
 type Proposal struct {
 	Point Point
-	// Attempt is the how-manieth trial of this configuration it is, from 1.
+	// Attempt is the number of this trial among the trials of the configuration, from 1.
 	Attempt int
-	// Holds is the probability that it holds the target, by the model.
+	// Holds is the probability, by the model or by earlier trials, that the configuration holds the target.
 	Holds float64
-	// Why is a sentence without its full stop.
+	// Why is the reason for the trial, a sentence without its full stop.
 	Why string
 }
 
-// Next is the trial to run after those so far; false where the search is at its end: the best is proven, the budget is
-// used up, or no trial would show more. An error is of a trial that is not of the space.
+// Next returns the trial to run after the given ones. It returns false if the search has ended: the best is proven, the
+// budget is used up, or no trial would show more. It returns an error if a trial is not in the space.
 func (s *Search) Next(trials []Trial) (Proposal, bool, error) {
 	if err := s.check(trials); err != nil {
 		return Proposal{}, false, err
@@ -114,7 +115,8 @@ func (s *Search) check(trials []Trial) error {
 	return nil
 }
 
-// spent reports whether another trial, as long as the mean of those so far, would exceed the budget.
+// spent reports whether another trial would exceed the budget. It assumes that a trial takes the mean time of those so
+// far.
 func (s *Search) spent(trials []Trial) bool {
 	seconds := 0.0
 	for _, t := range trials {
@@ -125,37 +127,37 @@ func (s *Search) spent(trials []Trial) bool {
 	return b.Trials > 0 && n >= b.Trials || b.Seconds > 0 && n > 0 && seconds+seconds/float64(n) > b.Seconds
 }
 
-// knowledge is the state of a search after some trials: the evidence for each configuration, what is ruled out, what is
-// still open, the proof so far, and the next proposal. It is computed from scratch for each call.
+// knowledge is the state of a search after some trials: the evidence for each configuration, what is ruled out and what
+// is open, the proof so far, and the next proposal. It is computed from scratch in each call.
 type knowledge struct {
 	*Search
 	all []*evidence
-	// tried is the evidence by point.
+	// tried maps the number of a point to its evidence.
 	tried map[int]*evidence
-	// undecided are points that more trials would not judge, with why.
+	// undecided are the points that further trials would not decide, with the reason.
 	undecided map[int]string
-	// best is the cheapest that held; nil without any.
+	// best is the evidence of the cheapest configuration that held, or nil if none held.
 	best *evidence
-	// open are the allowed points that could be cheaper and hold, for all that failed, the cheapest first; without the
-	// undecided.
+	// open are the allowed points that could still be cheaper and hold, the cheapest first. Undecided points are not
+	// included.
 	open []int
-	// ruledOut holds for what failed, and all that is no easier.
+	// ruledOut is 1 for each point that failed and for each point that is not easier than one that failed.
 	ruledOut []float64
 	proof    []*fact
-	// doubt is the probability that the best is wrong.
+	// doubt is the probability that noise changed the verdict of the best or of a fact of the proof.
 	doubt float64
 	next  Proposal
 	more  bool
 }
 
-// fact is a trial that a proof rests on, and how many cheaper configurations it rules out.
+// fact is a failed configuration that a proof relies on, and the number of cheaper configurations that it rules out.
 type fact struct {
 	*evidence
 	covers int
 }
 
-// look computes the knowledge that the trials give. A configuration that further trials would not decide is put aside
-// as undecided, and the rest is evaluated again without it. The loop ends because each round puts one more aside.
+// look computes the knowledge after the given trials. If a configuration cannot be decided by further trials, look sets
+// it aside as undecided and evaluates the rest again. The loop ends because each round sets one more aside.
 func (s *Search) look(trials []Trial) *knowledge {
 	k := &knowledge{Search: s, all: weigh(s.grid, s.target, trials), tried: map[int]*evidence{},
 		undecided: map[int]string{}}
@@ -180,8 +182,8 @@ func orUnknown(l tuning.Limiter) string {
 	return string(l)
 }
 
-// decide chooses the next trial, or finds that none is needed. It returns false if it had to put a configuration aside
-// first. The order matters: contradictions are resolved before anything is concluded from them, then trials that could
+// decide chooses the next trial, or finds that none is needed. It returns false if it first had to set a configuration
+// aside. The order matters. Contradictions are resolved before anything is concluded from them. Then trials that could
 // not be judged are repeated, then the space is explored, and finally doubtful verdicts are confirmed.
 func (k *knowledge) decide() bool {
 	if weaker, stronger := k.contradicted(); weaker != nil {
@@ -213,7 +215,7 @@ func (k *knowledge) decide() bool {
 	return k.confirm()
 }
 
-// withVerdict are the points with a verdict that counts.
+// withVerdict returns the evidence of the decided points with a verdict.
 func (k *knowledge) withVerdict(verdict tuning.Verdict) (all []*evidence) {
 	for _, e := range k.all {
 		if e.verdict() == verdict && k.undecided[e.at] == "" {
@@ -223,8 +225,8 @@ func (k *knowledge) withVerdict(verdict tuning.Verdict) (all []*evidence) {
 	return all
 }
 
-// contradicted are a configuration that held and an easier one that failed, the less certain one first; nil where there
-// are none.
+// contradicted returns a configuration that held and an easier one that failed, the more doubtful one first. It returns
+// nil if there is no such pair.
 func (k *knowledge) contradicted() (weaker, stronger *evidence) {
 	fails := k.withVerdict(tuning.Fail)
 	for _, held := range k.withVerdict(tuning.OK) {
@@ -245,7 +247,8 @@ func (k *knowledge) canRepeat(e *evidence) bool {
 	return e.trials < k.options.Repeats && e.doubt() > 0
 }
 
-// repeat proposes a point that was tried; one that was tried often enough is put aside, and false returned.
+// repeat proposes another trial of a point. If the point was tried often enough, repeat sets it aside and returns
+// false.
 func (k *knowledge) repeat(e *evidence, why string) bool {
 	if !k.canRepeat(e) {
 		k.putAside(e, why)
@@ -269,7 +272,7 @@ func (k *knowledge) propose(at int, why string) {
 	k.next.Holds = surrogate{observations(k.grid, k.all)}.holds(k.grid.places[at])
 }
 
-// survey finds the best, what is ruled out and what is open.
+// survey computes the best configuration, what is ruled out and what is open.
 func (k *knowledge) survey() {
 	g := k.grid
 	k.best, k.open = nil, nil
@@ -293,7 +296,7 @@ func (k *knowledge) survey() {
 	}
 }
 
-// matters reports whether a point would be the best if it held, by more than the tolerance.
+// matters reports whether a point would become the best if it held. It must be cheaper by more than the tolerance.
 func (k *knowledge) matters(at int) bool {
 	if k.best == nil {
 		return true
@@ -302,9 +305,9 @@ func (k *knowledge) matters(at int) bool {
 	return cheaper(k.grid.costs[at], best-k.options.Tolerance*math.Abs(best))
 }
 
-// explore proposes the trial that is expected to decide the most open configurations. If the trial holds, all that cost
-// no less are settled; if it fails, all that are no easier are ruled out. The model's probability weights the two
-// cases. Among equals it takes the cheapest.
+// explore proposes the trial that is expected to decide the most open configurations. If the trial holds, all open
+// configurations that are not cheaper are settled; if it fails, all that are not easier are ruled out. The two cases
+// are weighted by the model's probability. Among equal scores the cheapest wins.
 func (k *knowledge) explore() {
 	g := k.grid
 	ruled := make([]float64, len(g.points)) // by a FAIL at each point
@@ -315,7 +318,7 @@ func (k *knowledge) explore() {
 	model := surrogate{observations(g, k.all)}
 	held := k.heldOrEasier()
 	next, highest, holds, settles := -1, 0.0, 0.0, 0.0
-	atLeast := 0 // the first of the open ones that costs no less
+	atLeast := 0 // index of the first open point that is not cheaper
 	for _, at := range g.byCost {
 		for atLeast < len(k.open) && cheaper(g.costs[k.open[atLeast]], g.costs[at]) {
 			atLeast++
@@ -335,7 +338,7 @@ func (k *knowledge) explore() {
 			next, highest, holds, settles = at, score, p, saves
 		}
 	}
-	if next < 0 { // all that is open is certain to hold, by what is harder
+	if next < 0 { // every open point is easier than one that held
 		next, holds = k.open[0], 1
 	}
 	k.propose(next, "")
@@ -343,7 +346,7 @@ func (k *knowledge) explore() {
 	k.next.Why = k.reason(next, int(settles), int(ruled[next]))
 }
 
-// heldOrEasier is 1 for what held and all that is no harder.
+// heldOrEasier returns 1 for each point that held and for each point that is not harder.
 func (k *knowledge) heldOrEasier() []float64 {
 	held := make([]float64, len(k.grid.points))
 	for _, e := range k.withVerdict(tuning.OK) {
@@ -353,7 +356,8 @@ func (k *knowledge) heldOrEasier() []float64 {
 	return held
 }
 
-// reason states why a point comes next: how many of the open ones it settles if it holds, and if it fails.
+// reason says why a point comes next: how many open configurations it settles if it holds and if it fails. If the last
+// trial failed by a limiter that the point relieves, reason names the limiter.
 func (k *knowledge) reason(at, settles, ruled int) string {
 	g := k.grid
 	why := fmt.Sprintf("of %s it settles %d if it holds, %d if it fails", tuning.Counted(len(k.open), "open configuration"),
@@ -373,8 +377,8 @@ func (k *knowledge) reason(at, settles, ruled int) string {
 	return why
 }
 
-// confirm computes the proof and repeats its most doubtful configuration until the doubt of the whole proof is within
-// the confidence. It returns false if that configuration has had all its repeats and was put aside.
+// confirm computes the proof. It repeats the most doubtful configuration until the doubt of the whole proof is within
+// the confidence. It returns false if it had to set that configuration aside because it had no repeats left.
 func (k *knowledge) confirm() bool {
 	k.prove()
 	if k.doubt <= 1-k.options.Confidence {

@@ -25,7 +25,7 @@ func setting(as string, easier Easier, unit float64, values ...float64) Setting 
 
 func text(v float64) string { return fmt.Sprint(v) }
 
-// twoSettings needs 3 filters where there is much heap and 6 where there is little.
+// twoSettings needs 3 filter bolts with much heap and 6 with little heap.
 func twoSettings(t *testing.T) *Simulation {
 	filter, heap := setting("filter", More, 1, 1, 2, 3, 4, 6, 8), setting("heap", More, 0.001, 256, 512, 1024)
 	filter.Relieves, heap.Relieves = []tuning.Limiter{tuning.LimitedByFilterCPU}, []tuning.Limiter{tuning.LimitedByGC}
@@ -169,7 +169,7 @@ func TestConstraintsAndTheStartAreHeeded(t *testing.T) {
 	}
 }
 
-// What a limiter lets expect is in the model, of its setting alone.
+// The model expects that only a setting that relieves the limiter helps.
 func TestTheLimiterMovesTheModel(t *testing.T) {
 	s := twoSettings(t)
 	search, err := New(s.Space, s.Target, DefaultOptions())
@@ -192,7 +192,7 @@ func TestTheLimiterMovesTheModel(t *testing.T) {
 }
 
 func TestNearTheBorderTrialsAreRepeated(t *testing.T) {
-	// 187 ms at 3
+	// 187 ms with 3 filter bolts.
 	s := &Simulation{Space: Space{Settings: []Setting{setting("filter", More, 1, 1, 2, 3, 4)}},
 		Target: latencyTarget(200), Noise: 0.1, Latency: parsed(t, "560 / filter")}
 	counts := map[int]int{}
@@ -307,7 +307,7 @@ func TestFormulas(t *testing.T) {
 	assert.Equal(t, []string{"a", "b"}, parsed(t, "a*b + max(a, 1)").Names())
 }
 
-// A verdict may have a reason that no figure shows: a worker's restart, failed queries.
+// A verdict may have a reason that no figure shows, such as the restart of a worker or failed queries.
 func TestAFailWithoutAFigureThatShowsItCounts(t *testing.T) {
 	search, err := New(Space{Settings: []Setting{setting("filter", More, 1, 1, 2, 3)}}, latencyTarget(200),
 		DefaultOptions())

@@ -10,49 +10,49 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Simulation produces trials from data instead of a cluster: from formulas with noise, or from recorded rows. It lets a
-// user try out a search in seconds, and lets tests compare a search with the known optimum. The noise of a trial
+// Simulation produces trials from data instead of a cluster: from formulas with noise, or from recorded rows. A user
+// can try out a search in seconds with it, and tests can compare a search with the known optimum. The noise of a trial
 // depends only on the seed, the configuration and the attempt, so a simulation is reproducible in any order of trials.
 type Simulation struct {
 	Space  Space
 	Target Target
-	// Latency (ms), Completeness (a ratio) and CatchUp are formulas over the space's settings and records_per_second,
-	// mib_per_second and queries; nil for what is not simulated.
+	// Latency (in ms), Completeness (a ratio) and CatchUp are formulas. Their variables are the settings of the space
+	// and records_per_second, mib_per_second and queries. A nil formula leaves the figure unknown.
 	Latency, Completeness, CatchUp *Formula
-	// Shares are the limiters' formulas: how much of what it has a trial uses, a ratio. The largest is what a trial
-	// that fails ran against.
+	// Shares are formulas for the used share of each limiter's capacity, as a ratio. If a trial fails, the limiter with
+	// the largest share is its limiter.
 	Shares []Share
-	// Noise is the relative standard deviation of a trial's figures, log-normal; of a row that has its own, that one.
+	// Noise is the relative standard deviation of the figures (log-normal). The noise of a row replaces it.
 	Noise float64
-	// NoiseUnstated keeps the noise from the search, which then has to find it by repeats.
+	// NoiseUnstated hides the noise from the search, so that the search must estimate it from repeats.
 	NoiseUnstated bool
-	// Rows are what was measured; with rows there are no formulas.
+	// Rows are recorded measurements. If there are rows, the formulas are not used.
 	Rows []Row
 	Seed uint64
-	// TrialSeconds is how long a trial takes.
+	// TrialSeconds is the duration of a trial, in s.
 	TrialSeconds float64
 }
 
-// Share is how much of what a limiter has a trial uses.
+// Share is the formula for the used share of a limiter's capacity.
 type Share struct {
 	Limiter tuning.Limiter
 	Used    *Formula
 }
 
-// Row is a measured trial at a load; what is not known of it is tuning.Unknown.
+// Row is a recorded trial at a load. Unknown figures are tuning.Unknown.
 type Row struct {
 	Point                          Point
 	RecordsPerSecond, Queries      tuning.Figure
 	Latency, Completeness, CatchUp tuning.Figure
 	Noise                          tuning.Figure
-	// Verdict is "" where it follows from the figures.
+	// Verdict is "" if it follows from the figures.
 	Verdict tuning.Verdict
 	Limiter tuning.Limiter
-	// Seconds is how long it took.
+	// Seconds is the duration of the trial.
 	Seconds tuning.Figure
 }
 
-// Run is a trial of a configuration, the attempt-th from 1. An error is of a formula that has no value there.
+// Run returns the trial of a configuration. Attempts count from 1. It returns an error if a formula has no value there.
 func (s *Simulation) Run(p Point, attempt int) (Trial, error) {
 	if len(s.Rows) > 0 {
 		return s.recorded(p, attempt), nil
@@ -98,8 +98,8 @@ func (s *Simulation) Run(p Point, attempt int) (Trial, error) {
 	return t, nil
 }
 
-// disturb multiplies latency, loss and catch-up with noise that depends on nothing but the seed, the configuration and
-// the attempt.
+// disturb multiplies latency, loss and catch-up by noise that depends only on the seed, the configuration and the
+// attempt.
 func (s *Simulation) disturb(t *Trial, noise float64, p Point, attempt int) {
 	at := uint64(attempt)
 	for _, level := range p {
@@ -112,8 +112,9 @@ func (s *Simulation) disturb(t *Trial, noise float64, p Point, attempt int) {
 	t.CatchUp *= by()
 }
 
-// recorded is the trial of the row that has the configuration at the target's load. Where there is none, more load is
-// never easier: what held more holds, what failed with less fails, without figures; the rest is inconclusive.
+// recorded returns a trial from the rows of a configuration. It uses the rows at the target's load. If there are none,
+// it relies on monotonicity and gives a verdict without figures: a row that held a higher load means OK, one that
+// failed at a lower load means FAIL. Any other case is inconclusive.
 func (s *Simulation) recorded(p Point, attempt int) Trial {
 	var exact []Row
 	t := Trial{Point: p, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown,
@@ -144,10 +145,10 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 		t.Seconds = float64(row.Seconds)
 	}
 	shown := s.Target.Judge(t)
-	if attempt > len(exact) { // each row as it was measured, then what might have been
+	if attempt > len(exact) { // each row is used once as measured; further attempts add noise
 		s.disturb(&t, float64(t.Noise), p, attempt)
 	}
-	// for a reason that no figure shows, or of figures that nobody kept
+	// The row has its own verdict for a reason that no figure shows, or because not all figures were recorded.
 	if t.Verdict = s.Target.Judge(t); row.Verdict != "" && row.Verdict != shown {
 		t.Verdict = row.Verdict
 	}
@@ -157,8 +158,8 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 	return t
 }
 
-// compare reports whether the row's load is at least the target's, and at most. A load that either side does not state
-// does not count.
+// compare reports whether the load of the row is at least the target's, and whether it is at most the target's. A load
+// that either side does not state is ignored.
 func (s *Simulation) compare(row Row) (heavier, lighter bool) {
 	heavier, lighter = true, true
 	for _, l := range [][2]tuning.Figure{{row.Queries, s.Target.Queries},
@@ -170,6 +171,7 @@ func (s *Simulation) compare(row Row) (heavier, lighter bool) {
 	return heavier, lighter
 }
 
+// verdict returns the recorded verdict of a row, or else the verdict of its figures.
 func (s *Simulation) verdict(row Row) tuning.Verdict {
 	if row.Verdict != "" {
 		return row.Verdict
@@ -177,10 +179,10 @@ func (s *Simulation) verdict(row Row) tuning.Verdict {
 	return s.Target.Judge(Trial{LatencyMs: row.Latency, Completeness: row.Completeness, CatchUp: row.CatchUp})
 }
 
-// MaxTrials bounds a simulated search that has no budget.
+// MaxTrials is the largest number of trials of Simulate, because a search may have no budget.
 const MaxTrials = 1000
 
-// Simulate runs a search over a simulation to its end, and gives its trials.
+// Simulate runs a search on a simulation to its end and returns the trials.
 func Simulate(s *Search, from *Simulation) (trials []Trial, err error) {
 	attempts := map[int]int{}
 	for len(trials) < MaxTrials {

@@ -1,16 +1,16 @@
 // Package optimize searches for the cheapest configuration that holds a target load. Its input is a space of settings
 // with costs, a target, and the trials so far. Its output is the next trial, or the best configuration with a proof.
 //
-// A proof rests on monotonicity: some settings never make the load harder to hold, such as more filter bolts. If a
-// configuration fails, every configuration that is no easier fails too and needs no trial. The best is proven when each
-// cheaper configuration is ruled out in this way. A statistical model (surrogate) only orders the trials; no proof
-// depends on it, so a bad model costs trials and never correctness.
+// A proof relies on monotonicity: some settings never make the load harder to hold, such as more filter bolts. If a
+// configuration fails, every configuration that is not easier fails too and needs no trial. The best configuration is
+// proven when every cheaper one is ruled out in this way. A statistical model (surrogate) only ranks the trials. No
+// proof depends on it, so a bad model costs extra trials and never correctness.
 //
-// The package keeps no state between two calls: everything follows from the trials that it is given, which makes a
-// search resumable. It must know no clock, no file and no cluster; searchrunner runs the trials. Simulation produces
-// trials from formulas or recorded rows, for tests and for `tune optimize --simulate`.
+// The package keeps no state between two calls: everything follows from the trials that the caller passes, so a search
+// can be resumed. It must not use a clock, files or a cluster; searchrunner runs the trials. Simulation produces trials
+// from formulas or recorded rows, for tests and for `tune optimize --simulate`.
 //
-// Start reading at Space and Search.Next in search.go; knowledge.decide holds the order of decisions.
+// Start reading at Space and Search.Next in search.go. knowledge.decide contains the order of decisions.
 package optimize
 
 import (
@@ -23,67 +23,70 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// MaxPoints bounds the configurations of a space: each is looked at before each trial.
+// MaxPoints is the largest number of configurations of a space. The search visits every configuration before each
+// trial.
 const MaxPoints = 100_000
 
 // Easier is the direction in which a setting never makes the load harder to hold. The user states it, and every proof
-// depends on it. A wrong direction shows as a contradiction between two verdicts, which the search repeats and, if it
-// persists, reports as open.
+// depends on it. A wrong direction shows as two verdicts that contradict each other. The search repeats these trials
+// and, if the contradiction remains, reports it as open.
 type Easier string
 
 // The directions.
 const (
-	// Neither is a setting of which nothing is known: one value proves nothing of another.
+	// Neither is the direction of a setting without a known effect: one value proves nothing about another.
 	Neither Easier = "neither"
-	// More is a setting of which more never makes it worse, such as filter bolts.
+	// More is the direction of a setting whose larger values never make the load harder to hold, such as filter bolts.
 	More Easier = "more"
-	// Less is a setting of which less never makes it worse, such as a sample rate.
+	// Less is the direction of a setting whose smaller values never make the load harder to hold, such as a sample
+	// rate.
 	Less Easier = "less"
 )
 
-// Value is a place on a setting's axis.
+// Value is one value of a setting.
 type Value struct {
-	// Text is the value as a settings file has it.
+	// Text is the value as it is written in a settings file.
 	Text string
-	// Number is the value in formulas; the place in the list, from 0, where Text is no number.
+	// Number is the value that formulas use. If Text is not a number, it is the index in the list, from 0.
 	Number float64
 }
 
-// Setting is one dimension of a space: a list of values, what each costs, and how they relate to the load.
+// Setting is one dimension of a space: a list of values, the cost of each, and their effect on the load.
 type Setting struct {
-	// Name is Bullet's or Storm's, such as bullet.topology.filter.bolt.parallelism; As is what formulas call it.
+	// Name is the setting of Bullet or Storm, such as bullet.topology.filter.bolt.parallelism. As is its name in
+	// formulas.
 	Name, As string
 	// Values are distinct. They ascend unless Easier is Neither.
 	Values []Value
-	// Costs are what each value costs, in the unit of the space's costs.
+	// Costs has the cost of each value, in the unit of the space's costs.
 	Costs []float64
-	// Easier is the monotonicity that proofs rest on.
+	// Easier is the monotonicity that proofs rely on.
 	Easier Easier
-	// Relieves are the limiters that more (or, with Less, less) of the setting helps against.
+	// Relieves are the limiters that a larger value (with Less, a smaller value) of the setting relieves.
 	Relieves []tuning.Limiter
-	// Written is how a value stands in the setting, "{}" in its place, such as "-Xmx{}m"; "" for the value alone. What
-	// several settings of one Name write is joined by spaces.
+	// Written is the text of the setting with "{}" in the place of the value, such as "-Xmx{}m". It is "" if the value
+	// is the whole text. The texts of several settings with the same Name are joined by spaces.
 	Written string
 }
 
-// Point is a configuration: the index of a value for each setting, in the space's order.
+// Point is a configuration. It has the index of a value for each setting, in the order of the space's settings.
 type Point []int
 
-// Space is the set of configurations that a search may try: the product of the settings' values, without those that
-// violate a constraint. It must be small enough to enumerate (MaxPoints).
+// Space is the set of configurations that a search may try: all combinations of the settings' values that meet the
+// constraints. It must be small enough to enumerate (MaxPoints).
 type Space struct {
 	Settings []Setting
-	// BaseCost is what any configuration costs beside its settings.
+	// BaseCost is added to the costs of the settings' values.
 	BaseCost float64
-	// Cost, where it is not nil, is a configuration's cost in the place of BaseCost and the settings' own.
+	// Cost is the whole cost of a configuration. If it is not nil, it replaces BaseCost and the costs of the values.
 	Cost *Formula
-	// Constraints hold (are not 0) for each configuration that may be tried.
+	// Constraints must all have a value other than 0, or a configuration is not tried.
 	Constraints []*Formula
-	// Start is tried first, nil for none: where the topology is today.
+	// Start is the configuration that is tried first, for example the one in production. nil means none.
 	Start Point
 }
 
-// Validate returns an error that names what makes no sense of it.
+// Validate returns an error that names what is wrong with the space.
 func (s Space) Validate() error {
 	if len(s.Settings) == 0 {
 		return errors.New("the space has no settings; give at least one with its values")
@@ -133,7 +136,7 @@ func (s Setting) validate() error {
 	return nil
 }
 
-// CostOf is what a configuration costs.
+// CostOf returns the cost of a configuration. It fails if the formula has no value for it.
 func (s Space) CostOf(p Point) (float64, error) {
 	if s.Cost != nil {
 		return s.Cost.Value(s.Variables(p))
@@ -145,7 +148,7 @@ func (s Space) CostOf(p Point) (float64, error) {
 	return cost, nil
 }
 
-// Variables are a configuration's numbers under the names that formulas use.
+// Variables returns the numbers of a configuration under the names that formulas use.
 func (s Space) Variables(p Point) map[string]float64 {
 	all := map[string]float64{}
 	for i, level := range p {
@@ -154,7 +157,7 @@ func (s Space) Variables(p Point) map[string]float64 {
 	return all
 }
 
-// Text is a configuration in a line: "filter=4 heap=1024".
+// Text returns a configuration in one line: "filter=4 heap=1024".
 func (s Space) Text(p Point) string {
 	var all []string
 	for i, level := range p {
@@ -163,7 +166,8 @@ func (s Space) Text(p Point) string {
 	return strings.Join(all, " ")
 }
 
-// Configured is a configuration by the settings' names, its values as numbers where they are.
+// Configured returns a configuration by the names of the settings. Values that are numbers are float64, others are
+// strings.
 func (s Space) Configured(p Point) map[string]any {
 	all := map[string]any{}
 	for i, level := range p {
@@ -182,8 +186,8 @@ func (s Space) Configured(p Point) map[string]any {
 	return all
 }
 
-// At is the configuration with values by what formulas call the settings, as Texts gives them; false where it is none
-// of the space.
+// At returns the configuration with the given values, by the settings' names in formulas (see Texts). It returns false
+// if the space has no such configuration.
 func (s Space) At(texts map[string]string) (Point, bool) {
 	p := Point{}
 	for _, each := range s.Settings {
@@ -196,7 +200,7 @@ func (s Space) At(texts map[string]string) (Point, bool) {
 	return p, len(texts) == len(p)
 }
 
-// Texts are a configuration's values by what formulas call the settings.
+// Texts returns the values of a configuration by the settings' names in formulas.
 func (s Space) Texts(p Point) map[string]string {
 	all := map[string]string{}
 	for i, level := range p {

@@ -9,31 +9,32 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// surrogate predicts the margin of configurations that were not tried: a prior that grows from the hardest to the
-// easiest place, corrected by how far the observations nearby are from it (a kernel regression). It only ranks what to
-// try next, and no proof rests on it. A Gaussian process in its place saved 3% of the trials, which was not worth its
-// linear algebra (docs/decisions/0020-trials-are-ranked-without-a-gaussian-process.md).
+// surrogate predicts the margin of configurations that were not tried. It is a kernel regression: a prior that grows
+// from the hardest to the easiest place, corrected by the deviations of nearby observations. It only ranks the next
+// trials, and no proof depends on it. A Gaussian process instead saved 3% of the trials, which was not worth its linear
+// algebra (docs/decisions/0020-trials-are-ranked-without-a-gaussian-process.md).
 type surrogate struct{ all []observation }
 
-// Parts of the model. Places are between 0 and 1, margins are logarithms of ratios.
+// Parameters of the model. Coordinates are between 0 and 1, and margins are logarithms of ratios.
 const (
-	expectation = 1.5  // the expected margin from the hardest to the easiest place, before any trial
-	reach       = 0.3  // distance over which an observation counts for other places
-	priorWeight = 0.3  // of the prior, beside a weight of 1 for an exact observation at the place itself
-	noiseWeight = 4.0  // by how much an observation's variance lessens its weight
-	deviation   = 0.5  // of the margin about what the model predicts
-	guessNoise  = 0.25 // variance of what a limiter lets expect of a configuration that was not tried
+	expectation = 1.5  // expected growth of the margin from the hardest to the easiest place, before any trial
+	reach       = 0.3  // distance over which an observation affects other places
+	priorWeight = 0.3  // weight of the prior; an exact observation at the place itself has the weight 1
+	noiseWeight = 4.0  // how strongly the variance of an observation reduces its weight
+	deviation   = 0.5  // standard deviation of the margin about the prediction
+	guessNoise  = 0.25 // variance of an expectation that follows from a limiter and not from a trial
 	leastNoise  = 1e-3
 )
 
-// observation is a margin at a place.
+// observation is the margin at a place, with its variance.
 type observation struct {
 	at           []float64
 	margin, vary float64
 }
 
-// observations are the evidence, and what the limiters found let expect: what failed by a limiter fails still when all
-// that does not relieve it is at its easiest.
+// observations returns the margins of the tried configurations. A limiter adds an expectation: a configuration that
+// failed by a limiter is expected to fail still if every setting that does not relieve the limiter gets its easiest
+// value.
 func observations(g *grid, all []*evidence) (out []observation) {
 	for _, e := range all {
 		if e.trials == 0 {
@@ -52,7 +53,7 @@ func observations(g *grid, all []*evidence) (out []observation) {
 	return out
 }
 
-// prior is the margin that is expected at a place before any trial.
+// prior returns the expected margin at a place before any trial.
 func prior(at []float64) float64 {
 	sum := 0.0
 	for _, v := range at {
@@ -61,7 +62,7 @@ func prior(at []float64) float64 {
 	return expectation * (sum/float64(len(at)) - 0.5)
 }
 
-// holds is the probability that the margin at a place is at least 0.
+// holds returns the probability that the margin at a place is at least 0.
 func (s surrogate) holds(at []float64) float64 {
 	sum, weight := 0.0, priorWeight
 	for _, o := range s.all {

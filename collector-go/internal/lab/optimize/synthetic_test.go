@@ -16,11 +16,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// world is a made-up space whose truth is known.
+// world is a synthetic space whose best configuration is known.
 type world struct {
 	*Simulation
 	grid *grid
-	// holds is the truth of each point; least is the cost of the cheapest that holds, infinite where none does.
+	// holds says for each point whether it holds. least is the cost of the cheapest one that holds, or infinity if
+	// there is none.
 	holds []bool
 	least float64
 	noise string
@@ -37,9 +38,9 @@ var resources = []struct {
 	{"spouts", tuning.LimitedBySpouts, []float64{1, 2, 4, 6, 8, 12}},
 }
 
-// newWorld makes a space of 2 to 4 resources up, and now and then a garbage collector, which has no order. Latency
-// grows with a power of each one's need over what there is, filters need more the less heap there is, and what is used
-// beyond all that there is loses records.
+// newWorld creates a random space of 2 to 4 resources, and sometimes a garbage collector, which has no order. Latency
+// grows with a power of the ratio of need to supply of each resource. Filters need more if there is less heap. A load
+// beyond all capacity loses records.
 func newWorld(t *testing.T, seed uint64) *world {
 	random := rand.New(rand.NewPCG(seed, 18))
 	sim := &Simulation{Seed: seed, TrialSeconds: 360, Target: Target{tuning.Unknown, tuning.Unknown, tuning.Unknown,
@@ -109,7 +110,7 @@ func parsed(t *testing.T, text string) *Formula {
 	return f
 }
 
-// right reports whether a best, nil for none, is the truth.
+// right reports whether a result is correct. nil means that no configuration holds.
 func (w *world) right(best Point) bool {
 	if best == nil {
 		return math.IsInf(w.least, 1)
@@ -118,8 +119,8 @@ func (w *world) right(best Point) bool {
 	return w.holds[at] && !cheaper(w.least, w.grid.costs[at])
 }
 
-// reached is the number of the first trial of a configuration that is the truth, 0 where there was none; all of them
-// where no configuration holds.
+// reached returns the number of the first trial of an optimal configuration, or 0 if there was none. If no
+// configuration holds, it returns the number of all trials.
 func (w *world) reached(trials []Trial) int {
 	for i, t := range trials {
 		if w.right(t.Point) {
@@ -132,7 +133,7 @@ func (w *world) reached(trials []Trial) int {
 	return 0
 }
 
-// tally is how a way to search did over many spaces.
+// tally collects the results of one kind of search over many spaces.
 type tally struct {
 	name                         string
 	spaces, ended, wrong, missed int
@@ -162,8 +163,8 @@ func (c *tally) String() string {
 		c.reached/(n-float64(c.missed)), 100*float64(c.missed)/n)
 }
 
-// What is called proven is wrong at most 5 times in 100, in fewer trials than other searches take.
-// BULLET_METRICS_LONG=1 tries 1,000 spaces.
+// A proven result is wrong in at most 5 of 100 cases, and takes fewer trials than other searches. BULLET_METRICS_LONG=1
+// uses 1,000 spaces.
 func TestProvenOptimaAreTrueInNoisySpaces(t *testing.T) {
 	spaces := uint64(60)
 	if os.Getenv("BULLET_METRICS_LONG") != "" {
@@ -205,7 +206,7 @@ func TestProvenOptimaAreTrueInNoisySpaces(t *testing.T) {
 	}
 	for _, other := range others {
 		t.Log(other)
-		if other.name == "one at a time" { // it shows nothing of what it did not come by
+		if other.name == "one at a time" { // it does not prove anything about the points that it skips
 			assert.Greater(t, other.wrong, ours.wrong, "wrong more often")
 		} else {
 			assert.Less(t, ours.trials, other.trials, "fewer trials than %s", other.name)

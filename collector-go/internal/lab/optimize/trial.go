@@ -7,21 +7,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Target is the load to hold and the goals that define holding it. A goal that is not set is tuning.Unknown.
+// Target is the load and the goals that a configuration must meet under it. A goal that is not set is tuning.Unknown.
 type Target struct {
 	// RecordsPerSecond, MiBPerSecond and Queries (simultaneous) are the load.
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 	MiBPerSecond     tuning.Figure `json:"mib_per_second"`
 	Queries          tuning.Figure `json:"queries"`
-	// LatencyMs is the most that the latency may be, ms, above 0.
+	// LatencyMs is the upper limit of the latency in ms. It must be above 0.
 	LatencyMs tuning.Figure `json:"latency_ms"`
-	// Completeness is the least share of the records due that must come back, a ratio.
+	// Completeness is the share of the due records that must be returned at least, as a ratio.
 	Completeness tuning.Figure `json:"completeness"`
-	// CatchUp is the least number of times its record rate that the topology must take when it has fallen behind.
+	// CatchUp is a multiple of the record rate. The topology must process at least this rate while it works off a
+	// backlog.
 	CatchUp tuning.Figure `json:"catch_up"`
 }
 
-// Validate returns an error that names what makes no sense of it.
+// Validate returns an error that names what is wrong with the target.
 func (t Target) Validate() error {
 	switch {
 	case !t.LatencyMs.Known() && !t.Completeness.Known() && !t.CatchUp.Known():
@@ -40,24 +41,25 @@ func (t Target) Validate() error {
 type Trial struct {
 	Point   Point
 	Verdict tuning.Verdict
-	// LatencyMs may be infinite, where nothing came back.
+	// LatencyMs is infinite if nothing was returned.
 	LatencyMs, Completeness, CatchUp tuning.Figure
-	// Noise is by how much the latency, the share that is lost and the catch-up differ from one trial of a
-	// configuration to the next: a relative standard deviation; 0 where a repeat would give the same.
+	// Noise is the relative standard deviation of the latency, the lost share and the catch-up between trials of one
+	// configuration. It is 0 if a repeat would give the same figures.
 	Noise tuning.Figure
-	// Limiter is what the trial ran against, "" where that is not known.
+	// Limiter is what limited the trial, or "" if that is not known.
 	Limiter tuning.Limiter
-	// Seconds is how long the trial took.
+	// Seconds is the duration of the trial.
 	Seconds float64
-	// Why is why it was tried, where whoever ran it kept that; "" for what the search says of it.
+	// Why is the stored reason for the trial. If it is "", the search computes the reason.
 	Why string
 }
 
-// marginBound bounds margins: a latency of twenty times the limit misses it as surely as an endless one.
+// marginBound limits margins to ±3, so that an infinite latency counts no more than a latency of 20 times the limit.
 const marginBound = 3
 
-// margins returns, for each goal with a measured figure, the logarithm of the ratio by which the trial meets it: 0 at
-// the limit, negative for a missed goal. Logarithms make a latency of half the limit as far from it as one of twice.
+// margins returns, for each goal with a measured figure, the logarithm of the ratio by which the trial meets it. It is
+// 0 at the limit and negative if the goal is missed. With logarithms, half the limit and twice the limit are equally
+// far from it.
 func (t Target) margins(trial Trial) (all []float64) {
 	add := func(ratio float64) {
 		if !math.IsNaN(ratio) {
@@ -76,11 +78,11 @@ func (t Target) margins(trial Trial) (all []float64) {
 	return all
 }
 
-// leastLoss is a share of records that counts as none: it keeps the ratio of two losses finite.
+// leastLoss is a loss that counts as none. It keeps the ratio of two losses finite.
 const leastLoss = 1e-4
 
-// Judge is the verdict that a trial's figures have: FAIL where one misses its goal, inconclusive where one that the
-// target has a goal for is unknown.
+// Judge returns the verdict of a trial's figures. It is FAIL if a figure misses its goal. Otherwise it is inconclusive
+// if a figure with a goal is unknown, and OK if all goals are met.
 func (t Target) Judge(trial Trial) tuning.Verdict {
 	verdict := tuning.OK
 	for _, goal := range []struct {

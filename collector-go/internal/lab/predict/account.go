@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Document is the predictions as people read them. Each question is a section of its own. Figures are rounded here; the
-// JSON has all their digits.
+// Document returns the predictions for people, with a section for each question. Figures are rounded here; the JSON has
+// all their digits.
 func (a *Answers) Document() *document.Document {
 	d := &document.Document{Title: "What a configuration would do that was never run"}
 	within := tuning.ConfidencePercent(a.Confidence)
@@ -41,7 +41,7 @@ func (a *Answers) Document() *document.Document {
 	return d
 }
 
-// title is what is asked.
+// title describes a question by its load and configuration.
 func (p *Prediction) title() string {
 	text := tuning.Digits(tuning.Figure(p.Load.Queries)) + " queries"
 	if p.Load.RecordsPerSecond.Known() {
@@ -59,8 +59,8 @@ func (p *Prediction) title() string {
 	return text
 }
 
-// beyond is how far the question reaches, in lines. What was never measured is listed apart, because no figure follows
-// it.
+// beyond describes how far the question lies outside the measurements, in lines. Quantities that were never measured
+// are listed separately, because no figure takes them into account.
 func (p *Prediction) beyond() (lines []string) {
 	var never []string
 	for _, r := range p.Beyond {
@@ -83,8 +83,8 @@ func (p *Prediction) beyond() (lines []string) {
 	return lines
 }
 
-// table is the figures, the capacities and the machines. What the scheduler is asked for is exact and stands beside the
-// predictions with a note.
+// table returns the table of figures, capacities and machines. The resource request is exact; a note in its row says
+// so.
 func (p *Prediction) table(within string) document.Table {
 	all := slices.Concat(p.Figures, p.Capacity)
 	if r := p.Request; r != nil {
@@ -100,7 +100,7 @@ func (p *Prediction) table(within string) document.Table {
 	return forecasts(all, within)
 }
 
-// forecasts are a table of figures with their intervals. The last column has the note of a figure that is not known.
+// forecasts returns a table of figures with their intervals. The last column has the note of a figure.
 func forecasts(all []Forecast, within string) document.Table {
 	return document.TableOf(all,
 		document.Text("Figure", func(f Forecast) string { return f.Name }),
@@ -110,7 +110,8 @@ func forecasts(all []Forecast, within string) document.Table {
 		document.Text("", func(f Forecast) string { return f.Note }))
 }
 
-// roughly writes three digits: more mean nothing of a prediction. What exceeds unbounded is no bound at all.
+// roughly formats a number with at most three digits, because a prediction is never more exact than that. A value above
+// unbounded means that there is no bound.
 func roughly(v tuning.Figure) string {
 	if v > unbounded {
 		return "no bound"
@@ -121,8 +122,8 @@ func roughly(v tuning.Figure) string {
 	return tuning.Digits(v)
 }
 
-// span is an interval as people read it. An upper end that no figure bounds is written as such, because a number of
-// fifteen digits would look measured.
+// span formats an interval. An upper end above unbounded is written as "no bound", because a number with fifteen digits
+// would look like a measurement.
 func span(e tuning.Estimate) string {
 	if e.Low == e.High || !e.Value.Known() {
 		return document.Unknown
@@ -134,8 +135,8 @@ func span(e tuning.Estimate) string {
 	return roughly(e.Low) + " to " + high
 }
 
-// busyTable shows how busy the executors of each component would be. It names a component that would hold the topology
-// up: certain where even the lower end is full, possible where the upper end is.
+// busyTable shows how busy the executors of each component would be, and which component would be a bottleneck. It
+// certainly is one if the lower end of the interval is at least 1, and possibly if the upper end is.
 func busyTable(all []Busy) document.Table {
 	return document.TableOf(all,
 		document.Text("Component", func(b Busy) string { return b.Component }),
@@ -158,7 +159,8 @@ func busyTable(all []Busy) document.Table {
 		}))
 }
 
-// figure is the latency over the questions' queries, of each configuration that was asked with several.
+// figure draws the predicted latency over queries, for each configuration. It is drawn only if a configuration has
+// several questions.
 func (a Answer) figure(number int) (f chart.Figure, drawn bool) {
 	plot := chart.Plot{Name: fmt.Sprintf("predicted-latency-%d", number+1),
 		Title: "Predicted filter latency, with its interval", XLabel: "queries", YLabel: "ms", LogY: true, Crop: true,
@@ -191,7 +193,7 @@ func (a Answer) figure(number int) (f chart.Figure, drawn bool) {
 	return plot.Figure(), drawn
 }
 
-// configuration is what the legend calls it. All predictions of one configuration have one name and one colour.
+// configuration returns the name of the configuration in the legend.
 func (p *Prediction) configuration() string {
 	if n := p.Setup.filterBolts(); n > 0 {
 		return tuning.Digits(tuning.Figure(n)) + " filter bolts"
@@ -199,7 +201,7 @@ func (p *Prediction) configuration() string {
 	return cmp.Or(p.Label, "predicted")
 }
 
-// Document is the check as people read it.
+// Document returns the result of a validation for people.
 func (c *Check) Document() *document.Document {
 	all := c.Summaries[len(c.Summaries)-1]
 	d := &document.Document{Title: "Predictions of steps that were measured, each left out", Verdict: c.verdict()}
@@ -250,7 +252,7 @@ func (c *Check) Document() *document.Document {
 	return d
 }
 
-// measured is the bracket in which the capacity was found.
+// measured formats the bracket that contains the measured capacity.
 func (h HeldCapacity) measured() string {
 	if h.FirstFail.Known() {
 		return fmt.Sprintf("[%s, %s)", tuning.Digits(tuning.Figure(h.LastOK)), tuning.Digits(h.FirstFail))
@@ -258,7 +260,7 @@ func (h HeldCapacity) measured() string {
 	return "at least " + tuning.Digits(tuning.Figure(h.LastOK))
 }
 
-// yes is a truth as tables have it.
+// yes formats a boolean for a table.
 func yes(inside bool) string {
 	if inside {
 		return "yes"
@@ -266,8 +268,8 @@ func yes(inside bool) string {
 	return "no"
 }
 
-// Missed are the goals that a check missed, as sentences. That of the width is none of them: with coverage it cannot be
-// met by normal errors.
+// Missed returns a sentence for each goal that the validation missed. WidthGoal is not among them, because with normal
+// errors it contradicts the goal for coverage.
 func (c *Check) Missed() (all []string) {
 	if s := c.Summaries[len(c.Summaries)-1]; float64(s.Inside) < CoverageGoal {
 		all = append(all, fmt.Sprintf("%s of the figures are inside their interval, less than %s",
@@ -280,7 +282,7 @@ func (c *Check) Missed() (all []string) {
 	return all
 }
 
-// verdict is the check's head line, by the same goals as Missed.
+// verdict returns the title line of the check, by the same goals as Missed.
 func (c *Check) verdict() string {
 	if len(c.Missed()) > 0 {
 		return "goals missed"

@@ -10,34 +10,35 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// The goals of a check.
+// The goals of a validation.
 const (
 	CoverageGoal      = 0.90
 	CapacityErrorGoal = 0.15
-	// WidthGoal is how many times the median error half the median interval may be. Of normal errors an interval of 95%
-	// is 2.9 median errors to either side, one of 90% still 2.4: what is narrower holds fewer.
+	// WidthGoal is the goal for half the median interval, in median errors. With normal errors a 95% interval is 2.9
+	// median errors to either side and a 90% interval 2.4, so a narrower interval has less coverage.
 	WidthGoal = 2.0
 )
 
 // Check is the result of validating the model on measured steps. Each step is predicted from the other steps and then
-// compared with its measurement. Coverage, error and width are judged together, because arbitrarily wide intervals
-// would cover every measurement and say nothing. It is also the JSON of tune predict --check.
+// compared with its measurement. Coverage, error and width must be judged together, because very wide intervals would
+// cover every measurement and say nothing. It is also the JSON of tune predict --check.
 type Check struct {
 	Steps      []HeldStep     `json:"steps"`
 	Capacities []HeldCapacity `json:"capacities"`
-	// Summaries are of each figure, then of all; Capacity of the capacities.
+	// Summaries has a summary for each figure and, last, one for all figures. Capacity is the summary of the
+	// capacities.
 	Summaries  []Summary `json:"summaries"`
 	Capacity   Summary   `json:"capacity"`
 	Confidence float64   `json:"confidence"`
 	Worlds     int       `json:"worlds"`
 	Launches   int       `json:"launches"`
-	// LeftOut are steps of which nothing was taken, by why.
+	// LeftOut counts the steps that were not used, by reason.
 	LeftOut map[string]int `json:"left_out"`
 	Notes   []string       `json:"notes"`
 }
 
-// HeldStep is a figure of a step, predicted from all steps but it and its repeats. Beyond says how far the step lies
-// outside of those that it was predicted from.
+// HeldStep is a figure of a step that was predicted from all steps except this one and its repeats. Beyond says how far
+// the step lies outside the steps from which it was predicted.
 type HeldStep struct {
 	Step      string          `json:"step"`
 	Figure    Figure          `json:"figure"`
@@ -48,7 +49,7 @@ type HeldStep struct {
 	Beyond    []Reach         `json:"beyond_measured"`
 }
 
-// HeldCapacity is the capacity of a configuration, predicted from all others.
+// HeldCapacity is the capacity of a configuration, predicted from all other configurations.
 type HeldCapacity struct {
 	Configuration string          `json:"configuration"`
 	Unit          string          `json:"unit"`
@@ -58,26 +59,26 @@ type HeldCapacity struct {
 	Inside        bool            `json:"inside"`
 }
 
-// Summary is how often the truth was inside, and how far off. The width over the error shows whether intervals are
-// wider than the errors need.
+// Summary says how often the measured value was inside the interval, and how large the errors are. The ratio of width
+// to error shows whether intervals are wider than the errors require.
 type Summary struct {
 	Name string `json:"name"`
 	Held int    `json:"held_out"`
-	// Inside is a share; errors and widths are relative to what was predicted.
+	// Inside is a share. Errors and widths are relative to the predicted value.
 	Inside      tuning.Figure `json:"inside_ratio"`
 	MedianError tuning.Figure `json:"median_error_ratio"`
-	// HalfWidth is half the median interval, WidthOverError that over the median error.
+	// HalfWidth is half the median interval. WidthOverError is HalfWidth divided by the median error.
 	HalfWidth      tuning.Figure `json:"median_half_width_ratio"`
 	WidthOverError tuning.Figure `json:"half_width_over_error"`
 }
 
-// fewSteps is up to how many observations each held-out step has a fit that begins from nothing; of more it begins with
-// the fit of all.
+// fewSteps is the largest number of observations for which each fit of a validation starts from the prior. With more
+// observations it starts from the fit of all.
 const fewSteps = 60
 
-// Validate predicts every step of every source from the others. It leaves out the step itself and its repeats (the same
-// configuration and load in the same world), since a repeat would give the answer away. The capacity of each
-// configuration is predicted from the other configurations.
+// Validate predicts every step of every source from the other steps. It leaves out the step itself and its repeats,
+// because a repeat would give the answer away. A repeat has the same configuration and load in the same world. The
+// capacity of each configuration is predicted from the other configurations.
 func Validate(sources []*Source, confidence float64) (*Check, error) {
 	c := &Check{Steps: []HeldStep{}, Capacities: []HeldCapacity{}, Confidence: confidence, LeftOut: map[string]int{},
 		Notes: []string{}}
@@ -100,8 +101,8 @@ func Validate(sources []*Source, confidence float64) (*Check, error) {
 	return c, nil
 }
 
-// world leaves out each step of a world together with its repeats. With few steps each fit begins from the prior; with
-// many it begins with the chains of the fit of all, which takes a third of the rounds.
+// world validates one world. It leaves out each step together with its repeats. With few steps each fit starts from the
+// prior. With many it starts from the chains of the fit of all steps, which takes a third of the rounds.
 func (c *Check) world(all []Observation, limitMs float64) error {
 	full, err := Fit(all, c.Confidence)
 	if err != nil {
@@ -138,7 +139,7 @@ func (c *Check) world(all []Observation, limitMs float64) error {
 	return nil
 }
 
-// step compares every figure of a step with what a model predicts that was fitted without it.
+// step compares every figure of a step with the prediction of a model that was fitted without the step.
 func (c *Check) step(m *Model, o Observation) {
 	beyond := reach(m.observed, o.Load, o.Setup)
 	for _, figure := range figures([]Observation{o}) {
@@ -150,8 +151,8 @@ func (c *Check) step(m *Model, o Observation) {
 	}
 }
 
-// capacities leaves out one configuration after the other. A predicted interval counts as right if it overlaps the
-// bracket, because the true capacity is only known to lie in there.
+// capacities leaves out one configuration after the other and predicts its capacity. A predicted interval is right if
+// it overlaps the measured bracket, because the true capacity lies somewhere in the bracket.
 func (c *Check) capacities(all []Observation, limitMs float64) {
 	var names []string
 	for _, o := range all {
@@ -195,14 +196,15 @@ func (c *Check) capacities(all []Observation, limitMs float64) {
 	}
 }
 
-// loadAxis is what a configuration's steps ascend along.
+// loadAxis is the quantity that increases over a configuration's steps.
 type loadAxis struct {
 	name  string
 	along func(Load, float64) Load
 }
 
-// axisOf finds what the loads of a configuration ascend along. It needs loads that differ by clearly more than beside;
-// else there is no axis and no capacity.
+// axisOf returns the quantity (queries or records/s) that increases over a configuration's steps, and a function that
+// reads it. The largest load must exceed the smallest by more than 5 times beside (10%). Otherwise there is no axis and
+// no capacity.
 func axisOf(of []Observation) (loadAxis, func(Load) float64) {
 	queries, records := func(l Load) float64 { return l.Queries }, func(l Load) float64 {
 		return float64(l.RecordsPerSecond)
@@ -223,7 +225,7 @@ func axisOf(of []Observation) (loadAxis, func(Load) float64) {
 	return loadAxis{}, queries
 }
 
-// verdicts judge each load by the latency alone, since the latency is what the predicted capacity is for.
+// verdicts judges each load by the latency alone, because the predicted capacity is defined by the latency.
 func verdicts(of []Observation, value func(Load) float64, limitMs float64) (all []tuning.Measured) {
 	for _, o := range of {
 		if v, has := o.Measured[Latency]; has {
@@ -237,7 +239,7 @@ func verdicts(of []Observation, value func(Load) float64, limitMs float64) (all 
 	return all
 }
 
-// summarize adds the steps up by figure, and all together.
+// summarize computes the summaries of each figure, of all figures and of the capacities.
 func (c *Check) summarize() {
 	var figures []Figure
 	for _, s := range c.Steps {
@@ -270,7 +272,7 @@ func (c *Check) summarize() {
 	c.Capacity = t.summary("capacity")
 }
 
-// tally is what a summary is made of.
+// tally collects the values of a Summary.
 type tally struct {
 	held, inside   int
 	errors, widths []float64

@@ -31,7 +31,7 @@ func opened(t *testing.T, paths ...string) []*Source {
 	return all
 }
 
-// What is known of the document's own cluster, each step predicted from the others.
+// The steps of the document's own cluster, each predicted from the others.
 func TestPredictionsOfTheDocumentsTables(t *testing.T) {
 	c, err := Validate(opened(t, tables+"query-scaling-test7.csv", tables+"data-scaling-test6.csv",
 		tables+"concurrency-test3.csv", tables+"concurrency-test4.csv"), 0.95)
@@ -58,7 +58,7 @@ func TestPredictionsOfTheDocumentsTables(t *testing.T) {
 	}
 }
 
-// The page has each field of the data.
+// The documentation describes each field of the JSON.
 func TestThePageHasEachField(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/tune/prediction-data.md")
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestThePageHasEachField(t *testing.T) {
 	assert.Greater(t, fields, 40)
 }
 
-// Test 7 as a table and as runs' directories is one thing.
+// Test 7 gives the same observations as a table and as run directories.
 func TestARunsDirectoryIsReadAsItsTable(t *testing.T) {
 	table, run := opened(t, tables+"query-scaling-test7.csv")[0], opened(t, "../report/testdata/runs/test7")[0]
 	require.Len(t, run.Observations, len(table.Observations))
@@ -97,7 +97,7 @@ func TestARunsDirectoryIsReadAsItsTable(t *testing.T) {
 	assert.Len(t, opened(t, search), 1, "a search's directory, whose trials are runs")
 }
 
-// Of a run's steps are taken CPU, GC, heap and latency; one that the host starved is not.
+// CPU, GC, heap and latency of a run's steps are used. A step on a starved host is left out.
 func TestWhatARunShows(t *testing.T) {
 	s := opened(t, "../runstore/testdata/sample")[0]
 	require.Len(t, s.Observations, 8)
@@ -113,7 +113,7 @@ func TestWhatARunShows(t *testing.T) {
 	assert.InDelta(t, 343, o.Measured[Heap], 1)
 }
 
-// A check of steps that were made up otherwise than the model has it says so.
+// A check reports missed goals for steps that do not follow the model.
 func TestACheckCanMiss(t *testing.T) {
 	random, s := rand.New(rand.NewPCG(2, 9)), &Source{Name: "made up", LimitMs: 200}
 	for i := range 24 {
@@ -132,7 +132,7 @@ func TestACheckCanMiss(t *testing.T) {
 	assert.ErrorIs(t, err, ErrTooFew)
 }
 
-// Half of a summary's figures are off by its median error or less.
+// The median error and the other figures of a summary.
 func TestASummary(t *testing.T) {
 	var all tally
 	for i, off := range []float64{0.1, 0.3, 0.2, math.NaN()} {
@@ -146,7 +146,7 @@ func TestASummary(t *testing.T) {
 	assert.InDelta(t, 1.5, float64(s.WidthOverError), 1e-9)
 }
 
-// Repeats of a step leave with it: else a repeat would give it away.
+// Repeats of a step are left out with it, because a repeat would give the answer away.
 func TestRepeatsLeaveTogether(t *testing.T) {
 	a := Observation{World: "w", Configuration: "c", Load: Load{20, 1451}}
 	for _, c := range []struct {
@@ -166,8 +166,8 @@ func TestRepeatsLeaveTogether(t *testing.T) {
 	unknown := Observation{Load: Load{20, tuning.Unknown}}
 	assert.True(t, unknown.repeats(unknown))
 
-	// A step whose repeat is kept elsewhere would be known to the last digit: three launches of each load, far from any
-	// line.
+	// If a repeat were kept, the held-out step could be predicted exactly. The three launches of each load are far from
+	// any line.
 	random, s := rand.New(rand.NewPCG(4, 4)), &Source{Name: "made up"}
 	for _, queries := range []float64{0, 50, 100, 200} {
 		own := math.Exp(random.NormFloat64())

@@ -7,33 +7,35 @@ import (
 	"sort"
 )
 
-// costFit is the posterior of a figure that loads add up to: figure = (sum of unit costs x terms) x heap^elasticity,
-// times what a launch differs from the next by and what a step differs from the next by, both log-normal. Unit costs
-// are positive; where the steps cannot separate two terms, such as records and the topology itself at one record
-// rate, the posterior holds every split of them.
+// costFit is the posterior of an additive figure: figure = (sum of unit costs x terms) x heap^elasticity, times two
+// log-normal deviations, one of the launch and one of the step. Unit costs are positive. Some steps cannot separate two
+// terms, such as records and the topology itself at a single record rate. The posterior then contains every split
+// between them.
 type costFit struct {
 	basis
-	unit float64 // the figures' geometric mean, by which they are divided
-	heap float64 // MiB, by which heaps are divided; 0 where the figure does not follow the heap
-	// posterior has in each draw the logs of the terms' unit costs, the logs of the two deviations, and the elasticity.
+	unit float64 // geometric mean of the figure; values are divided by it
+	heap float64 // MiB; heaps are divided by it. 0 if the figure does not depend on the heap
+	// Each draw of the posterior has the logarithms of the terms' unit costs, the logarithms of the two deviations, and
+	// the elasticity.
 	posterior
 }
 
-// Priors of the logarithms: a unit cost is somewhere between a hundredth of the figure and all of it; steps differ by
-// 6% and launches by 4%, give or take a factor of 2.5.
+// Priors of the logarithms. A unit cost is between about a hundredth of the figure and all of it. Steps differ by 6%
+// and launches by 4%, each within a factor of 2.5.
 var (
 	unitCostPrior      = normal{-1.5, 1.5}
 	stepScatterPrior   = normal{math.Log(0.06), 0.9}
 	launchScatterPrior = normal{math.Log(0.04), 0.9}
-	// How a figure follows the heap: GC falls about as it grows, what is used grows with it.
+	// elasticities say how a figure depends on the heap: GC falls roughly in proportion to it, and the used heap grows
+	// with it.
 	elasticities = map[Figure]normal{GC: {-1, 0.5}, Heap: {0.5, 0.5}}
 )
 
-// leastSteps is of how few steps nothing is predicted.
+// leastSteps is the smallest number of steps from which a figure is predicted.
 const leastSteps = 3
 
-// fitCost fits a figure; nil where too few steps have it. begin are another fit's chains, nil for none. The figure, the
-// loads and the heaps are all scaled to about 1, so that one prior fits every figure.
+// fitCost fits a figure. It returns nil if too few steps have it. begin is a fit whose chains are the starting points,
+// or nil. The figure, the loads and the heaps are all scaled to about 1, so that one prior suits every figure.
 func fitCost(figure Figure, all []Observation, terms []term, begin *costFit, seed uint64) *costFit {
 	of := with(figure, all)
 	if len(of) < leastSteps {
@@ -91,7 +93,7 @@ func fitCost(figure Figure, all []Observation, terms []term, begin *costFit, see
 	return f
 }
 
-// with are the observations that have a figure.
+// with returns the observations that have a figure.
 func with(figure Figure, all []Observation) (of []Observation) {
 	for _, o := range all {
 		if v, has := o.Measured[figure]; has && positive(v) {
@@ -101,7 +103,8 @@ func with(figure Figure, all []Observation) (of []Observation) {
 	return of
 }
 
-// commonHeap is the geometric mean of the heaps; 0 where one is not known. The figure then does not follow the heap.
+// commonHeap returns the geometric mean of the heaps. It returns 0 if any heap is unknown; the figure is then modelled
+// without the heap.
 func commonHeap(of []Observation) float64 {
 	sum := 0.0
 	for _, o := range of {
@@ -113,7 +116,7 @@ func commonHeap(of []Observation) float64 {
 	return math.Exp(sum / float64(len(of)))
 }
 
-// heapOf is the logarithm of a heap over the common one.
+// heapOf returns the logarithm of a heap relative to the common one.
 func (f *costFit) heapOf(s Setup) float64 {
 	if f.heap == 0 || s.HeapMiB <= 0 {
 		return 0
@@ -121,8 +124,8 @@ func (f *costFit) heapOf(s Setup) float64 {
 	return math.Log(s.HeapMiB / f.heap)
 }
 
-// at are draws of the figure in a step of a launch that was not measured; reach is the further scatter of what lies
-// beyond the measurements.
+// at returns draws of the figure for a step of a new launch. reach is the additional scatter of a question beyond the
+// measurements.
 func (f *costFit) at(l Load, s Setup, reach float64, random *rand.Rand) []float64 {
 	k, row, heap := len(f.terms), f.row(l, s), f.heapOf(s)
 	out, units := make([]float64, len(f.kept)), make([]float64, k)
@@ -137,7 +140,7 @@ func (f *costFit) at(l Load, s Setup, reach float64, random *rand.Rand) []float6
 	return out
 }
 
-// more are draws of what one load costs more than another, times a factor, without the scatter of a step.
+// more returns draws of the difference in cost between two loads, times a factor and without the scatter of a step.
 func (f *costFit) more(from, to Load, s Setup, factor float64) []float64 {
 	out, units, row := make([]float64, len(f.kept)), make([]float64, len(f.terms)), f.row(to, s)
 	for k, v := range f.row(from, s) {
@@ -153,7 +156,7 @@ func (f *costFit) more(from, to Load, s Setup, factor float64) []float64 {
 	return out
 }
 
-// quantiles are those of draws. Between two draws they are interpolated.
+// quantiles returns the quantiles of draws, interpolated between two draws.
 func quantiles(draws []float64, shares ...float64) []float64 {
 	sorted := append([]float64{}, draws...)
 	sort.Float64s(sorted)
@@ -163,7 +166,7 @@ func quantiles(draws []float64, shares ...float64) []float64 {
 		low := int(at)
 		high := min(low+1, len(sorted)-1)
 		out[i] = sorted[low]
-		if sorted[high] != sorted[low] { // infinite ones are not subtracted
+		if sorted[high] != sorted[low] { // infinite values must not be subtracted
 			out[i] += (at - float64(low)) * (sorted[high] - sorted[low])
 		}
 	}

@@ -8,71 +8,71 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// latencyFit is the posterior of the filter latency as a queue: what the filter bolts have to do over what they can is
-// their utilization, and
+// latencyFit is the posterior of the filter latency, modelled as a queue. The utilization is the work of the filter
+// bolts over their capability, and
 //
 //	latency = service + wait x queue(utilization)
 //
-// with the time-dependent queue of Akçelik ("Travel time functions for transport planning purposes", 1991): utilization
-// / (1 - utilization) as of M/M/1 far below 1, and a line above it, along which a queue grows that is overloaded for as
-// long as a step lasts. A step's utilization differs from the next's by a log-normal, a launch's by another, and the
-// latency itself by a third. Where the busy share of the filter bolts was measured, it is a second figure of the same
-// utilization.
+// The queue is the time-dependent one of Akçelik ("Travel time functions for transport planning purposes", 1991). Far
+// below 1 it is utilization / (1 - utilization) as in M/M/1. Above 1 it is a line, along which an overloaded queue
+// grows for as long as a step lasts. The utilization has a log-normal deviation for each step and another for each
+// launch, and the latency has a third. If the busy share of the filter bolts was measured, it is a second figure that
+// depends on the same utilization.
 type latencyFit struct {
 	basis
-	bolts float64 // the most filter bolts, by which they are divided; 0 where they are not known
-	heap  float64 // the least heap of a worker, 0 where it was the same in all
-	unit  float64 // ms, the least latency that was measured
+	bolts float64 // largest number of filter bolts, by which numbers are divided; 0 if any is unknown
+	heap  float64 // smallest heap of a worker; 0 if all heaps are equal or one is unknown
+	unit  float64 // ms; the smallest measured latency
 	posterior
-	busy bool // whether a busy share of the filter bolts was measured, which then is the utilization's
+	busy bool // whether a busy share of the filter bolts was measured; it is then a second figure of the utilization
 }
 
-// The parameters behind the terms' unit costs, all but the power as logarithms.
+// Indices of the parameters behind the terms' unit costs. All are logarithms except the power.
 const (
-	ofService  = iota // ms, in units of the least latency
-	ofWait            // over the service
-	ofOverload        // the queue's curvature at a utilization of 1
-	ofPower           // of the number of filter bolts
-	ofLatency         // the latency's scatter
-	ofStep            // the utilization's, step by step
-	ofLaunch          // the utilization's, launch by launch
-	ofBusy            // the measured busy share over the utilization
-	ofHeap            // what the least heap adds to the work, as a share of it; only where steps differ in it
+	ofService  = iota // service time, in units of the smallest latency
+	ofWait            // waiting time relative to the service time
+	ofOverload        // curvature of the queue at a utilization of 1
+	ofPower           // exponent of the number of filter bolts
+	ofLatency         // scatter of the latency
+	ofStep            // scatter of the utilization between steps
+	ofLaunch          // scatter of the utilization between launches
+	ofBusy            // measured busy share relative to the utilization
+	ofHeap            // share of work that the smallest heap adds; only if heaps differ
 	latencyParameters
 )
 
-// Priors: more bolts hold about in proportion more; latency scatters by 15%, give or take a factor of 2; utilization by
-// 3%, that of launches alike.
+// Priors. The capacity is roughly proportional to the number of bolts. Latency scatters by 15% within a factor of 2.
+// Utilization scatters by 3% between steps and between launches.
 var latencyPriors = [latencyParameters]normal{
 	ofService: {-0.1, 0.3}, ofWait: {-1, 1.2}, ofOverload: {math.Log(0.003), 1.5}, ofPower: {1, 0.2},
 	ofLatency: {math.Log(0.15), 0.7},
 	ofStep:    {math.Log(0.03), 0.7}, ofLaunch: {math.Log(0.03), 0.9}, ofBusy: {0, 0.3}, ofHeap: {-1.5, 1.5},
 }
 
-// mostBusy is the busy share beyond which it shows only that the bolts are full.
+// mostBusy is the busy share above which the share shows only that the bolts are saturated.
 const mostBusy = 0.9
 
-// queue is Akçelik's over a utilization.
+// queue returns Akçelik's queue at a utilization.
 func queue(utilization, overload float64) float64 {
 	below := utilization - 1
 	return (below + math.Sqrt(below*below+4*overload*utilization)) / (2 * overload)
 }
 
-// queueSlope is its derivative by the utilization.
+// queueSlope returns the derivative of queue by the utilization.
 func queueSlope(utilization, overload float64) float64 {
 	below := utilization - 1
 	return (1 + (below+2*overload)/math.Sqrt(below*below+4*overload*utilization)) / (2 * overload)
 }
 
-// bounds of what is still a utilization, so that a draw from a prior is no infinity.
+// Bounds of a utilization. They keep a draw from the prior from becoming infinite.
 const leastUtilization, mostUtilization = 1e-6, 1e3
 
-// capability is what a setup has to work with: its filter bolts over the most, and the square of the least heap over
-// its own, by which garbage collection takes the more of its time. More bolts lower the utilization, and more heap
-// lowers what garbage collection adds to it.
+// capability is what a setup has to do its work. bolts is its filter bolts relative to the largest measured number.
+// pressure is the square of the smallest heap over its own heap, to which garbage collection is proportional. More
+// bolts lower the utilization, and more heap lowers what garbage collection adds to it.
 type capability struct{ bolts, pressure float64 }
 
-// utilization is by a draw what a row asks of a setup.
+// utilization returns the utilization that a row of terms causes in a setup, for one draw.
 func (f *latencyFit) utilization(p, units, row []float64, c capability) float64 {
 	q := p[len(f.terms):]
 	u := dot(f.unitCosts(p, units), row) / math.Pow(c.bolts, q[ofPower])
@@ -82,31 +82,31 @@ func (f *latencyFit) utilization(p, units, row []float64, c capability) float64 
 	return math.Min(mostUtilization, math.Max(leastUtilization, u))
 }
 
-// ms is by a draw the latency at a utilization, in units of the least.
+// ms returns the latency at a utilization for one draw, in units of the smallest latency.
 func ms(p []float64, utilization float64) float64 {
 	service := math.Exp(p[ofService])
 	return service + service*math.Exp(p[ofWait])*queue(utilization, math.Exp(p[ofOverload]))
 }
 
-// msSlope is the derivative of the latency's logarithm by the utilization's.
+// msSlope returns the derivative of the latency's logarithm by the logarithm of the utilization.
 func msSlope(p []float64, utilization float64) float64 {
 	service := math.Exp(p[ofService])
 	return utilization * service * math.Exp(p[ofWait]) * queueSlope(utilization, math.Exp(p[ofOverload])) / ms(p,
 		utilization)
 }
 
-// latencyTerms are what a filter bolt's work adds up from.
+// latencyTerms are the terms that the work of a filter bolt is a sum of.
 var latencyTerms = []term{perRecord, perMatch, perQuery, perTopology}
 
-// fitLatency fits the latency; nil where too few steps have it. Both the latency and, where it was measured, the busy
-// share of the filter bolts inform the utilization.
+// fitLatency fits the latency. It returns nil if too few steps have it. The utilization is inferred from the latency
+// and, if it was measured, from the busy share of the filter bolts.
 func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	of := with(Latency, all)
 	if len(of) < leastSteps {
 		return nil
 	}
 	f := &latencyFit{basis: newBasis(of, latencyTerms...), bolts: 1, heap: leastHeap(of), unit: math.Inf(1)}
-	if f.has(perRecord) { // a record's cost is that of the topology where its rate was the same in all
+	if f.has(perRecord) { // the term of records then covers the cost of the topology
 		f.basis = newBasis(of, latencyTerms[:len(latencyTerms)-1]...)
 	}
 	k := len(f.terms)
@@ -159,7 +159,7 @@ func fitLatency(all []Observation, begin *latencyFit, seed uint64) *latencyFit {
 	return f
 }
 
-// of is what a setup has, over what was measured; the most and much where nothing is known.
+// of returns the capability of a setup. It assumes the largest number of bolts and a large heap if they are unknown.
 func (f *latencyFit) of(s Setup) capability {
 	c := capability{bolts: 1}
 	if f.bolts > 0 && s.filterBolts() > 0 {
@@ -171,15 +171,16 @@ func (f *latencyFit) of(s Setup) capability {
 	return c
 }
 
-// drawn is one launch and step of a posterior.
+// drawn is one draw of the posterior for one launch and step.
 type drawn struct {
 	p []float64 // the parameters behind the unit costs
-	// factor is by how much its utilization differs from the mean one, latency the same of the latency.
+	// factor is the deviation of the utilization from its mean, and latency the deviation of the latency from its mean,
+	// both as ratios.
 	factor, latency float64
 }
 
-// each calls with every draw of the posterior, for a step of a launch that was not measured. The scatter of the launch,
-// of the step and of what lies beyond the measurements adds up in squares.
+// each calls a function with every draw of the posterior, for a step of a new launch. The variances of the launch, of
+// the step and of the reach beyond the measurements are added.
 func (f *latencyFit) each(reach float64, random *rand.Rand, call func(p []float64, d drawn)) {
 	k := len(f.terms)
 	for _, p := range f.kept {
@@ -190,12 +191,12 @@ func (f *latencyFit) each(reach float64, random *rand.Rand, call func(p []float6
 	}
 }
 
-// ms is the latency at a utilization, for this launch and step, in units of the least latency.
+// ms returns the latency at a mean utilization for this launch and step, in units of the smallest latency.
 func (d drawn) ms(utilization float64) float64 {
 	return ms(d.p, math.Min(mostUtilization, math.Max(leastUtilization, utilization*d.factor))) * d.latency
 }
 
-// at are draws of the latency in ms.
+// at returns draws of the latency in ms.
 func (f *latencyFit) at(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
 	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
@@ -204,7 +205,7 @@ func (f *latencyFit) at(l Load, s Setup, reach float64, random *rand.Rand) (out 
 	return out
 }
 
-// utilizations are draws of the filter bolts' utilization.
+// utilizations returns draws of the utilization of the filter bolts.
 func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
 	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
@@ -213,8 +214,8 @@ func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.R
 	return out
 }
 
-// busyCores are draws of how many cores' time the filter bolts are busy: their utilization, as it shows in what was
-// measured of that.
+// busyCores returns draws of the cores' time for which the filter bolts are busy. This is the utilization, corrected by
+// its ratio to the measured busy share.
 func (f *latencyFit) busyCores(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
 	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
@@ -223,8 +224,8 @@ func (f *latencyFit) busyCores(l Load, s Setup, reach float64, random *rand.Rand
 	return out
 }
 
-// capacities are draws of the most load along an axis whose latency is at most a limit; infinite where no load reaches
-// it, 0 where none holds.
+// capacities returns draws of the largest load along an axis whose latency is within a limit. A draw is infinite if no
+// load reaches the limit, and 0 if no load is within it.
 func (f *latencyFit) capacities(along func(float64) Load, s Setup, limit, reach float64, random *rand.Rand) (
 	out []float64) {
 	bolts, units := f.of(s), make([]float64, len(f.terms))
@@ -237,11 +238,11 @@ func (f *latencyFit) capacities(along func(float64) Load, s Setup, limit, reach 
 	return out
 }
 
-// beyondAll is a load that no topology sees: what holds it holds any.
+// beyondAll is a load that no topology ever sees. A setup that holds it is taken to hold any load.
 const beyondAll = 1e12
 
-// largest is the largest load that holds, to a thousandth. It doubles an upper bound until it fails and then halves the
-// bracket, since holds has no inverse.
+// largest returns the largest load for which holds is true, to a thousandth. It doubles an upper bound until holds is
+// false and then bisects, because holds has no inverse.
 func largest(holds func(float64) bool) float64 {
 	if !holds(0) {
 		return 0

@@ -12,28 +12,28 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Model is fitted to the steps of one world. It has one cost model for each figure that adds up (CPU, GC, heap) and one
-// queueing model for the latency, from which the capacity follows. It is immutable after Fit. The observations are
-// kept, because how far a question reaches beyond them decides how wide the intervals are.
+// Model is fitted to the steps of one world. It has one cost model for each additive figure (CPU, GC, heap) and one
+// queueing model for the latency, from which the capacity follows. It is immutable after Fit. It keeps the
+// observations, because the width of an interval depends on how far a question lies beyond them.
 type Model struct {
 	World    string
 	observed []Observation
 	costs    map[Figure]*costFit
 	latency  *latencyFit
-	// confidence is how often an interval is to hold the truth.
+	// confidence is the probability with which an interval should contain the true value.
 	confidence float64
 }
 
-// seed makes the draws of every fit and prediction the same each time.
+// seed makes the random draws of every fit and prediction reproducible.
 const seed = 18
 
-// ErrTooFew is that nothing can be predicted from so few steps.
+// ErrTooFew means that there are too few steps for a prediction.
 var ErrTooFew = errors.New("no figure was measured in 3 steps or more that are alike in machine, records and query")
 
-// Fit fits all figures that enough steps have. All observations are of one world.
+// Fit fits a model for each figure that enough steps have. All observations must be of one world.
 func Fit(all []Observation, confidence float64) (*Model, error) { return fit(all, confidence, nil) }
 
-// fit begins with another model's chains, nil for none.
+// fit starts from the chains of another model, or from the prior if begin is nil.
 func fit(all []Observation, confidence float64, begin *Model) (*Model, error) {
 	if begin == nil {
 		begin = &Model{}
@@ -55,7 +55,7 @@ func fit(all []Observation, confidence float64, begin *Model) (*Model, error) {
 	return m, nil
 }
 
-// figures are all that any step has, in the order in which people read them.
+// figures returns the figures that any step has, in the order of display.
 func figures(all []Observation) (names []Figure) {
 	seen := map[Figure]bool{}
 	for _, o := range all {
@@ -73,8 +73,8 @@ func figures(all []Observation) (names []Figure) {
 	return names
 }
 
-// termsOf is what a figure can add up from. A component's busy cores follow its own executors, and requests of held
-// volumes follow the records alone.
+// termsOf returns the terms that a figure can be a sum of. The busy cores of a component depend on its own executors.
+// Resource requests depend only on the records.
 func termsOf(figure Figure) []term {
 	component, busy := strings.CutPrefix(string(figure), busyPrefix)
 	switch {
@@ -87,56 +87,56 @@ func termsOf(figure Figure) []term {
 	return []term{perTopology, perExecutor, perRecord, perQuery, perMatch}
 }
 
-// Question is a load and a configuration to predict. LimitMs asks for the capacity at this latency as well.
+// Question is a load and a configuration to predict. If LimitMs is set, the capacity at this latency is predicted, too.
 type Question struct {
 	Label string
 	Load  Load
 	Setup Setup
-	// LimitMs is the latency limit that defines the capacity, in ms; 0 asks for no capacity.
+	// LimitMs is the latency limit that defines the capacity, in ms. 0 means that no capacity is wanted.
 	LimitMs float64
 	Machine tuning.Machine
-	// Request is what the configuration asks for; nil where that is not known.
+	// Request is the resource request of the configuration, or nil if it is not known.
 	Request *Request
 }
 
-// Forecast is one figure with the interval in which it lies at the model's confidence.
+// Forecast is one figure with the interval that contains it at the model's confidence.
 type Forecast struct {
 	Name string `json:"figure"`
 	Unit string `json:"unit"`
 	tuning.Estimate
 }
 
-// Busy is a component's share of its executors' time; from 1 on it holds the topology up.
+// Busy is the share of time for which the executors of a component are busy. From 1 on, the component is a bottleneck.
 type Busy struct {
 	Component string  `json:"component"`
 	Executors float64 `json:"executors"`
 	tuning.Estimate
 }
 
-// Prediction is the answer to a Question. It states how far the question lies beyond the measurements (Beyond), since
-// intervals widen there. A figure whose interval is too wide to be useful is reported as unknown (withhold).
+// Prediction is the answer to a Question. Beyond says how far the question lies outside the measurements, because
+// intervals are wider there. A figure whose interval is too wide to be useful is reported as unknown (withhold).
 type Prediction struct {
 	Label string `json:"label,omitempty"`
 	Load  Load   `json:"load"`
 	Setup Setup  `json:"setup"`
-	// LimitMs is the latency that the capacity is at, 0 for none.
+	// LimitMs is the latency limit of the capacity, or 0 if there is none.
 	LimitMs float64 `json:"limit_ms"`
-	// Beyond is what lies outside of the measurements, the farthest first; Scatter by how much that widens the
-	// intervals, as a relative standard deviation.
+	// Beyond are the quantities outside the measured range, the farthest first. Scatter is the additional relative
+	// standard deviation that they cause in the intervals.
 	Beyond   []Reach    `json:"beyond_measured"`
 	Scatter  float64    `json:"beyond_scatter_ratio"`
 	Figures  []Forecast `json:"figures"`
 	Busy     []Busy     `json:"busy"`
 	Capacity []Forecast `json:"capacity"`
-	// Costs are what one more query and one more record take of each figure, at the load that is asked.
+	// Costs are the costs of one more query and one more record for each figure, at the load of the question.
 	Costs []Forecast `json:"costs"`
-	// Machines is nil where neither a request nor CPU is known.
+	// Machines is nil if neither a request nor the CPU is known.
 	Machines *tuning.Estimate `json:"machines"`
 	Request  *Request         `json:"request"`
 	Notes    []string         `json:"notes"`
 }
 
-// random is a source of its own for each figure, so that one more figure moves no other.
+// random returns a random source for each figure, so that an additional figure does not change the others.
 func random(name string) *rand.Rand {
 	sum := uint64(0)
 	for _, b := range []byte(name) {
@@ -145,15 +145,15 @@ func random(name string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, sum))
 }
 
-// estimate is the median of draws with their interval.
+// estimate returns the median of the draws with the interval at the model's confidence.
 func (m *Model) estimate(draws []float64) tuning.Estimate {
 	tail := (1 - m.confidence) / 2
 	q := quantiles(draws, tail, 0.5, 1-tail)
 	return tuning.Estimate{Low: tuning.Figure(q[0]), Value: tuning.Figure(q[1]), High: tuning.Figure(q[2])}
 }
 
-// Predict answers a question. Figures of which no step knew anything are not in the answer. Intervals that would say
-// nothing are withheld before the machines are derived, so no machines follow from a CPU that is not known.
+// Predict answers a question. Figures that no step has are not in the answer. Intervals that are too wide are withheld
+// before the machines are computed, so that no number of machines is derived from an unknown CPU.
 func (m *Model) Predict(q Question) *Prediction {
 	p := &Prediction{Label: q.Label, Load: q.Load, Setup: q.Setup, LimitMs: q.LimitMs, Figures: []Forecast{},
 		Busy: []Busy{}, Capacity: []Forecast{}, Costs: []Forecast{}, Notes: []string{}, Request: q.Request}
@@ -174,7 +174,7 @@ func (m *Model) Predict(q Question) *Prediction {
 		}
 	}
 	if m.latency != nil {
-		if !m.latency.busy { // else the same is the filter bolts' busy share, which was measured
+		if !m.latency.busy { // with busy shares, the busy share of the filter bolts is the same figure
 			p.Figures = slices.Insert(p.Figures, min(1, len(p.Figures)),
 				Forecast{"utilization of the filter bolts", "ratio",
 					m.estimate(m.latency.utilizations(q.Load, q.Setup, p.Scatter, random("utilization")))})
@@ -187,7 +187,7 @@ func (m *Model) Predict(q Question) *Prediction {
 	return p
 }
 
-// at is a figure's prediction; false where nothing is known of it.
+// at predicts a figure. It returns false if there is no model for it.
 func (m *Model) at(figure Figure, l Load, s Setup, scatter float64) (e tuning.Estimate, known bool) {
 	if figure == Latency {
 		if m.latency == nil {
@@ -196,7 +196,7 @@ func (m *Model) at(figure Figure, l Load, s Setup, scatter float64) (e tuning.Es
 		return m.estimate(m.latency.at(l, s, scatter, random(string(figure)))), true
 	}
 	if figure == BusyOf(tuning.FilterBolt) && m.latency != nil && m.latency.busy {
-		// one answer: that of the model that the latency and the capacity are of
+		// The latency model also answers this, so that busy share, latency and capacity agree.
 		return m.estimate(m.latency.busyCores(l, s, scatter, random(string(figure)))), true
 	}
 	c := m.costs[figure]
@@ -206,16 +206,16 @@ func (m *Model) at(figure Figure, l Load, s Setup, scatter float64) (e tuning.Es
 	return m.estimate(c.at(l, s, scatter, random(string(figure)))), true
 }
 
-// capacities are the most queries at the rate of the question, and the most records at its queries, that keep the
-// latency. Two passes are made: the first finds about where the capacity lies, the second widens the interval by how
-// far that is beyond the measurements.
+// capacities predicts the most queries at the question's record rate, and the most records/s at its queries, that keep
+// the latency limit. It makes two passes: the first finds the approximate capacity, and the second widens the interval
+// by how far that capacity is beyond the measurements.
 func (m *Model) capacities(p *Prediction, q Question) {
 	if !(q.LimitMs > 0) {
 		return
 	}
 	add := func(name, unit string, along func(float64) Load, terms ...term) {
 		if m.latency.has(terms...) {
-			// How far the capacity itself reaches is known once it is.
+			// How far the capacity lies beyond the measurements is known only after this first estimate.
 			first := m.estimate(m.latency.capacities(along, q.Setup, q.LimitMs, p.Scatter, random(name)))
 			at := along(float64(first.Value))
 			further := scatter(reach(m.observed, at, q.Setup))
@@ -235,7 +235,7 @@ func (m *Model) capacities(p *Prediction, q Question) {
 		func(v float64) Load { return Load{q.Load.Queries, tuning.Figure(v)} }, perRecord, perMatch)
 }
 
-// unitCosts are what one more query and one more record cost of each figure that adds up.
+// unitCosts predicts the CPU cost of one more query and of one more record.
 func (m *Model) unitCosts(p *Prediction, q Question) {
 	more := func(figure Figure, name, unit string, factor float64, l Load, terms ...term) {
 		c := m.costs[figure]
@@ -253,15 +253,15 @@ func (m *Model) unitCosts(p *Prediction, q Question) {
 	}
 }
 
-// mostTimes is how many times its lower end an interval's upper end may be, and mostShare how wide that of a busy share
-// may be: a wider one says nothing, and the figure is not known.
+// mostTimes is the largest ratio between the ends of an interval, and mostShare is the largest width of the interval of
+// a busy share. A figure with a wider interval is reported as unknown.
 const (
 	mostTimes = 20
 	mostShare = 0.5
 )
 
-// withhold takes away the figures whose intervals say nothing. A latency without an upper bound does say something:
-// that it is above the lower one. Its note keeps what the interval would have been.
+// withhold replaces the figures with too wide intervals by unknown ones. The note keeps the interval. A latency without
+// an upper bound stays, because its lower bound is still useful.
 func (p *Prediction) withhold() {
 	for _, all := range [][]Forecast{p.Figures, p.Capacity, p.Costs} {
 		for i := range all {
@@ -281,16 +281,16 @@ func (p *Prediction) withhold() {
 	}
 }
 
-// unbounded is what a figure is beyond that has no bound.
+// unbounded is a value above which a figure counts as having no upper bound.
 const unbounded = 1e15
 
-// notKnown is an estimate that says nothing, with what it would have said.
+// notKnown returns an unknown estimate whose note has the interval that was withheld.
 func notKnown(e tuning.Estimate, unit string, write func(tuning.Figure) string) tuning.Estimate {
 	note := strings.TrimSpace(fmt.Sprintf("not known: anything from %s to %s %s", write(e.Low), write(e.High), unit))
 	return tuning.Estimate{Value: tuning.Unknown, Low: tuning.Unknown, High: tuning.Unknown, Note: note}
 }
 
-// machines are those that the request takes, or else the CPU that is predicted.
+// machines computes the number of machines from the resource request, or else from the predicted CPU.
 func (p *Prediction) machines(q Question) {
 	if q.Request != nil && q.Request.Machines > 0 {
 		n := tuning.Figure(q.Request.Machines)
@@ -308,7 +308,7 @@ func (p *Prediction) machines(q Question) {
 	}
 }
 
-// answers returns an error where the question is of a record rate, and nobody knows that of the steps.
+// answers returns an error if the question has a record rate but the record rate of the steps is not known.
 func (m *Model) answers(q Question) error {
 	for _, o := range m.observed {
 		if o.Load.RecordsPerSecond.Known() {
@@ -322,8 +322,8 @@ func (m *Model) answers(q Question) error {
 	return nil
 }
 
-// notes are what a reader must know of what was not measured. They name what was the same in all steps, because its
-// effect then follows from the model and not from a measurement.
+// notes adds what a reader must know about unmeasured effects. A note names each quantity that was the same in all
+// steps, because its effect follows from the model and not from a measurement.
 func (m *Model) notes(p *Prediction, q Question) {
 	varies := func(what string, of func(Load, Setup) float64) {
 		least, most := math.Inf(1), math.Inf(-1)
@@ -353,5 +353,5 @@ func (m *Model) notes(p *Prediction, q Question) {
 	}
 }
 
-// leastLaunches is of how few launches it is assumed how they differ.
+// leastLaunches is the number of launches below which the variation between launches is an assumption.
 const leastLaunches = 3

@@ -9,33 +9,34 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Source is what was measured in one run or table. A run is one source with one world; a directory of runs gives a
-// source for each.
+// Source holds the steps of one run or one table. A run is one source in one world. A directory of runs gives a source
+// for each run.
 type Source struct {
 	Name         string
 	Observations []Observation
-	// Settings and Setup are those of its first configuration, over which others are asked; Settings is nil of a table.
+	// Settings and Setup are those of the first configuration. Questions change settings relative to them. Settings is
+	// nil for a table.
 	Settings Settings
 	Setup    Setup
-	// Records is the record rate at which it was measured, unknown where there were several or none is known; LimitMs
-	// the latency limit, 0 for none.
+	// Records is the record rate of the first step; it is unknown if no rate is known. LimitMs is the latency limit in
+	// ms, or 0 if there is none.
 	Records tuning.Figure
 	LimitMs float64
-	// Axis is what its steps ascend along; "" of tables without one.
+	// Axis is the quantity that increases over the steps. It is "" for tables without one.
 	Axis runstore.Axis
-	// LeftOut counts the steps of which nothing could be taken, by why.
+	// LeftOut counts the steps that could not be used, by reason.
 	LeftOut map[string]int
 }
 
-// Why a step is left out.
+// The reasons for leaving out a step.
 const (
 	starved  = "inconclusive: the host or the measurement is in their figures"
 	outside  = "limited by something outside of the topology"
 	timeline = "timelines: one query after the other"
 )
 
-// OfRun reads the steps of a run's directory. The latency limit is that of the goal of the mean filter latency. Trials
-// without steps are skipped, and single steps that show nothing of the topology are counted in LeftOut.
+// OfRun reads the steps of a run directory. The latency limit is the limit of the goal for the mean filter latency.
+// Trials without steps are skipped. Steps that say nothing about the topology are counted in LeftOut.
 func OfRun(run *runstore.Run) (*Source, error) {
 	s := &Source{Name: run.Dir, Records: tuning.Unknown, Axis: run.Plan.Axis, LeftOut: map[string]int{}}
 	for _, g := range run.Plan.Goals {
@@ -68,8 +69,8 @@ func OfRun(run *runstore.Run) (*Source, error) {
 	return s, nil
 }
 
-// configured is what a trial was launched with, by its settings and what its topology reported. What the topology
-// reported wins over the settings.
+// configured returns the settings and the setup of a trial. Values that the topology reported take precedence over the
+// settings.
 func configured(run *runstore.Run, t runstore.Trial) (Settings, Setup, error) {
 	settings := Settings{}
 	for _, e := range run.Manifest.BulletSettings {
@@ -100,7 +101,7 @@ func configured(run *runstore.Run, t runstore.Trial) (Settings, Setup, error) {
 	for _, e := range evidenceBolts(t.Steps[0]) {
 		setup = setup.With(e.Component, float64(e.Executors))
 	}
-	if setup.filterBolts() == 0 { // a table that was written as a run
+	if setup.filterBolts() == 0 { // a table that was stored as a run
 		var bolts float64
 		if n, _ := fmt.Sscanf(t.Label, "%g filter bolts", &bolts); n == 1 {
 			setup = setup.With(tuning.FilterBolt, bolts)
@@ -109,7 +110,8 @@ func configured(run *runstore.Run, t runstore.Trial) (Settings, Setup, error) {
 	return settings, setup, nil
 }
 
-// add takes a step. FAIL steps are kept, since they show the topology as much as others do.
+// add adds a step, or counts it in LeftOut. FAIL steps are kept, because they are as informative about the topology as
+// others.
 func (s *Source) add(run *runstore.Run, t runstore.Trial, step runstore.Step, setup Setup, figures *runstore.Figures) {
 	switch {
 	case step.Verdict == tuning.Inconclusive:
@@ -150,8 +152,8 @@ func (s *Source) add(run *runstore.Run, t runstore.Trial, step runstore.Step, se
 	}
 }
 
-// addSeries takes what the trial's series have of the step. Workers without CPU in the step are left out of GC and
-// heap. The latency of the series is used only where no goal measured it.
+// addSeries adds the figures that come from the time series of the trial. GC and heap leave out workers without CPU
+// data in the step. The latency of the series is used only if no goal measured it.
 func (o *Observation) addSeries(measured runstore.Span, figures *runstore.Figures) {
 	if figures == nil {
 		return
@@ -174,15 +176,15 @@ func (o *Observation) addSeries(measured runstore.Span, figures *runstore.Figure
 	}
 }
 
-// put stores a figure if it is positive. The model works with logarithms, so 0 and unknown figures have no place in it.
+// put stores a figure if it is positive and finite, because the model works with logarithms.
 func (o *Observation) put(figure Figure, v tuning.Figure) {
 	if positive(float64(v)) {
 		o.Measured[figure] = float64(v)
 	}
 }
 
-// world is what a run's steps have in common with those of runs that show something of each other: the machines, the
-// records, the query and how it is put.
+// world returns the key of the runs whose steps are comparable: the machines, the records, the query and how it is
+// submitted.
 func world(run *runstore.Run) string {
 	m, l := run.Manifest, run.Plan.Load
 	hardware := fmt.Sprintf("%s, %d cores", m.Machine.CPUModel, m.Machine.Cores)
@@ -194,11 +196,11 @@ func world(run *runstore.Run) string {
 		l.Submit, l.Class+l.BQL, l.QueryLimit, l.QueryDurationMs, tuning.Digits(l.MatchingPerSecond), m.Versions.Storm)
 }
 
-// key names a setup: equal setups have equal keys, because maps are printed in the order of their keys.
+// key returns a text that is equal for equal setups. This works because fmt prints maps in the order of their keys.
 func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) }
 
-// evidenceBolts are the bolts of which a step knows how many executors they have. There is none in runs that gathered
-// no evidence.
+// evidenceBolts returns the bolts of a step for which the number of executors is known. Runs without evidence have
+// none.
 func evidenceBolts(step runstore.Step) (all []tuning.BoltEvidence) {
 	if step.Evidence == nil {
 		return nil

@@ -10,24 +10,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Reach is how far one thing that is asked lies beyond what was measured.
+// Reach says how far one quantity of a question lies outside the measured range.
 type Reach struct {
 	What   string  `json:"what"`
 	Wanted float64 `json:"asked"`
 	Least  float64 `json:"least_measured"`
 	Most   float64 `json:"most_measured"`
-	// Times is asked over the most, or the least over asked; 1 within what was measured.
+	// Times is the asked value over the largest measured one, or the smallest measured one over the asked value. It is
+	// 1 within the measured range and unknown if the quantity was never measured.
 	Times tuning.Figure `json:"times"`
 
-	load bool // rather than a setting
+	load bool // whether it is a load and not a setting
 }
 
-// perDoubling is by how much a prediction scatters further for each doubling beyond what was measured: that costs add
-// up, and that more bolts hold more, is the model's word and not measured there. With 0.1 the interval of the
-// document's row of 28 filter bolts, predicted from its rows of 4, 8 and 20, missed it.
+// perDoubling is the additional relative scatter of a prediction for each doubling beyond the measurements. There the
+// model assumes that costs add up and that more bolts hold more, which was not measured. With 0.1 the interval of the
+// tuning document's row of 28 filter bolts, predicted from its rows of 4, 8 and 20, missed it.
 const perDoubling = 0.2
 
-// Text is the reach in a sentence without its full stop.
+// Text describes the reach in a sentence without its full stop.
 func (r Reach) Text() string {
 	switch {
 	case !r.Times.Known():
@@ -40,16 +41,16 @@ func (r Reach) Text() string {
 		tuning.Digits(tuning.Figure(r.Least)), float64(r.Times))
 }
 
-// dimension is something that steps differ in; 0 or unknown where that is not known. Loads and settings differ in what
-// lies below the least measured one: a smaller load is no reach (scatter).
+// dimension is a quantity in which steps differ. of returns 0 or unknown if its value is not known. A load below the
+// smallest measured one adds no scatter, but a setting does; see scatter.
 type dimension struct {
 	what string
 	load bool
 	of   func(Load, Setup) float64
 }
 
-// dimensions are the loads, workers, heap and executors of each component that any step names. The sum of executors is
-// one only where steps know more than a single component.
+// dimensions returns the loads, workers, heap and executors that a question can have. The sum of executors is a
+// dimension only if steps know the executors of more than one component.
 func dimensions(of []Observation, asked Setup) (all []dimension) {
 	all = []dimension{
 		{"queries", true, func(l Load, _ Setup) float64 { return l.Queries }},
@@ -62,7 +63,7 @@ func dimensions(of []Observation, asked Setup) (all []dimension) {
 	for _, o := range of {
 		known = max(known, len(o.Setup.Executors))
 	}
-	if len(asked.Executors) > 1 && known != 1 { // of steps that know one component alone there is no sum
+	if len(asked.Executors) > 1 && known != 1 { // steps that know a single component have no sum
 		all = append(all, dimension{"executors in all", false, func(_ Load, s Setup) float64 { return s.all() }})
 	}
 	names := maps.Clone(asked.Executors)
@@ -80,8 +81,8 @@ func dimensions(of []Observation, asked Setup) (all []dimension) {
 	return all
 }
 
-// reach is what of a question lies outside of the steps, the farthest first. A quantity that nobody asked for, or whose
-// value is unknown, is within.
+// reach returns the quantities of a question that lie outside the measured range, the farthest first. An unknown
+// quantity counts as inside.
 func reach(of []Observation, l Load, s Setup) []Reach {
 	out := []Reach{}
 	for _, d := range dimensions(of, s) {
@@ -111,10 +112,10 @@ func reach(of []Observation, l Load, s Setup) []Reach {
 	return out
 }
 
-// beside is how near the edge of what was measured is still at it: rates are not held to the last record.
+// beside is the relative tolerance of loads and settings. Rates are never held exactly.
 const beside = 0.02
 
-// rank orders what is beyond: what was never measured comes first.
+// rank returns the sort key of a Reach. A quantity that was never measured comes first.
 func (r Reach) rank() float64 {
 	if !r.Times.Known() {
 		return math.Inf(1)
@@ -122,8 +123,9 @@ func (r Reach) rank() float64 {
 	return float64(r.Times)
 }
 
-// scatter is by how much the logarithm of a prediction scatters further. A load below the least costs nothing that
-// larger ones do not show. Loads and settings beyond the measurements add up in squares, as independent causes would.
+// scatter returns the additional standard deviation of a prediction's logarithm. A load below the smallest measured one
+// adds nothing, because larger loads already show its costs. The variances of all other quantities are added, as for
+// independent causes.
 func scatter(all []Reach) float64 {
 	squares := 0.0
 	for _, r := range all {

@@ -5,19 +5,20 @@ import (
 	"math/rand/v2"
 )
 
-// Rounds of the sampler: of a fit that begins with draws from the prior, and of one that begins with another fit's.
+// The numbers of rounds of the sampler: cold for a fit that starts from draws of the prior, warm for one that starts
+// from another fit.
 const (
 	coldRounds = 1500
 	warmRounds = 500
-	// keptDraws are how many draws are kept of a posterior, about.
+	// keptDraws is the approximate number of draws that are kept of a posterior.
 	keptDraws = 1000
 )
 
-// draws samples a density, given as its logarithm, by differential evolution: of many chains each proposes a step along
-// the difference of two others (ter Braak, "A Markov Chain Monte Carlo version of the genetic algorithm Differential
-// Evolution", 2006), so that no scale has to be known beforehand. It returns what the second half of the rounds
-// visited, thinned, with the chains' end, from which another fit may begin. The same random source gives the same
-// draws, which makes predictions repeatable.
+// draws samples a density, given as its logarithm, by differential evolution. Each chain proposes a step along the
+// difference of two other chains, so that no scale must be known in advance. See ter Braak, "A Markov Chain Monte
+// Carlo version of the genetic algorithm Differential Evolution", 2006. draws returns a thinned sample of the second
+// half of the rounds, and the last state of the chains, from which another fit may start. The same random source gives
+// the same draws, so that predictions are reproducible.
 func draws(density func([]float64) float64, chains [][]float64, rounds int, random *rand.Rand) (kept, end [][]float64) {
 	d, n := len(chains[0]), len(chains)
 	at, now := make([][]float64, n), make([]float64, n)
@@ -31,7 +32,7 @@ func draws(density func([]float64) float64, chains [][]float64, rounds int, rand
 	for round, visited := 0, 0; round < rounds; round++ {
 		scale := step
 		if round%10 == 9 {
-			scale = 1 // from one mode to another
+			scale = 1 // a jump from one mode to another
 		}
 		for i := range at {
 			a, b := random.IntN(n), random.IntN(n)
@@ -50,11 +51,11 @@ func draws(density func([]float64) float64, chains [][]float64, rounds int, rand
 	return kept, at
 }
 
-// posterior is what a fit learned: draws of its parameters, and the ends of the chains that made them.
+// posterior is the result of a fit: draws of its parameters, and the last state of the chains.
 type posterior struct{ kept, chains [][]float64 }
 
-// sample draws from a posterior. It begins with the chains of an earlier fit, which takes fewer rounds; without one, or
-// if that had other parameters, it begins with draws from the prior.
+// sample draws from a posterior. It starts from the chains of an earlier fit, which takes fewer rounds. Without one, or
+// if that fit had other parameters, it starts from draws of the prior.
 func sample(density func([]float64) float64, prior []normal, begin *posterior, random *rand.Rand) (p posterior) {
 	start, rounds := chainsOf(prior, random), coldRounds
 	if begin != nil && len(begin.chains[0]) == len(prior) {
@@ -64,7 +65,7 @@ func sample(density func([]float64) float64, prior []normal, begin *posterior, r
 	return p
 }
 
-// chainsOf are starting points drawn from a prior.
+// chainsOf returns starting points of chains, drawn from the prior.
 func chainsOf(prior []normal, random *rand.Rand) (chains [][]float64) {
 	for range max(24, 3*len(prior)) {
 		c := make([]float64, len(prior))
@@ -76,10 +77,10 @@ func chainsOf(prior []normal, random *rand.Rand) (chains [][]float64) {
 	return chains
 }
 
-// normal is a prior of one parameter. Parameters are logarithms, so a deviation of 0.7 is about a factor of 2.
+// normal is the prior of one parameter. Parameters are logarithms, so a deviation of 0.7 is about a factor of 2.
 type normal struct{ mean, deviation float64 }
 
-// logPrior is the logarithm of the prior density, without its constant.
+// logPrior returns the logarithm of the prior density, without its constant.
 func logPrior(prior []normal, p []float64) (sum float64) {
 	for k, n := range prior {
 		z := (p[k] - n.mean) / n.deviation
@@ -88,19 +89,19 @@ func logPrior(prior []normal, p []float64) (sum float64) {
 	return sum
 }
 
-// scattered is a residual with its variance, and how much of the launch's own effect is in it. A variance of 0 marks a
-// residual that was not measured.
+// scattered is a residual with its variance, and the factor with which the effect of the launch enters it. A variance
+// of 0 marks a residual that was not measured.
 type scattered struct{ residual, variance, share float64 }
 
-// launchesLikelihood is the logarithm of the likelihood of residuals, launch by launch: the steps of a launch share an
-// effect, whose variance is between.
+// launchesLikelihood returns the logarithm of the likelihood of residuals. The steps of a launch share a random effect
+// with the variance between, which is integrated out.
 func launchesLikelihood(residuals []scattered, launches [][]int, between float64) (sum float64) {
 	for _, launch := range launches {
 		var squares, shares, both float64
 		for _, i := range launch {
 			r := residuals[i]
 			if r.variance == 0 {
-				continue // nothing was measured
+				continue // not measured
 			}
 			sum -= math.Log(r.variance) / 2
 			squares += r.residual * r.residual / r.variance

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distmv"
 )
 
-// The draws of a normal that is long and thin, as posteriors are whose terms can hardly be separated.
+// The sampler draws from a long and thin normal, which resembles the posterior of terms that can hardly be separated.
 func TestDrawsHaveTheMomentsOfTheirDensity(t *testing.T) {
 	const long, thin = 5.0, 0.02
 	density := func(p []float64) float64 {
@@ -34,7 +34,7 @@ func TestDrawsHaveTheMomentsOfTheirDensity(t *testing.T) {
 	assert.InEpsilon(t, long, deviation, 0.15)
 }
 
-// The likelihood of launches beside its slow twin: a normal of as many dimensions as there are steps.
+// The likelihood of launches equals its slow equivalent: a multivariate normal with a dimension for each step.
 func TestTheLikelihoodOfLaunches(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	launches := [][]int{{0, 1, 2}, {3}, {4, 5}}
@@ -71,7 +71,7 @@ func TestTheLikelihoodOfLaunches(t *testing.T) {
 	}
 }
 
-// The queue is that of M/M/1 far below 1, and a line above it.
+// The queue is that of M/M/1 far below 1, and a line above 1.
 func TestTheQueue(t *testing.T) {
 	const overload = 1e-6
 	for _, u := range []float64{0.1, 0.5, 0.9} {

@@ -13,7 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// Settings of Storm that the model knows. Bullet hands on what stands behind custom.
+// Storm settings that the model knows. Bullet passes settings with the prefix custom on to Storm.
 const (
 	custom         = "bullet.topology.custom."
 	workersSetting = "topology.workers"
@@ -25,7 +25,7 @@ const (
 	bulletSpout    = "bullet.topology.bullet.spout"
 )
 
-// Components that are named by more than their settings.
+// Components whose names do not follow from their settings.
 const (
 	acker           = "__acker"
 	metricsConsumer = "__metrics"
@@ -34,7 +34,7 @@ const (
 	dataSpout       = "DataSpout"
 )
 
-// prefixes are the components' settings, the sources of records apart.
+// prefixes are the prefixes of the components' settings. The sources of records are not among them; see components.
 var prefixes = map[string]string{
 	tuning.FilterBolt: "bullet.topology.filter.bolt", "JoinBolt": "bullet.topology.join.bolt",
 	"QuerySpout": "bullet.topology.query.spout",
@@ -44,12 +44,12 @@ var prefixes = map[string]string{
 
 const parallelism = ".parallelism"
 
-// Settings are a topology's by name, Bullet's YAML with what was laid over it. A setting may stand there under its own
-// name or behind custom; get and Over treat the two as one.
+// Settings are the settings of a topology by name: Bullet's YAML, with overrides. A Storm setting may have its own name
+// or the prefix custom; get and Over treat both as the same setting.
 type Settings map[string]string
 
-// get is a setting, by its own name or as Bullet hands it on. Storm's own settings stand in Bullet's file behind
-// custom, and on a command line without it.
+// get returns a setting, with or without the prefix custom. Bullet's file has Storm's settings with the prefix, and a
+// command line has them without it.
 func (s Settings) get(name string) string {
 	if v, has := s[name]; has {
 		return v
@@ -57,14 +57,15 @@ func (s Settings) get(name string) string {
 	return s[custom+name]
 }
 
-// number is a setting as a number of at least 0; false where it is missing or none.
+// number returns a setting as a number of at least 0. It returns false if the setting is missing or is not such a
+// number.
 func (s Settings) number(name string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s.get(name)), 64)
 	return v, err == nil && v >= 0 && !math.IsInf(v, 0)
 }
 
-// components are the prefixes of the components that the settings make, by name. The source is one component or two,
-// depending on whether bullet-dsl's spout and bolt are enabled.
+// components returns the settings' prefix of each component, by the component's name. The record source is one
+// component or two, depending on whether the spout and the bolt of bullet-dsl are enabled.
 func (s Settings) components() map[string]string {
 	all := maps.Clone(prefixes)
 	switch {
@@ -78,22 +79,22 @@ func (s Settings) components() map[string]string {
 	return all
 }
 
-// Over are settings laid over these.
+// Over returns a copy of the settings with overrides.
 func (s Settings) Over(over Settings) Settings {
 	all := maps.Clone(s)
 	if all == nil {
 		all = Settings{}
 	}
 	for k, v := range over {
-		delete(all, custom+k) // the setting itself wins over what Bullet hands on
+		delete(all, custom+k) // a setting replaces the same setting with the prefix, and the reverse
 		delete(all, strings.TrimPrefix(k, custom))
 		all[k] = v
 	}
 	return all
 }
 
-// Setup is what the settings say of the topology, in the place of what another setup has. The heap is the largest that
-// any of the JVM's options sets, in the order in which Storm puts them together.
+// Setup returns a copy of a setup with the values that the settings state. The heap is the last one that any of the JVM
+// options sets, in the order in which Storm joins these options.
 func (s Settings) Setup(of Setup) Setup {
 	for name, prefix := range s.components() {
 		if n, known := s.number(prefix + parallelism); known {
@@ -120,13 +121,13 @@ func (s Settings) Setup(of Setup) Setup {
 	return of
 }
 
-// childopts are where a worker's -Xmx may stand; the last on its command line holds.
+// childopts are the settings that may have a worker's -Xmx, in the order of the command line. The last one applies.
 var childopts = []string{"worker.childopts", "topology.worker.childopts", "topology.worker.gc.childopts"}
 
 var mostHeap = regexp.MustCompile(`-Xmx(\d+)([kKmMgG]?)`)
 
-// heapOf is the heap that a JVM's options bound, in MiB. Of several -Xmx options the JVM takes the last. A number
-// without a unit is in bytes.
+// heapOf returns the heap limit in JVM options, in MiB. If there are several -Xmx options, the JVM uses the last. A
+// number without a unit is in bytes.
 func heapOf(options string) (mib float64, known bool) {
 	all := mostHeap.FindAllStringSubmatch(options, -1)
 	if len(all) == 0 {
@@ -138,20 +139,20 @@ func heapOf(options string) (mib float64, known bool) {
 		"g": 1 << 10}[strings.ToLower(last[2])], err == nil
 }
 
-// Whole is the setup of settings that are all there are: Bullet's single tick spout and a metrics consumer beside what
-// they name.
+// Whole returns the setup of complete settings. It adds the tick spout and the metrics consumer, which run once without
+// any setting.
 func (s Settings) Whole() Setup {
 	return s.Setup(Setup{Executors: map[string]float64{tickSpout: 1, metricsConsumer: 1}})
 }
 
-// Defaults of Storm for a component that sets nothing: topology.component.cpu.pcore.percent and
+// Storm's defaults for a component without settings: topology.component.cpu.pcore.percent and
 // .resources.onheap.memory.mb.
 const (
 	defaultCPU    = 10.0
 	defaultOnHeap = 128.0
 )
 
-// Request is what a topology asks the scheduler for.
+// Request is the resource request of a topology.
 type Request struct {
 	CPUCores  float64 `json:"cpu_cores"`
 	MemoryMiB float64 `json:"memory_mib"`
@@ -159,12 +160,12 @@ type Request struct {
 	Limiting  string  `json:"limiting"`
 }
 
-// Request adds up what a setup's components ask for by the settings; nil where these set nothing of the kind.
-// Components without settings of their own count with Storm's defaults. The machines are bounded by whichever of CPU
-// and memory needs more of them.
+// Request returns the sum of the resource requests of a setup's components, or nil if the settings request nothing.
+// Components without settings of their own have Storm's defaults. The number of machines is the larger of those that
+// CPU and memory need.
 func (s Settings) Request(of Setup, machine tuning.Machine) *Request {
 	r, components, set := &Request{}, s.components(), false
-	for _, name := range slices.Sorted(maps.Keys(of.Executors)) { // in an order, so that the sum is the same each time
+	for _, name := range slices.Sorted(maps.Keys(of.Executors)) { // sorted: the sum is reproducible
 		n := of.Executors[name]
 		value := func(suffix string, otherwise float64) float64 {
 			v, known := s.number(components[name] + suffix)
@@ -191,7 +192,7 @@ func (s Settings) Request(of Setup, machine tuning.Machine) *Request {
 	return r
 }
 
-// modelled are the settings whose change moves a prediction.
+// modelled returns the settings whose change affects a prediction.
 func (s Settings) modelled() (names []string) {
 	for _, prefix := range s.components() {
 		names = append(names, prefix+parallelism)
@@ -199,8 +200,8 @@ func (s Settings) modelled() (names []string) {
 	return append(names, workersSetting, heapSetting, ackersSetting)
 }
 
-// Check returns an error for a setting that is not known here, with the nearest that is, and the names of those whose
-// effect is not in the model. A misspelled name would otherwise be answered as if nothing had changed.
+// Check returns the overrides whose effect is not in the model. It returns an error for a setting that does not exist,
+// with the nearest name. A misspelled name would otherwise be answered as if nothing had changed.
 func (s Settings) Check(over Settings) (ignored []string, err error) {
 	known := append(append(s.modelled(), pendingSetting), childopts...)
 	for name := range s {

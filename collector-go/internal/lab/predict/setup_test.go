@@ -66,7 +66,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	assert.ErrorContains(t, err, `"six" is no positive number`)
 }
 
-// unknownAsZero makes what is unknown comparable.
+// unknownAsZero replaces unknown figures, which do not compare as equal.
 func unknownAsZero(all []Reach) []Reach {
 	for i := range all {
 		if !all[i].Times.Known() {

@@ -10,8 +10,9 @@ import (
 )
 
 // OfTable reads a CSV file: filter bolts by queries, data volumes, or steps of simultaneous queries (as for tune
-// analyze). gridRecords is the record rate of one that has none, unknown for none. The kind of the table follows from
-// its columns. Tables know no worlds, so each file is a world of its own, and its launches are its configurations.
+// analyze). The columns decide which it is. gridRecords is the record rate for a table that has none; it may be
+// unknown. A table does not say on which machine it was measured, so each file is a world of its own. Each
+// configuration of a file is a launch.
 func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 	s := &Source{Name: path, Records: tuning.Unknown, LeftOut: map[string]int{}}
 	about, err := csvtable.About(path)
@@ -46,7 +47,7 @@ func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 	return s, nil
 }
 
-// row adds a table's row.
+// row adds a row of the table as an observation and returns it. The pointer is valid until the next call.
 func (s *Source) row(configuration string, load Load, setup Setup, measured map[Figure]float64) *Observation {
 	s.Observations = append(s.Observations, Observation{World: s.Name, Launch: s.Name + " " + configuration,
 		Configuration: configuration, Load: load, Setup: setup, Measured: measured,
@@ -54,8 +55,8 @@ func (s *Source) row(configuration string, load Load, setup Setup, measured map[
 	return &s.Observations[len(s.Observations)-1]
 }
 
-// addQueries takes each point of the grid as a step. Points whose verdict says nothing of the topology are left out and
-// counted.
+// addQueries adds each point of the grid as a step. Points whose verdict says nothing about the topology are counted in
+// LeftOut.
 func (s *Source) addQueries(table *csvtable.QueryTable) {
 	s.Axis, s.Records = runstore.Queries, table.RecordsPerS
 	for _, p := range table.Points {
@@ -70,8 +71,8 @@ func (s *Source) addQueries(table *csvtable.QueryTable) {
 	}
 }
 
-// addVolumes takes each volume with the configuration that held it: of each the first row has its totals. The figures
-// are what was requested, and not what was used, unless the table has a column for that.
+// addVolumes adds each volume with the configuration that held it. Only the first row of a volume is used, because it
+// has the totals. The figures are requested and not used resources, except for a column of used cores.
 func (s *Source) addVolumes(rows []tuning.DataRow) {
 	seen := map[float64]bool{}
 	for _, r := range rows {
@@ -89,7 +90,7 @@ func (s *Source) addVolumes(rows []tuning.DataRow) {
 	}
 }
 
-// addConcurrency takes the rows as steps of one configuration, since such a table varies the queries alone.
+// addConcurrency adds the rows as steps of one configuration, because such a table varies only the queries.
 func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Figure) {
 	s.Axis, s.Records = runstore.Queries, records
 	const msPerCore = 60_000

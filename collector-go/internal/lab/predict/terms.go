@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// term is what a cost can be proportional to. Its cost is a parameter of the fit.
+// term is a quantity that a cost can be proportional to. The cost per unit is a parameter of the fit.
 type term struct {
 	name string
 	of   func(Load, Setup) float64
 }
 
-// The terms. Each record is matched with each query, hence their product.
+// The terms. perMatch is a product because each record is matched with each query.
 var (
 	perTopology = term{"the topology", func(Load, Setup) float64 { return 1 }}
 	perExecutor = term{"an executor", func(_ Load, s Setup) float64 { return s.all() }}
@@ -22,14 +22,14 @@ var (
 	}}
 )
 
-// perPressure is what records cost in garbage collection beyond what they cost in much heap: little heap is collected
-// the more often, and each time for less.
+// perPressure is the additional GC cost of records in a small heap. A small heap is collected more often, and each
+// collection frees less.
 var perPressure = term{"a record in little heap", func(l Load, s Setup) float64 {
 	return float64(l.RecordsPerSecond) / (s.HeapMiB * s.HeapMiB)
 }}
 
-// leastHeap is the least heap of a worker where the steps differ in it; 0 where they do not, or it is not known of one.
-// Without a difference the steps cannot show what a larger heap saves.
+// leastHeap returns the smallest heap of a worker. It returns 0 if all heaps are equal, because the steps then cannot
+// show the effect of the heap, or if a heap is unknown.
 func leastHeap(of []Observation) float64 {
 	least, most := math.Inf(1), 0.0
 	for _, o := range of {
@@ -41,15 +41,16 @@ func leastHeap(of []Observation) float64 {
 	return least
 }
 
-// basis is the terms of a fit, each divided by its largest value among what was measured. The scaling keeps the
-// logarithms of all unit costs in the range of one prior.
+// basis is the terms of a fit, each divided by its largest measured value. The scaling keeps the logarithms of all unit
+// costs in the range of one prior.
 type basis struct {
 	terms []term
 	most  []float64
 }
 
-// newBasis takes the terms of which something is known: one that is 0 or unknown in any step, or 0 in all, shows
-// nothing. A term that is the same in all steps stays: the posterior then shares the cost between it and the others.
+// newBasis selects the terms that the steps say something about. A term that is unknown in any step, or 0 in all of
+// them, is left out. A term with the same value in all steps stays: the posterior then shares the cost between it and
+// the others.
 func newBasis(of []Observation, candidates ...term) (b basis) {
 	for _, t := range candidates {
 		most, known := 0.0, true
@@ -65,14 +66,14 @@ func newBasis(of []Observation, candidates ...term) (b basis) {
 	return b
 }
 
-// has reports whether one of the terms is there.
+// has reports whether the basis has any of the terms.
 func (b basis) has(wanted ...term) bool {
 	return slices.ContainsFunc(b.terms, func(t term) bool {
 		return slices.ContainsFunc(wanted, func(w term) bool { return w.name == t.name })
 	})
 }
 
-// row are the terms' values at a load.
+// row returns the scaled values of the terms at a load.
 func (b basis) row(l Load, s Setup) []float64 {
 	row := make([]float64, len(b.terms))
 	for k, t := range b.terms {
@@ -81,7 +82,7 @@ func (b basis) row(l Load, s Setup) []float64 {
 	return row
 }
 
-// unitCosts are the terms' costs of their logarithms, into a slice that is long enough.
+// unitCosts writes the terms' unit costs, from their logarithms, into a slice that must be long enough.
 func (b basis) unitCosts(logs, into []float64) []float64 {
 	for k := range b.terms {
 		into[k] = math.Exp(logs[k])
@@ -89,7 +90,7 @@ func (b basis) unitCosts(logs, into []float64) []float64 {
 	return into[:len(b.terms)]
 }
 
-// dot is the sum of a row by its unit costs.
+// dot returns the sum of a row's values times their unit costs.
 func dot(units, row []float64) (sum float64) {
 	for k, v := range row {
 		sum += v * units[k]
@@ -97,7 +98,7 @@ func dot(units, row []float64) (sum float64) {
 	return sum
 }
 
-// launchesOf are the places of observations, launch by launch. The order is that of their first steps.
+// launchesOf returns the indices of the observations of each launch, in the order of their first steps.
 func launchesOf(of []Observation) (groups [][]int) {
 	at := map[string]int{}
 	for i, o := range of {

@@ -15,10 +15,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// truth is a made-up topology whose every figure is known.
+// truth is a synthetic topology whose figures are all known.
 type truth struct {
 	base, executor, record, query, match float64 // cores, of all workers
-	filterRecord, filterMatch            float64 // of the filter bolts alone
+	filterRecord, filterMatch            float64 // of the filter bolts only
 	service, wait, overload              float64
 	step, launch, latency                float64 // relative standard deviations
 }
@@ -29,7 +29,8 @@ func between(random *rand.Rand, low, high float64) float64 {
 
 const truthRecords = 2000.0
 
-// newTruth has figures of the size of a small cluster: at 2,000 records/s one filter bolt is full at 60 to 600 queries.
+// newTruth returns figures of the size of a small cluster: at 2,000 records/s one filter bolt is saturated at 60 to 600
+// queries.
 func newTruth(random *rand.Rand) truth {
 	return truth{
 		base: between(random, 0.1, 1), executor: between(random, 0.005, 0.05), record: between(random, 5e-5, 4e-4),
@@ -54,7 +55,7 @@ func (w truth) ms(utilization float64) float64 {
 	return w.service * (1 + w.wait*queue(utilization, w.overload))
 }
 
-// launched is what a launch differs by from the next.
+// launched holds the factors by which the CPU and the utilization of one launch deviate.
 type launched struct{ cpu, filter float64 }
 
 func (w truth) launches(random *rand.Rand) launched {
@@ -67,7 +68,7 @@ func (w truth) measure(l Load, s Setup, in launched, random *rand.Rand) map[Figu
 		Latency: w.ms(u) * math.Exp(w.latency*random.NormFloat64())}
 }
 
-// capacity is the most queries of a launch.
+// capacity returns the largest number of queries of a launch.
 func (w truth) capacity(s Setup, in launched, limit float64) float64 {
 	return largest(func(v float64) bool {
 		return w.ms(in.filter*w.utilization(Load{v, truthRecords}, s)) <= limit
@@ -78,7 +79,7 @@ func setupOf(filterBolts float64) Setup {
 	return Setup{Executors: map[string]float64{tuning.FilterBolt: filterBolts, "JoinBolt": 2, "DataSource": 2}}
 }
 
-// observed are launches of 1, 2 and 4 filter bolts, twice each, with queries up to what fills them.
+// observed returns launches of 1, 2 and 4 filter bolts, two of each, with queries up to saturation.
 func (w truth) observed(random *rand.Rand) (all []Observation) {
 	for _, bolts := range []float64{1, 2, 4} {
 		full := bolts / (w.filterMatch * truthRecords)
@@ -95,7 +96,8 @@ func (w truth) observed(random *rand.Rand) (all []Observation) {
 	return all
 }
 
-// An interval of 95% of a step, or of a capacity, of a configuration that was never run holds it 95 times of 100.
+// A 95% interval for a step or a capacity of a configuration that was never run contains the true value in 95 of 100
+// cases.
 func TestIntervalsHoldTheTruth(t *testing.T) {
 	worlds := 24
 	if os.Getenv("BULLET_METRICS_LONG") != "" {
@@ -140,8 +142,8 @@ func TestIntervalsHoldTheTruth(t *testing.T) {
 	assert.Less(t, float64(median(off)), CapacityErrorGoal)
 }
 
-// A cluster 58 times as large is answered with how far that is, in an interval that holds the truth; where the interval
-// says nothing, the figure is not known, and with it the machines.
+// A prediction for a cluster 58 times as large says how far that is beyond the measurements, and its intervals contain
+// the true values. If an interval is too wide, the figure is unknown, and so is the number of machines.
 func TestALargerClusterIsAnsweredWithItsReach(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 1162))
 	w := newTruth(random)
@@ -167,7 +169,7 @@ func TestALargerClusterIsAnsweredWithItsReach(t *testing.T) {
 		"all steps had 2,000 records/s: what another number costs is the model's word, and its interval holds every split")
 }
 
-// The filter bolts' busy share has one answer, that of the model of the latency and the capacity.
+// The busy share of the filter bolts has one prediction, from the model of latency and capacity.
 func TestTheFilterBoltsBusyShareHasOneAnswer(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	w := newTruth(random)
@@ -191,7 +193,7 @@ func TestTheFilterBoltsBusyShareHasOneAnswer(t *testing.T) {
 	}
 	_, all := answers()
 	assert.Len(t, all, 1, "not measured: the utilization that the latency shows")
-	for i, o := range observed { // as a measuring that reads a third of it
+	for i, o := range observed { // as a measurement that reads a third of it
 		busy := 0.3 * w.utilization(o.Load, o.Setup) * o.Setup.filterBolts()
 		observed[i].Measured[BusyOf(tuning.FilterBolt)] = busy
 	}
@@ -200,7 +202,8 @@ func TestTheFilterBoltsBusyShareHasOneAnswer(t *testing.T) {
 	assert.InDelta(t, 0.3*w.utilization(q.Load, q.Setup), float64(all[0].Value), 0.1)
 }
 
-// The nearer, the narrower; and the same question has the same answer to the last digit.
+// The nearer a question is to the measurements, the narrower is the interval. The same question has the same answer to
+// the last digit.
 func TestIntervalsWidenWithTheirReach(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	w := newTruth(random)
@@ -216,7 +219,7 @@ func TestIntervalsWidenWithTheirReach(t *testing.T) {
 	assert.Less(t, 1.2*width(m, most/2), width(m, 8*most))
 	again, err := Fit(observed, 0.95)
 	require.NoError(t, err)
-	answer := func(m *Model) string { // as text: what is not known equals nothing
+	answer := func(m *Model) string { // as text, because unknown figures do not compare as equal
 		text, err := json.Marshal(m.Predict(Question{Load: Load{50, truthRecords}, Setup: setupOf(3), LimitMs: 200}))
 		require.NoError(t, err)
 		return string(text)
@@ -233,7 +236,7 @@ func TestTooFewStepsAreAnError(t *testing.T) {
 	assert.ErrorIs(t, err, ErrTooFew)
 }
 
-// Little heap is collected the more often: it takes CPU, and leaves the filter bolts less time for their work.
+// A small heap is collected more often. This takes CPU and leaves the filter bolts less time for their work.
 func TestLittleHeapCostsCPUAndCapacity(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	w := newTruth(random)

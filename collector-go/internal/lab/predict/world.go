@@ -14,18 +14,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// World is the steps that show something of each other, of one or more runs.
+// World holds the comparable steps of one or more runs.
 type World struct {
 	Name         string
 	From         []string
 	Observations []Observation
-	// Base is the last of its sources.
+	// Base is the last of its sources. A question uses its settings unless it has its own.
 	Base *Source
-	// LimitMs is the last latency limit of its sources, 0 for none.
+	// LimitMs is the last latency limit of its sources in ms, or 0 if they have none.
 	LimitMs float64
 }
 
-// Worlds sorts what sources measured; in the order of the sources.
+// Worlds groups the observations of all sources by world, in the order of the sources.
 func Worlds(sources []*Source) (all []*World) {
 	byName := map[string]*World{}
 	for _, s := range sources {
@@ -47,8 +47,8 @@ func Worlds(sources []*Source) (all []*World) {
 	return all
 }
 
-// Open reads paths: a run's directory, one of runs, or a table. gridRecords is the record rate of a table of queries
-// that has none, unknown for none.
+// Open reads paths. Each is a run directory, a directory of runs, or a table. gridRecords is the record rate for a
+// table of queries that has none; it may be unknown.
 func Open(gridRecords tuning.Figure, paths ...string) (all []*Source, err error) {
 	for _, path := range paths {
 		sources, err := open(path, gridRecords)
@@ -71,7 +71,7 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 	if errors.Is(err, runstore.ErrNoRun) {
 		var unreadable []error
 		runs, unreadable, err = runstore.List(path)
-		if err == nil && len(runs)+len(unreadable) == 0 { // a search's directory has its trials below
+		if err == nil && len(runs)+len(unreadable) == 0 { // a search's directory has its trials in a subdirectory
 			if below, others, wrong := runstore.List(filepath.Join(path, runstore.TrialsDir)); wrong == nil {
 				runs, unreadable = below, others
 			}
@@ -98,8 +98,7 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 	return all, nil
 }
 
-// LeftOut is why steps of the sources were left out, in brackets; "" where none was. Each reason has its number of
-// steps and the source that they are of.
+// LeftOut returns, in brackets, how many steps of each source were left out and why. It returns "" if none were.
 func LeftOut(sources []*Source) string {
 	var all []string
 	for _, s := range sources {
@@ -113,13 +112,13 @@ func LeftOut(sources []*Source) string {
 	return " (left out: " + strings.Join(all, "; ") + ")"
 }
 
-// Scenario is a question as a person puts it: what is not given is the world's own. Its settings are those of a file or
-// of a world, and Over is what the user changes.
+// Scenario is a question as a user asks it. Whatever it leaves out is taken from the world. Its settings come from a
+// file or from the world, and Over has the user's changes.
 type Scenario struct {
 	Label string
-	// Settings are all of a topology, or nil for those of the world's base; Over are laid over them.
+	// Settings are all settings of a topology, or nil for those of the world's base. Over are overrides.
 	Settings, Over Settings
-	// Workers and HeapMiB are of a local launch; 0 where the settings have them.
+	// Workers and HeapMiB are those of a local launch. They are 0 if the settings have them.
 	Workers, HeapMiB float64
 	Queries          float64
 	Records          tuning.Figure
@@ -127,8 +126,8 @@ type Scenario struct {
 	Machine          tuning.Machine
 }
 
-// Question is what is asked, of this world. ignored are the settings whose change the model does not follow; the caller
-// says so beside the figures.
+// Question returns the question that a scenario asks about this world. ignored are the changed settings that are not in
+// the model; the caller must name them beside the figures.
 func (w *World) Question(a Scenario) (q Question, ignored []string, err error) {
 	settings, setup := w.Base.Settings, w.Base.Setup
 	if a.Settings != nil {
@@ -157,7 +156,7 @@ func (w *World) Question(a Scenario) (q Question, ignored []string, err error) {
 	return q, ignored, nil
 }
 
-// kinds are the settings with those that say which components there are, of all the settings.
+// kinds returns the settings together with those that decide which components exist, which are taken from all settings.
 func (s Settings) kinds(all Settings) Settings {
 	own := Settings{}.Over(s)
 	for _, name := range []string{dslSpout + ".enable", dslBolt + ".enable"} {
@@ -168,23 +167,24 @@ func (s Settings) kinds(all Settings) Settings {
 	return own
 }
 
-// Answer is the predictions of one world. Answers of two worlds are never mixed, since their steps do not compare.
+// Answer has the predictions of one world. Answers of different worlds are never combined, because their steps are not
+// comparable.
 type Answer struct {
-	// From are the runs and tables that it is made from, Steps how many of their steps.
+	// From are the runs and tables of the world. Steps is the number of their steps.
 	From        []string      `json:"from"`
 	Steps       int           `json:"steps"`
 	Predictions []*Prediction `json:"predictions"`
 }
 
-// Answers are what each world shows of what is asked. A world that cannot answer is a note and no error, as long as
-// another can.
+// Answers has the answers of all worlds. A world that cannot answer becomes a note. It is an error only if no world can
+// answer.
 type Answers struct {
 	Answers    []Answer `json:"answers"`
 	Confidence float64  `json:"confidence"`
 	Notes      []string `json:"notes"`
 }
 
-// Predict asks every world all questions; an error where none can answer.
+// Predict asks every world all questions. It returns an error if none of them can answer.
 func Predict(worlds []*World, asked []Scenario, confidence float64) (*Answers, error) {
 	out := &Answers{Answers: []Answer{}, Confidence: confidence, Notes: []string{}}
 	for _, w := range worlds {

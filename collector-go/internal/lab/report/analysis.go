@@ -17,23 +17,23 @@ import (
 // coresOfTopology labels the axes of charts over a topology's cores.
 const coresOfTopology = "CPU cores of the topology"
 
-// measuredPoints are rows as points of a chart. An unknown figure stays NaN.
+// measuredPoints returns rows as the points of a chart. An unknown figure stays NaN.
 func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figure) chart.Points {
 	return chart.Points{
 		Name: name, Colour: chart.Series(colour), X: values(each(rows, x)), Y: values(each(rows, y)),
 	}
 }
 
-// joined are points as a line below them. It has no name, so that the legend names the points alone, and no hollow
-// points.
+// joined returns a line through points, to be drawn below them. The line has no name, so that only the points are in
+// the legend, and it has no hollow points.
 func joined(points chart.Points) chart.Points {
 	points.Name, points.Full, points.Joined = "", nil, true
 	return points
 }
 
-// fitOver is a line that was fitted to points at some places: solid from the first of them to the last, and dashed
-// beyond these, as far as [from, to] reaches. Every figure with a fit draws it by this function, so that a reader never
-// takes an extrapolation for a measurement.
+// fitOver draws a line that was fitted to points at some x values. It is solid between the smallest and the largest of
+// them, and dashed beyond, as far as [from, to] reaches. Every chart with a fit uses this function, so that a reader
+// never takes an extrapolation for a measurement.
 func fitOver(name string, colour int, fitted []float64, from, to float64, at func(float64) Figure) []chart.Points {
 	line := func(name string, from, to float64) chart.Points {
 		return chart.Straight(name, chart.Series(colour), from, to, func(x float64) float64 { return float64(at(x)) })
@@ -52,9 +52,9 @@ func fitOver(name string, colour int, fitted []float64, from, to float64, at fun
 	return all
 }
 
-// demandChart is the smallest number of cores that held each load, as Theodolite has it. The cores are NaN where
-// nothing that was run held the load. An arrow above the most that was run shows such a load, since the cores for it
-// are unknown but larger.
+// demandChart draws the smallest number of cores that held each load, as Theodolite does. The cores are NaN for a load
+// that no measured configuration held. An arrow above the largest measured number of cores shows such a load, because
+// its cores are unknown but larger.
 func demandChart(name, xLabel string, loads, cores []float64) chart.Plot {
 	line := chart.Points{Name: "least cores", Colour: chart.Series(0), Joined: true}
 	dots := chart.Points{Colour: chart.Series(0)}
@@ -79,8 +79,8 @@ func demandChart(name, xLabel string, loads, cores []float64) chart.Plot {
 	return plot
 }
 
-// addAudit adds how many of the totals that a table states follow from its rows. The table of findings is a section of
-// its own, which the caller places.
+// addAudit adds a finding: how many of the totals that a table states agree with its rows. The caller adds the table of
+// findings as a section of its own.
 func addAudit(d *document.Document, findings []tuning.Finding, audited int) {
 	switch {
 	case audited == 0:
@@ -97,8 +97,8 @@ func addAudit(d *document.Document, findings []tuning.Finding, audited int) {
 		counts[tuning.Partial])
 }
 
-// auditTable has a row for each stated total that its rows do not add up to, with the line of the file where it stands.
-// A total is wrong when its rows contradict it, and partial when its rows are not all there.
+// auditTable has a row for each stated total that does not agree with its rows, with its line in the file. A total is
+// wrong if its rows contradict it, and partial if some of its rows are missing.
 func auditTable(findings []tuning.Finding) document.Table {
 	type finding = tuning.Finding
 	return document.TableOf(findings,
@@ -113,8 +113,9 @@ func auditTable(findings []tuning.Finding) document.Table {
 	)
 }
 
-// OfResources shows what a topology takes: its components with their shares, how many machines that is, and how many
-// records its spouts let through. It is used for a table that somebody brings and for what a topology reported.
+// OfResources returns the document about the resources of a topology: its components with their shares, the number of
+// machines, and how many records its spouts may have pending. It is used for a table that a user provides and for the
+// components that a topology reported.
 func OfResources(r *tuning.Resources) *document.Document {
 	d := &document.Document{Title: "What the topology takes", Notes: r.Notes}
 	d.Find("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", grouped(r.Totals.Parallelism),
@@ -158,7 +159,7 @@ func OfResources(r *tuning.Resources) *document.Document {
 	return d
 }
 
-// pendingText is how many records can be on their way.
+// pendingText says how many records can be pending.
 func pendingText(s *tuning.SpoutPending) string {
 	if s.MaxSpoutPending == 0 {
 		return fmt.Sprintf("Nothing bounds the records of the %d spouts that are on their way: topology.max.spout.pending "+
@@ -168,11 +169,11 @@ func pendingText(s *tuning.SpoutPending) string {
 		grouped(s.RecordsPerSpout), s.BatchSize, s.MaxSpoutPending, grouped(s.RecordsInAll), s.Spouts)
 }
 
-// machinesUnknown stands for a number of machines where nothing is known of one.
+// machinesUnknown replaces the number of machines if the size of a machine is unknown.
 const machinesUnknown = "Machines needed: not known, since nothing is known of the cluster's: give cluster.machines."
 
-// machines is how many machines the topology takes, with the division that leads to the number, so that a reader can
-// check it against another machine.
+// machines says how many machines the topology needs. It shows the division that leads to the number, so that a reader
+// can redo it for another machine.
 func machines(r *tuning.Resources) string {
 	if r.Machines == 0 {
 		return machinesUnknown
@@ -187,8 +188,8 @@ func machines(r *tuning.Resources) string {
 	return text + ")."
 }
 
-// requestBlocks are what the topology requests of the scheduler, without the figure: each trial has them, and the table
-// says the same. A table that cannot be added up is stated and does not fail the report.
+// requestBlocks returns the resource request of the topology without the figure, because each trial has one and the
+// table has the same content. A request that cannot be added up becomes a sentence and does not fail the report.
 func (r *Report) requestBlocks(machine tuning.Machine) []document.Block {
 	if r.Requested == nil {
 		return nil
@@ -202,18 +203,18 @@ func (r *Report) requestBlocks(machine tuning.Machine) []document.Block {
 	return d.Blocks()
 }
 
-// fitted is one of the three lines over cores: records, data volume and memory. It has the names under which people
-// read it, and what each volume has beside it.
+// fitted is one of the three lines over cores (records, data volume, memory) with the names for its texts and the
+// values of each volume.
 type fitted struct {
 	name, title, unit, perCore string
 	line                       tuning.Line
 	value, residual            func(tuning.Volume) Figure
 }
 
-// coresOf are the cores that the fits go by: the used ones where they are known, else the declared ones.
+// coresOf returns the cores that the fits use: the used cores if they are known, else the declared ones.
 func coresOf(v tuning.Volume) Figure { return v.Cores() }
 
-// fittedOf are the three lines in the order in which the document shows them.
+// fittedOf returns the three lines in the order of display.
 func fittedOf(d *tuning.Data) []fitted {
 	type volume = tuning.Volume
 	return []fitted{
@@ -229,8 +230,8 @@ func fittedOf(d *tuning.Data) []fitted {
 	}
 }
 
-// OfData shows how many records, how much data and how much memory go with a core. Each line is fitted twice: by least
-// squares, and through the origin, which is how Bullet's tuning document states it.
+// OfData returns the document about how many records, how much data and how much memory go with one core. Each line is
+// fitted twice: by least squares, and through the origin as in Bullet's tuning document.
 func OfData(data *tuning.Data) *document.Document {
 	d := &document.Document{Title: "Data scaling: what a core carries", Notes: data.Notes}
 	fits := fittedOf(data)
@@ -266,8 +267,8 @@ func OfData(data *tuning.Data) *document.Document {
 	return d
 }
 
-// volumeTable has a row for each volume with its own ratios. Where used cores are known they stand beside the declared
-// ones, since the fits go by them then.
+// volumeTable has a row for each volume with its own ratios. If used cores are known, they are shown beside the
+// declared ones, because the fits then use them.
 func volumeTable(d *tuning.Data) document.Table {
 	type volume = tuning.Volume
 	columns := []document.Of[volume]{
@@ -290,8 +291,8 @@ func volumeTable(d *tuning.Data) document.Table {
 	return document.TableOf(d.Rows, columns...)
 }
 
-// chart has the measured volumes and both lines. The lines end a little beyond the largest volume, so that its point is
-// not on the border.
+// chart draws the measured volumes and both lines. The lines end slightly beyond the largest volume, so that its point
+// is not on the border.
 func (f fitted) chart(d *tuning.Data) chart.Plot {
 	points := measuredPoints("measured", 0, d.Rows, coresOf, f.value)
 	plot := chart.Plot{
@@ -311,7 +312,8 @@ func (f fitted) chart(d *tuning.Data) chart.Plot {
 	return plot
 }
 
-// residualChart is what each volume has more or less than the least-squares line, in the share of what it has.
+// residualChart draws the difference between each volume and the least-squares line, as a percentage of the measured
+// value.
 func residualChart(d *tuning.Data) chart.Plot {
 	plot := chart.Plot{
 		Name: "data-residuals", Title: "What each volume has more (or less) than its least-squares line",

@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// costFindings are the cost without queries and what a query adds to it, of a worker and of the complete topology. A
-// worker's cost alone would hide what more workers cost.
+// costFindings returns sentences about the cost without queries and about what a query adds, for a worker and for the
+// whole topology. The cost of a worker alone would hide what additional workers cost.
 func costFindings(c *tuning.Concurrency) []string {
 	text := func(e tuning.Estimate, unit string) string {
 		if !e.Value.Known() {
@@ -46,8 +46,8 @@ func costFindings(c *tuning.Concurrency) []string {
 	return d.Findings
 }
 
-// baseline is the cost without queries, in a sentence. It is measured only if a step had 0 queries; else the fitted
-// line's value at 0 queries is stated, and that it was not measured.
+// baseline describes the cost without queries in a sentence. It is measured only if a step had 0 queries. Otherwise the
+// sentence says so and states the fitted line's value at 0 queries, if there is one.
 func baseline(c *tuning.Concurrency) string {
 	switch {
 	case c.BaselineCPUMsPerMinute.Known():
@@ -65,8 +65,8 @@ func baseline(c *tuning.Concurrency) string {
 	return "No baseline: no step had 0 queries."
 }
 
-// OfConcurrency shows which steps were complete and what a query costs. The figure that a step was judged by comes
-// first, because the first figure is the one on the first screen.
+// OfConcurrency returns the document about which steps were complete and what a query costs. The first figure is the
+// one on the first screen: if a step was incomplete it is the chart of completeness, else the chart of the cost.
 func OfConcurrency(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "Simultaneous queries: completeness and cost", Notes: c.Notes}
 	anyStep := func(holds func(tuning.ConcurrencyStep) bool) bool { return slices.ContainsFunc(c.Steps, holds) }
@@ -96,8 +96,8 @@ func OfConcurrency(c *tuning.Concurrency) *document.Document {
 	return d
 }
 
-// OfCost shows what queries cost, of steps that are judged by something else than their completeness, such as latency.
-// The figure has a name of its own, since a report may have both kinds.
+// OfCost returns the document about what queries cost, for steps that are not judged by completeness but, for example,
+// by latency. The figure has another name than that of OfConcurrency, because a report may have both.
 func OfCost(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "What a query costs", Findings: costFindings(c), Notes: c.Notes}
 	d.AddTable("Steps", concurrencyTable(c))
@@ -107,7 +107,7 @@ func OfCost(c *tuning.Concurrency) *document.Document {
 	return d
 }
 
-// concurrencyTable is the table of Bullet's tuning document with what follows from it. Columns of garbage collection
+// concurrencyTable is the table of Bullet's tuning document with computed columns. The columns of garbage collection
 // are there only if it was measured.
 func concurrencyTable(c *tuning.Concurrency) document.Table {
 	type step = tuning.ConcurrencyStep
@@ -130,8 +130,8 @@ func concurrencyTable(c *tuning.Concurrency) document.Table {
 	return document.TableOf(c.Steps, columns...)
 }
 
-// overQueries are a figure of the steps over their queries. Points of failed steps are hollow, because they are shown
-// and not fitted.
+// overQueries returns the points of a figure over the queries. Points of failed steps are hollow, because they are
+// shown but not fitted.
 func overQueries(name string, colour int, c *tuning.Concurrency,
 	figure func(tuning.ConcurrencyStep) Figure) chart.Points {
 	queries := func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
@@ -140,7 +140,7 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 	return points
 }
 
-// queriesPlot is a chart over simultaneous queries, without a limit.
+// queriesPlot returns a chart over simultaneous queries without a limit.
 func queriesPlot(name, title, yLabel string, points ...chart.Points) chart.Plot {
 	return chart.Plot{
 		Name: name, Title: title, XLabel: simultaneousQueries, YLabel: yLabel, Limit: chart.NoLimit, Points: points,
@@ -150,12 +150,12 @@ func queriesPlot(name, title, yLabel string, points ...chart.Points) chart.Plot 
 // measuredSteps names the points in a legend. A hollow point is a step that failed.
 const measuredSteps = "measured (hollow: FAIL)"
 
-// costNames are what the points of a cost's fit are called, by what they are from.
+// costNames are the legend names of the points that a cost was fitted to, by the source of the points.
 var costNames = map[tuning.CostSource]string{"": "measured", tuning.FromClimb: "measured, of steps that were OK",
 	tuning.FromMirroredLoads: "measured for the cost"}
 
-// costChart has the points that the cost was fitted to, with the line over their range. Steps that were not fitted are
-// points of another colour, so that a reader sees what was left out.
+// costChart draws the points that the cost was fitted to, with the line over their range. Steps that were not fitted
+// have another colour, so that a reader sees what was left out.
 func costChart(c *tuning.Concurrency) chart.Plot {
 	load := func(p tuning.CostPoint) Figure { return Figure(p.Queries) }
 	cpu := func(p tuning.CostPoint) Figure { return p.AverageCPUMsPerMinute }
@@ -178,7 +178,7 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 	return plot
 }
 
-// completenessChart is the average result size over the queries, with the smallest size that counts as complete.
+// completenessChart draws the average result size over the queries, with the smallest size that counts as complete.
 func completenessChart(c *tuning.Concurrency) chart.Plot {
 	plot := queriesPlot("concurrency-completeness", "Average result size over simultaneous queries", "records a query",
 		overQueries(measuredSteps, 0, c, func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize }))
@@ -188,8 +188,8 @@ func completenessChart(c *tuning.Concurrency) chart.Plot {
 	return plot
 }
 
-// configurationsChart is the CPU of the complete topology over queries, a line for each configuration. It is about the
-// total, since a worker's mean says nothing between configurations with different workers.
+// configurationsChart draws the CPU of the whole topology over queries, a line for each configuration. It uses totals,
+// because the mean of a worker is not comparable between configurations with different workers.
 func configurationsChart(all []NamedConcurrency) chart.Plot {
 	plot := queriesPlot("configurations", "CPU of the whole topology over simultaneous queries, by configuration "+
 		"(hollow: FAIL)", "CPU ms/min of all workers")
@@ -201,8 +201,9 @@ func configurationsChart(all []NamedConcurrency) chart.Plot {
 	return plot
 }
 
-// OfTimeline shows how long a record takes from stage to stage through Bullet. Stages are stamped by several clocks, so
-// the document states how far these may be apart, and leaves the delays as they were stamped.
+// OfTimeline returns the document about how long a record takes from stage to stage through Bullet. Different clocks
+// stamp the stages. The document therefore states how large the skew between them may be, and does not correct the
+// delays.
 func OfTimeline(t *tuning.Timeline) *document.Document {
 	d := &document.Document{Title: "A record's way through Bullet", Notes: t.Notes}
 	d.Find("%d of %d queries found their record.", t.Returned, t.Queries)
@@ -230,7 +231,7 @@ func OfTimeline(t *tuning.Timeline) *document.Document {
 	return d
 }
 
-// stageTable has a row for each stage, relative to when the query was received. A stage may lie before it.
+// stageTable has a row for each stage with its delay relative to the receipt of the query. A stage may come before it.
 func stageTable(stages []tuning.Stage) document.Table {
 	type stage = tuning.Stage
 	return document.TableOf(stages,
@@ -246,7 +247,7 @@ func stageTable(stages []tuning.Stage) document.Table {
 	)
 }
 
-// stageChart shows each stage with its mean, its standard deviation and its range.
+// stageChart draws each stage with its mean, its standard deviation and its range.
 func stageChart(stages []tuning.Stage) chart.Ranges {
 	return chart.Ranges{
 		Name: "timeline-stages", XLabel: "ms relative to Query Received (negative: before it)", Unit: "ms",
@@ -260,7 +261,8 @@ func stageChart(stages []tuning.Stage) chart.Ranges {
 	}
 }
 
-// skewTable has a row for each pair of clocks whose difference is bounded. The bounds are stated and never subtracted.
+// skewTable has a row for each pair of clocks with known bounds of their skew. The bounds are shown but never
+// subtracted from a delay.
 func skewTable(skews []tuning.Skew) document.Table {
 	type skew = tuning.Skew
 	return document.TableOf(skews,
@@ -277,7 +279,7 @@ func skewTable(skews []tuning.Skew) document.Table {
 	)
 }
 
-// clockText is a clock's name, with how many hosts' clocks stand under it.
+// clockText returns the name of a clock, with the number of hosts if the name stands for several.
 func clockText(name string, clocks int) string {
 	if clocks < 2 {
 		return name
@@ -285,7 +287,7 @@ func clockText(name string, clocks int) string {
 	return fmt.Sprintf("%s (%d hosts)", name, clocks)
 }
 
-// hostsFinding is on how many hosts the workers ran, and how far their clocks seem to be apart.
+// hostsFinding says on how many hosts the workers ran, and how large the skew between their clocks seems to be.
 func hostsFinding(hosts []tuning.HostClock) string {
 	ahead := hosts[0].AheadMs
 	switch {
@@ -301,8 +303,8 @@ func hostsFinding(hosts []tuning.HostClock) string {
 		tuning.Digits(-ahead))
 }
 
-// hostTable has a row for each host of workers. A sample cannot arrive before it was taken, so the freshest sample of a
-// host bounds how far its clock is ahead of the collector's.
+// hostTable has a row for each worker host. A sample cannot arrive before it was taken. The freshest sample of a host
+// therefore gives a lower bound for how far its clock is ahead of the collector's.
 func hostTable(hosts []tuning.HostClock) document.Table {
 	type host = tuning.HostClock
 	return document.TableOf(hosts,

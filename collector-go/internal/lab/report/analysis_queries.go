@@ -11,9 +11,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// OfQueries shows each configuration's capacity and how many queries a core holds. The capacity of a configuration is
-// an interval, because it lies between two steps, so the fit over the configurations is one of intervals.
-// Configurations of which only one bound is known take part as bounds.
+// OfQueries returns the document about each configuration's capacity and how many queries a core holds. A capacity is
+// an interval, because it lies between two steps, so the fit over the configurations uses intervals. A configuration
+// with only one known bound is fitted as a bound.
 func OfQueries(q *tuning.Queries) *document.Document {
 	d := &document.Document{
 		Title: fmt.Sprintf("Query scaling at a filter latency of at most %s ms", tuning.Digits(q.LimitMs)), Notes: q.Notes,
@@ -28,15 +28,15 @@ func OfQueries(q *tuning.Queries) *document.Document {
 	return d
 }
 
-// leastCores are the fewest cores of a configuration that held a number of queries. Its cores are NaN where no
-// configuration held them, and filterBolts says so in words.
+// leastCores is the configuration with the fewest cores that held a number of queries. If no configuration held them,
+// cores is NaN and filterBolts is a text that says so.
 type leastCores struct {
 	queries, cores float64
 	filterBolts    string
 }
 
-// addDemand adds, for each load that was run, the configuration that held it with the fewest cores. These are the cores
-// that it used then, where that was measured, else those that it requested.
+// addDemand adds, for each measured load, the configuration that held it with the fewest cores. The cores are those
+// that it used at this load if they were measured, else those that it requested.
 func addDemand(d *document.Document, q *tuning.Queries) {
 	var loads []float64
 	for _, r := range q.Rows {
@@ -51,7 +51,7 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 	all := each(loads, func(load float64) leastCores {
 		least := leastCores{load, math.NaN(), "more than was run"}
 		for _, r := range q.Rows {
-			// A load between two steps counts as held only if a larger step was OK: nothing is interpolated.
+			// A load between two steps counts as held only if a larger step was OK. Nothing is interpolated.
 			held := r.Capacity.LastOK != nil && *r.Capacity.LastOK >= load
 			if at := float64(r.CoresAt(int(load))); held && !(at >= least.cores) {
 				least.cores, least.filterBolts = at, strconv.Itoa(r.FilterBolts)
@@ -68,9 +68,9 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 	d.Draw(demandChart("queries-demand", simultaneousQueries, loads, cores))
 }
 
-// addQueriesFindings adds the fit in sentences: the slope with its interval, the cores that the topology takes before
-// the first query, and a plain least-squares fit of the midpoints to compare with. A sentence whose figure is unknown
-// is left out.
+// addQueriesFindings adds sentences about the fit: the slope with its interval, the cores that the topology needs
+// before the first query, and for comparison a least-squares fit of the midpoints. A sentence with an unknown figure is
+// omitted.
 func addQueriesFindings(d *document.Document, q *tuning.Queries) {
 	f := q.Fit
 	perCore := tuning.Estimate{Value: f.QueriesPerCore, Low: f.Low, High: f.High, Note: f.Note}
@@ -90,7 +90,7 @@ func addQueriesFindings(d *document.Document, q *tuning.Queries) {
 	}
 }
 
-// signed is a number as a summand in an equation, with its sign apart.
+// signed formats a number as a term of an equation, with a space after its sign.
 func signed(f Figure) string {
 	if f < 0 {
 		return "- " + tuning.Digits(-f)
@@ -98,8 +98,8 @@ func signed(f Figure) string {
 	return "+ " + tuning.Digits(f)
 }
 
-// capacityTable has a row for each configuration: its size, its capacity, the knee of its latency, and how many queries
-// are recommended. A knee that moves when one point is left out is not stable, which has a column of its own.
+// capacityTable has a row for each configuration: its size, its capacity, the knee of its latency, and the recommended
+// number of queries. A column says whether the knee is stable; it is not if it moves when one point is left out.
 func capacityTable(q *tuning.Queries) document.Table {
 	type row = tuning.QueryRow
 	return document.TableOf(q.Rows,
@@ -120,7 +120,7 @@ func capacityTable(q *tuning.Queries) document.Table {
 	)
 }
 
-// pointTable has a row for each step of each configuration: the points of the chart of latencies.
+// pointTable has a row for each step of each configuration. These are the points of latencyChart.
 func pointTable(q *tuning.Queries) document.Table {
 	t := document.NewTable(document.Numbers("Filter bolts", ""), document.Numbers("Queries", ""),
 		document.Numbers("Average latency", "ms"), document.Words("Verdict"))
@@ -132,8 +132,8 @@ func pointTable(q *tuning.Queries) document.Table {
 	return t
 }
 
-// latencyChart has a line for each configuration over the queries. The latency axis is logarithmic, because a step
-// beyond the capacity is slower by orders of magnitude. Points of steps that were not OK are hollow.
+// latencyChart draws the latency over the queries, a line for each configuration. The latency axis is logarithmic,
+// because a step beyond the capacity is slower by orders of magnitude. Points of steps that were not OK are hollow.
 func latencyChart(q *tuning.Queries) chart.Plot {
 	plot := chart.Plot{
 		Name: "queries-latency", Title: "Filter latency over simultaneous queries, by filter bolts",
@@ -150,8 +150,8 @@ func latencyChart(q *tuning.Queries) chart.Plot {
 	return plot
 }
 
-// capacityChart draws each capacity as an interval, because it lies between two steps. An arrow stands for a bound that
-// was not found.
+// capacityChart draws each capacity as an interval, because it lies between two steps. An arrow replaces an unknown
+// upper bound.
 func capacityChart(q *tuning.Queries) chart.Plot {
 	type row = tuning.QueryRow
 	bound := func(end *float64, missing float64) float64 {
@@ -160,7 +160,7 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 		}
 		return *end
 	}
-	// A capacity without a lower bound begins at 0, one without an upper bound ends in an arrow.
+	// A capacity without a lower bound starts at 0. One without an upper bound ends in an arrow.
 	intervals := chart.Points{
 		Name: "capacity (arrow: at least)", Colour: chart.Series(0),
 		X:    each(q.Rows, func(r row) float64 { return float64(r.TopologyCPUCores) }),
@@ -181,8 +181,8 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 	return plot
 }
 
-// OfScaling shows a scaling curve beside the ideal one, the one discounted by a fixed share, and the Universal
-// Scalability Law that fits it.
+// OfScaling returns the document about a scaling curve. It compares the curve with the ideal one, with a projection
+// that is discounted by a fixed share, and with the fitted Universal Scalability Law.
 func OfScaling(s *tuning.Scaling) *document.Document {
 	d := &document.Document{
 		Title: fmt.Sprintf("Scaling: %s over %s", s.Columns.Throughput, s.Columns.Size), Notes: s.Notes,
@@ -213,8 +213,8 @@ func OfScaling(s *tuning.Scaling) *document.Document {
 	return d
 }
 
-// scalingChart draws the measured curve as points, and everything that it is compared with as dashed lines. The fitted
-// law is drawn over the measured range alone.
+// scalingChart draws the measured curve as points and the ideal and discounted curves as dashed lines. The fitted law
+// is drawn only over the measured range.
 func scalingChart(s *tuning.Scaling) chart.Plot {
 	type point = tuning.ScalingPoint
 	size := func(p point) Figure { return p.Size }
@@ -239,8 +239,8 @@ func scalingChart(s *tuning.Scaling) chart.Plot {
 	return plot
 }
 
-// OfSizing shows a configuration with what is known of it. Loads outside what was measured come first, since the rest
-// is an extrapolation then.
+// OfSizing returns the document about a configuration that was sized for a load. Loads outside the measurements come
+// first, because the result is then an extrapolation.
 func OfSizing(s *tuning.Sizing) *document.Document {
 	d := &document.Document{
 		Title: fmt.Sprintf("Sizing for %s records/s and %d queries at a filter latency of at most %s ms",
@@ -273,8 +273,7 @@ func OfSizing(s *tuning.Sizing) *document.Document {
 	return d
 }
 
-// sizeChart shows where the requested load lies among the measured volumes, with the interval of its cores where that
-// is known.
+// sizeChart draws the requested load among the measured volumes, with the interval of its cores if it is known.
 func sizeChart(s *tuning.Sizing) chart.Plot {
 	plot := chart.Plot{
 		Name: "size-cores", Title: "The topology's cores over the record rate: measured, and what is asked for",

@@ -33,7 +33,8 @@ func TestHostileComponentsStayText(t *testing.T) {
 	assert.NotContains(t, a.Markdown(""), "## Figures")
 }
 
-// queries is a grid of rows: the first fails, the second always does, the third never does.
+// queries returns a grid of three rows: the first fails at some load, the second fails at every load, and the third
+// never fails.
 func queries(t *testing.T) *tuning.Queries {
 	t.Helper()
 	var points []tuning.QueryPoint
@@ -61,8 +62,8 @@ func TestCapacitiesAsPeopleReadThem(t *testing.T) {
 	}
 }
 
-// Charts draw what is open as open: a row that never failed is an arrow, a failed point a ring, and nothing of it is
-// NaN.
+// Charts draw open results as open: an arrow for a row that never failed, and a ring for a failed point. No coordinate
+// is NaN.
 func TestChartsOfOpenIntervals(t *testing.T) {
 	for _, chart := range report.OfQueries(queries(t)).Figures {
 		svg, err := chart.SVG()
@@ -77,7 +78,7 @@ func TestChartsOfOpenIntervals(t *testing.T) {
 	}
 }
 
-// Each point that was measured is in the drawing: one more row is one more dot.
+// The drawing has each measured point: an additional row gives an additional dot.
 func TestEveryPointIsDrawn(t *testing.T) {
 	dots := func(n int) int {
 		var rows []tuning.ScalingRow
@@ -94,7 +95,7 @@ func TestEveryPointIsDrawn(t *testing.T) {
 	assert.Equal(t, dots(4)+3, dots(7))
 }
 
-// Completeness comes first where a step lost records; else what the steps cost does.
+// The chart of completeness comes first if a step lost records, else the chart of the cost.
 func TestTheFigureThatAStepWasJudgedByComesFirst(t *testing.T) {
 	for lost, want := range map[bool][]string{true: {"concurrency-completeness", "concurrency-cpu"},
 		false: {"concurrency-cpu", "concurrency-completeness"}} {

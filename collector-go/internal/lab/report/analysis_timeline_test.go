@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Workers on several hosts have a row a host, and bounds of several clocks say whose they are.
+// Each worker host has a row, and the bounds of several clocks name their hosts.
 func TestTheClocksOfATimeline(t *testing.T) {
 	host := func(name string, readings ...tuning.Figure) tuning.HostClock {
 		h, ok := tuning.HostClockOf(name, 2, readings)

@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// A person reads these lines: what is written into a cell where no limiter is known makes no sentence.
+// People read these lines, so they must not contain the texts that table cells have for unknown limiters.
 func TestTheAnswerNamesWhatLimited(t *testing.T) {
 	for want, limiters := range map[string][]string{
 		"  a: limited by filter CPU, GC": {"filter CPU", "cannot tell", "GC", "nothing"},
@@ -23,7 +23,7 @@ func TestTheAnswerNamesWhatLimited(t *testing.T) {
 	}
 }
 
-// Each limiter is named once, also where it limited one step alone and another together with something else.
+// Each limiter is named once, even if it limited one step alone and another step together with something else.
 func TestALimiterIsNamedOnce(t *testing.T) {
 	step := func(value float64, by ...tuning.Limiter) TrialStep {
 		l := tuning.Limitation{Limiters: by}

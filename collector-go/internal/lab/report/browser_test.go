@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 )
 
-// Reports are opened from disk in the system's Chromium as a reader does, at three widths, in light and in dark: of a
-// run of one trial, and of several configurations.
+// The tests open reports from disk in the system's Chromium, as a reader does, at three widths and in light and dark.
+// The reports are those of a run with one trial and of a run with several configurations.
 func TestPageOfAReport(t *testing.T) {
 	run, dir := filepath.Join(t.TempDir(), "run"), t.TempDir()
 	littleHeap.write(t, run)

@@ -9,7 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// gcReport is the garbage collection of a trial by step and collector; nil where no worker reported its collectors.
+// gcReport returns the garbage collection of a trial by step and collector. It returns nil if no worker reported its
+// collectors.
 func gcReport(run *runstore.Figures, r *Report) *tuning.GCReport {
 	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
 	for _, step := range run.Steps {
@@ -20,8 +21,8 @@ func gcReport(run *runstore.Figures, r *Report) *tuning.GCReport {
 	return correlated(g, []*Report{r})
 }
 
-// gcOverLaunches is the garbage collection of several launches of one configuration: the steps of all, and the
-// correlations over the slices of all. It is nil where no worker reported its collectors.
+// gcOverLaunches returns the garbage collection of several launches of one configuration: the steps of all launches,
+// and the correlations over all their slices. It returns nil if no worker reported its collectors.
 func gcOverLaunches(launches []*Report) *tuning.GCReport {
 	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
 	var reported []*Report
@@ -33,8 +34,8 @@ func gcOverLaunches(launches []*Report) *tuning.GCReport {
 	return correlated(g, reported)
 }
 
-// correlated adds how GC time went along with CPU time and with the filter latency, over the measured slices of all
-// launches. Slices that are partly warm-up are left out, as in the averages of the steps.
+// correlated adds the correlation of GC time with CPU time and with the filter latency, over the measured slices of all
+// launches. Slices that contain warm-up are left out, as in the averages of the steps.
 func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	if len(g.Steps) == 0 {
 		return nil
@@ -53,8 +54,8 @@ func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	return g
 }
 
-// collectorsOf are the names of the garbage collectors that any worker reported, each once and sorted, so that tables
-// have the same order in each report.
+// collectorsOf returns the names of the garbage collectors that any worker reported, each once. They are sorted, so
+// that tables have the same order in every report.
 func collectorsOf(workers []runstore.Worker) (names []string) {
 	for _, w := range workers {
 		for _, c := range w.Collectors {
@@ -65,8 +66,8 @@ func collectorsOf(workers []runstore.Worker) (names []string) {
 	return slices.Compact(names)
 }
 
-// gcStep is what one collector did in a step, over the workers that reported it. Rates are taken over the measured
-// time, so that a collection in the warm-up does not count. Workers is 0 where none reported the collector.
+// gcStep returns the figures of one collector in a step, over the workers that reported it. Rates use the measured
+// time, so that a collection during the warm-up does not count. Workers is 0 if no worker reported the collector.
 func gcStep(run *runstore.Figures, step runstore.Step, name string) tuning.GCStep {
 	out := tuning.GCStep{
 		Queries: step.Queries, StartMs: step.StartMs, Collector: name, MostShareOfTime: Unknown,
@@ -98,8 +99,8 @@ func gcStep(run *runstore.Figures, step runstore.Step, name string) tuning.GCSte
 	return out
 }
 
-// gcBlocks are the garbage collectors step by step, and how GC time went along with CPU time and latency. A correlation
-// is stated with its interval.
+// gcBlocks returns the table of garbage collectors by step, and the correlations of GC time with CPU time and latency,
+// with their intervals.
 func (r *Report) gcBlocks() []document.Block {
 	if r.GC == nil {
 		return nil
@@ -125,12 +126,12 @@ func (r *Report) gcBlocks() []document.Block {
 	})}
 }
 
-// Build makes the report of one trial from the figures that a run stored. It adds no verdict of its own: the verdicts
-// of the steps were stored when they were measured, and the trial's is tuning.Overall of them. Figures are computed
-// again from the stored slices, so an older run is shown with today's tables.
+// Build creates the report of one trial from the figures that a run stored. It adds no verdict of its own: the verdicts
+// of the steps were stored when they were measured, and the trial's verdict is tuning.Overall of them. Figures are
+// computed again from the stored slices, so that an older run is shown with the current tables.
 //
-// It returns an error for a trial without a step or a slice width. A caller that reads runs in progress checks for
-// these before, since a trial that has only begun is nothing wrong.
+// It returns an error for a trial without a step or without a slice width. A trial that has only just begun has
+// neither, so a caller that reads running runs must check for these first.
 func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	if len(run.Steps) == 0 || run.SliceMs <= 0 {
 		return nil, fmt.Errorf("a report needs at least one step and a slice width")
@@ -154,12 +155,12 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	latency := func(t int64) []Figure { return filterLatencyMs(run, t-run.SliceMs, t) }
 	r.FilterLatencyMeanMs = each(r.TimesMs, func(t int64) Figure { return runstore.Average(latency(t)) })
 	r.FilterLatencyMaxMs = each(r.TimesMs, func(t int64) Figure { return largest(latency(t)) })
-	// The verdicts are those that were stored. Only the figures are computed again.
+	// The verdicts are the stored ones. Only the figures are computed again.
 	var verdicts []tuning.Verdict
 	for _, step := range run.Steps {
 		row := stepReport(run, step, plan.Axis)
 		if plan.Load.NoneToMatch() {
-			row.AverageResultSize = Unknown // no record was made for the queries to find
+			row.AverageResultSize = Unknown // there were no records for the queries to find
 		}
 		r.Steps = append(r.Steps, row)
 		verdicts = append(verdicts, step.Verdict)
@@ -170,7 +171,7 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	return r, nil
 }
 
-// goalsReport names the statistic that the limit is compared with.
+// goalsReport returns the goals for report.json, with the statistic that the latency limit is compared with.
 func goalsReport(g tuning.Goals) GoalsReport {
 	return GoalsReport{
 		FilterLatencyLimitMs: Figure(g.FilterLatencyLimitMs), FilterLatencyStatistic: filterLatencyStatistic,
@@ -179,11 +180,11 @@ func goalsReport(g tuning.Goals) GoalsReport {
 	}
 }
 
-// sliceEnds are the ends of the report's slices, in Unix milliseconds. They are aligned with the start of the first
-// step, so that a step begins at a slice border. They reach from the first complete slice of any worker, but not before
-// the topology was submitted, to the end of the last step.
+// sliceEnds returns the ends of the report's slices, in Unix milliseconds. The slices are aligned with the start of the
+// first step, so that this step begins at a slice border. They begin with the first slice of any worker, but not before
+// the topology was submitted, and end with the last step.
 func sliceEnds(run *runstore.Figures) []int64 {
-	// The calibration before the first step is shown too, but not the start of the topology before it was submitted.
+	// The calibration before the first step is shown, but not the time before the topology was submitted.
 	origin, end := run.Steps[0].StartMs, run.Steps[len(run.Steps)-1].EndMs
 	first := origin
 	for _, w := range run.Workers {
@@ -219,9 +220,9 @@ func workerReport(w runstore.Worker, timesMs []int64, sliceMs int64) WorkerRepor
 	return report
 }
 
-// goalsOf converts the plan's goals of filter latency and result size into tuning.Goals. For a goal that the plan does
-// not set, the default of Bullet's tuning document applies. The result size becomes a tolerance, which is how the
-// analysis of completeness states it.
+// goalsOf converts the plan's goals for filter latency and result size to tuning.Goals. If the plan has no such goal,
+// the default of Bullet's tuning document applies. The smallest result size becomes a tolerance, which is the form that
+// the analysis of completeness uses.
 func goalsOf(plan runstore.Plan) tuning.Goals {
 	goals := tuning.DefaultGoals()
 	goals.MinHostIdle = float64(plan.MinHostIdle)
@@ -240,8 +241,8 @@ func goalsOf(plan runstore.Plan) tuning.Goals {
 }
 
 // stepReport computes the row of a step over its measured time, which excludes the warm-up. Workers without a CPU rate
-// are left out of means and of the number of workers, because they did not run in the step. CPU and GC are milliseconds
-// a minute, as in Bullet's tuning document.
+// did not run in the step, so they are left out of means and of the number of workers. CPU and GC are in milliseconds
+// per minute, as in Bullet's tuning document.
 func stepReport(run *runstore.Figures, step runstore.Step, axis runstore.Axis) StepReport {
 	from, to := step.MeasuredFromMs, step.EndMs
 	measured := runstore.Span{From: from, To: to}

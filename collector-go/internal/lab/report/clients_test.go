@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// What the load client could not do, or was refused, stands beside the queries where there is any.
+// Queries that the load client could not submit and refused queries have columns of their own, if there are any.
 func TestQueriesThatWereRefusedOrNotSubmittedAreInTheTable(t *testing.T) {
 	run := synthetic()
 	text := func() string {
@@ -26,7 +26,7 @@ func TestQueriesThatWereRefusedOrNotSubmittedAreInTheTable(t *testing.T) {
 	}
 }
 
-// Where several hosts asked the queries, each has its row, with who was late.
+// If several hosts submitted the queries, each has a row, and the report names the hosts that were late.
 func TestEachLoadHostHasItsRow(t *testing.T) {
 	run := synthetic()
 	assert.NotContains(t, markdown(t, run), "Load hosts")
@@ -47,7 +47,7 @@ func TestEachLoadHostHasItsRow(t *testing.T) {
 	assert.Contains(t, text, "| 40 | load2 | 40 | 40% | 20 | 812 | – | 2 | yes |")
 }
 
-// More spouts than partitions are pointed out in a run's report, whether or not max spout pending is set.
+// The report of a run points out more spouts than partitions, whether or not max spout pending is set.
 func TestSpoutsWithoutPartitionsAreAWarning(t *testing.T) {
 	run := synthetic()
 	for _, pending := range []int{30, 0} {

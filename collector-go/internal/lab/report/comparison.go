@@ -14,18 +14,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Comparison is what changed between two runs, with the reports that its figures are drawn from. The embedded
-// comparison is its JSON document; the reports are not part of it.
+// Comparison is the comparison of two runs, with the reports from which its figures are drawn. The embedded comparison
+// is its JSON document; the reports are not part of it.
 type Comparison struct {
 	*compare.Comparison
-	// Guard is nil unless a regression was asked for.
+	// Guard is nil unless the user asked for a check for regressions.
 	Guard *compare.Guard `json:"guard,omitempty"`
 
 	before, after *operand
 }
 
-// Compare compares two runs' directories, or two trials' of one run. Runs that have no configuration in common cannot
-// be compared; the error says to name a trial of each then.
+// Compare compares the directories of two runs, or of two trials of one run. Runs without a common configuration cannot
+// be compared; the error then suggests to name one trial of each.
 func Compare(before, after string, confidence float64) (*Comparison, error) {
 	a, err := openOperand(before)
 	if err != nil {
@@ -43,8 +43,9 @@ func Compare(before, after string, confidence float64) (*Comparison, error) {
 	return &Comparison{Comparison: c, before: a, after: b}, nil
 }
 
-// Document is the comparison as people read it: whether it got worse, why, the changes as a figure, and the figures of
-// the largest load; of several configurations their capacities.
+// Document returns the comparison for people: whether it got worse, the reason, the changes as a figure, and the
+// figures of the largest load. If there are several configurations, their capacities replace the figures of the largest
+// load.
 func (c *Comparison) Document() *document.Document {
 	d := &document.Document{
 		Title: fmt.Sprintf("%s against %s", c.After.Directory, c.Before.Directory), Notes: slices.Clone(c.Notes),
@@ -66,7 +67,8 @@ func (c *Comparison) Document() *document.Document {
 	for i := range c.Configurations {
 		c.add(d, &c.Configurations[i], c.suffix(i))
 	}
-	// The figure of changes is the first one; without a common step it is the figure of both over time.
+	// The main figure is the first one: the figure of changes, or without a common step the figure of both runs over
+	// time.
 	if d.Main == nil {
 		d.Main, d.Figures = &d.Figures[0], d.Figures[1:]
 	}
@@ -77,7 +79,7 @@ func (c *Comparison) Document() *document.Document {
 	return d
 }
 
-// suffix names a configuration where there are several.
+// suffix returns the suffix for titles that names a configuration. It is "" if there is only one.
 func (c *Comparison) suffix(i int) string {
 	if len(c.Configurations) == 1 {
 		return ""
@@ -85,8 +87,8 @@ func (c *Comparison) suffix(i int) string {
 	return ": " + c.Configurations[i].After
 }
 
-// largestLoad are the figures of the last step that both runs measured, under its name. Figures for which no direction
-// is worse are left out, since the first screen answers whether it got worse.
+// largestLoad returns a table of the last step that both runs measured. Figures without a worse direction are left out,
+// because the first screen says whether the run got worse.
 func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table {
 	t := figureTable(c.Confidence)
 	if len(p.Steps) == 0 {
@@ -100,8 +102,8 @@ func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table 
 	return t
 }
 
-// add adds one configuration: what differs in its settings, its steps, and what a query costs. Its figures are behind
-// the sections, the relative changes first.
+// add adds one configuration: the differences in its settings, its steps, and what a query costs. Its figures follow,
+// the relative changes first.
 func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, suffix string) {
 	addDiff(d, p, suffix)
 	for _, s := range p.Steps {
@@ -118,8 +120,8 @@ func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, s
 		overlay(c.before.first[p.Before], c.after.first[p.After], suffix))
 }
 
-// addDiff adds what differs as lines, and which controlled variables that moves. It comes before all figures, since a
-// change can be attributed only if a single variable moved.
+// addDiff adds the differing settings as a diff, and the controlled variables that they affect. They come before all
+// figures, because a change can be attributed only if a single variable moved.
 func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string) {
 	d.Add("Configuration diff"+suffix, document.Diff(strings.Join(p.Lines, "\n")))
 	type change = tuning.Change
@@ -136,7 +138,8 @@ func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string
 	}
 }
 
-// addCosts adds what a query costs, and the garbage collectors, both documents of a comparison alike.
+// addCosts adds what a query costs, and the garbage collectors. The comparison of runs and the comparison within a run
+// both use it.
 func addCosts(d *document.Document, p *compare.ConfigurationChange, confidence float64, suffix string) {
 	t := figureTable(confidence)
 	addFigures(&t, p.Marginal)
@@ -144,14 +147,14 @@ func addCosts(d *document.Document, p *compare.ConfigurationChange, confidence f
 	d.AddTable("Garbage collectors before and after"+suffix, collectorTable(p.GC, confidence))
 }
 
-// addMeanings notes what a mean of workers and a GC time do not say.
+// addMeanings adds notes about what a mean of workers and a GC time do not show.
 func addMeanings(d *document.Document) {
 	d.Note(compare.WorkersMean)
 	d.Note(tuning.GCIsWallTime + ".")
 }
 
-// capacitiesTable has a row for each configuration that has a capacity on both sides, with whether the intervals
-// overlap: if they do, the capacity may be the same.
+// capacitiesTable has a row for each configuration with a capacity. It says whether the intervals overlap; if they do,
+// the capacity may be the same.
 func capacitiesTable(all []compare.ConfigurationChange) document.Table {
 	type change = compare.ConfigurationChange
 	with := slices.DeleteFunc(slices.Clone(all), func(c change) bool { return c.Capacity == nil })
@@ -172,7 +175,7 @@ func capacitiesTable(all []compare.ConfigurationChange) document.Table {
 	)
 }
 
-// figureTable is the head of a table of figures before and after, with their changes.
+// figureTable returns an empty table for figures before and after with their changes.
 func figureTable(confidence float64) document.Table {
 	within := " (" + tuning.ConfidencePercent(confidence) + ")"
 	return document.NewTable(document.Words("Figure"), document.Words("Unit"), document.Numbers("Before", ""),
@@ -180,18 +183,18 @@ func figureTable(confidence float64) document.Table {
 		document.Words(""))
 }
 
-// addFigures adds rows of figures, whose cells begin with more where the table has columns before. CPU is repeated in
-// cores, the unit of a request to the scheduler.
+// addFigures adds a row for each figure. more are the cells of the columns before the figure, if the table has any. CPU
+// has a second row in cores, the unit of a resource request.
 func addFigures(t *document.Table, figures []compare.FigureChange, more ...string) {
 	add := func(cells ...string) {
 		t.Add(slices.Concat(more, cells)...)
 		for i := range more {
-			more[i] = "" // each name once
+			more[i] = "" // only the first row has the name
 		}
 	}
 	for _, f := range figures {
 		add(f.Name, f.Unit, tuning.Digits(f.Before), tuning.Digits(f.After), f.Absolute(), f.Relative(), f.Mark())
-		if strings.HasPrefix(f.Name, "CPU") { // GC time is no CPU
+		if strings.HasPrefix(f.Name, "CPU") { // GC time is not CPU time
 			const perCore = Figure(minuteMs)
 			add("  the same", "cores", tuning.Digits(f.Before/perCore), tuning.Digits(f.After/perCore),
 				tuning.SignedDigits(f.Change.Value/perCore), "", "")
@@ -199,8 +202,7 @@ func addFigures(t *document.Table, figures []compare.FigureChange, more ...strin
 	}
 }
 
-// collectorTable has a row for each garbage collector of each step. A collector that only one operand has is listed
-// too.
+// collectorTable has a row for each garbage collector of each step, including collectors that only one operand has.
 func collectorTable(all []compare.GCChange, confidence float64) document.Table {
 	type change = compare.GCChange
 	type step = *tuning.GCStep
@@ -229,11 +231,11 @@ func collectorTable(all []compare.GCChange, confidence float64) document.Table {
 	return document.TableOf(all, columns...)
 }
 
-// inFigure are the figures that the figure of changes shows.
+// inFigure are the names of the figures in the figure of changes.
 var inFigure = []string{compare.TotalCPU, compare.TotalGC, compare.FilterLatency, compare.MeanHeap}
 
-// changeFigures are by how much the figures that matter changed in each step, with their intervals. There are none
-// where no step is in both.
+// changeFigures draws the relative changes of the main figures in each step, with their intervals. It returns nil if
+// the runs have no common step.
 func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure {
 	if len(p.Steps) == 0 {
 		return nil
@@ -252,7 +254,7 @@ func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure
 				if f.Name != name || !f.Ratio.Value.Known() {
 					continue
 				}
-				// The figures of a step stand beside each other, centred on its place.
+				// The figures of a step are drawn side by side, centred on the step.
 				x := float64(n+1) + 0.12*float64(i) - 0.18
 				at.X, at.Y = append(at.X, x), append(at.Y, 100*float64(f.Ratio.Value))
 				if low, high := f.Ratio.Low, f.Ratio.High; low.Known() && high.Known() {
@@ -266,13 +268,13 @@ func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure
 	return []chart.Figure{plot.Figure()}
 }
 
-// mostCompared bounds how many configurations a run's own report compares with its first one; tune compare takes any
+// mostCompared is how many configurations the report of a run compares with its first one. tune compare can compare any
 // two trials.
 const mostCompared = 8
 
-// compareConfigurations compares the run's first configuration with each of the others, as tune compare compares runs.
-// The first one of the plan is the baseline, so the order in the experiment's file decides. What cannot be compared is
-// noted, and does not fail the report.
+// compareConfigurations compares the run's first configuration with each of the others, as tune compare does with runs.
+// The first one is the baseline, so the order in the experiment file decides. A failed comparison becomes a note and
+// does not fail the report.
 func (r *RunReport) compareConfigurations(dir string) {
 	if len(r.Rows) < 2 || len(r.reported()) == 0 {
 		return
@@ -294,15 +296,15 @@ func (r *RunReport) compareConfigurations(dir string) {
 	}
 }
 
-// betweenConfigurations are the figures that distinguish one configuration from another: garbage collection and what it
-// costs, totals beside means.
+// betweenConfigurations are the figures that show how configurations differ: CPU, garbage collection, heap and latency,
+// as totals and as means.
 var betweenConfigurations = []string{
 	compare.TotalCPU, compare.MeanCPU, compare.Workers, compare.TotalGC, compare.MeanGC, compare.GCShare,
 	compare.TotalHeap, compare.MeanHeap, compare.FilterLatency,
 }
 
-// Document is the change as people read it, as an analysis in the run's own report. It has no verdict: which of two
-// configurations is better is for the reader to decide.
+// Document returns the comparison of two configurations as an analysis of the run's report. It has no verdict, because
+// the reader must decide which configuration is better.
 func (c *ComparedConfiguration) Document() *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s against %s", c.After, c.Before), Notes: slices.Clone(c.Notes)}
 	d.Find("Before is %s, after is %s, of the same run.", c.Before, c.After)
@@ -323,7 +325,7 @@ func (c *ComparedConfiguration) Document() *document.Document {
 	return d
 }
 
-// stepsTable puts the figures of all steps together, step by step.
+// stepsTable returns one table with the figures of all steps.
 func (c *ComparedConfiguration) stepsTable() document.Table {
 	t := figureTable(tuning.DefaultConfidence)
 	t.Columns = append([]document.Column{document.Words("Step")}, t.Columns...)

@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 )
 
-// testFour writes the two runs of Test 4's story, of three launches each.
+// testFour writes the two runs of Test 4's story, with three launches each.
 func testFour(t *testing.T) (before, after string) {
 	t.Helper()
 	before, after = filepath.Join(t.TempDir(), "little"), filepath.Join(t.TempDir(), "much")
@@ -37,15 +37,15 @@ func figureOf(t *testing.T, s compare.StepChange, name string) compare.FigureCha
 	return compare.FigureChange{}
 }
 
-// storyLines are what differs in Test 4's story: the filter bolts' heap, and that of the workers in effect.
+// storyLines is the diff of Test 4's story: the heap of the filter bolts, and the heap of the workers in effect.
 var storyLines = []string{
 	"- bullet.topology.filter.bolt.memory.on.heap.load: 384", "+ bullet.topology.filter.bolt.memory.on.heap.load: 1024",
 	"- worker.heap_flags: -Xmx4096m", "+ worker.heap_flags: -Xmx3072m", "- worker.heap_limit: 4096 MiB",
 	"+ worker.heap_limit: 3072 MiB",
 }
 
-// Test 4's story: a larger filter heap takes garbage collection away and with it CPU; smaller shares of more workers
-// lower the mean by more than the cost.
+// Test 4's story: a larger heap for the filter bolts reduces garbage collection and with it CPU. More and smaller
+// workers lower the mean of a worker by more than they lower the total cost.
 func TestTheStoryOfTest4(t *testing.T) {
 	before, after := testFour(t)
 	c, err := report.Compare(before, after, 0.95)
@@ -128,7 +128,7 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	assert.Equal(t, storyLines, decoded.Configurations[0].Lines)
 }
 
-// What is of one launch a side has no interval, and states why.
+// A figure with one launch on a side has no interval, and a note gives the reason.
 func TestOneLaunchASideHasNoIntervals(t *testing.T) {
 	before, after := testFour(t)
 	c, err := report.Compare(before+"/trials/01-as-it-is", after+"/trials/01-as-it-is", 0.95)
@@ -142,7 +142,8 @@ func TestOneLaunchASideHasNoIntervals(t *testing.T) {
 		"one launch against one: how much a launch differs from the next was not measured")
 }
 
-// Configurations that were measured at other places are compared at those that they share: that moves no variable.
+// Configurations that were measured at different values are compared at the common ones. This does not count as a
+// change of a variable.
 func TestOtherStepsMoveNothing(t *testing.T) {
 	before, after := testFour(t)
 	edited(t, after, runstore.PlanFile, func(plan *runstore.Plan) {
@@ -154,7 +155,7 @@ func TestOtherStepsMoveNothing(t *testing.T) {
 	assert.Empty(t, c.Configurations[0].Moved)
 }
 
-// edited changes a file of a run directory.
+// edited changes a JSON file of a run directory.
 func edited[T any](t *testing.T, dir, file string, change func(*T)) {
 	t.Helper()
 	path := filepath.Join(dir, file)
@@ -168,7 +169,7 @@ func edited[T any](t *testing.T, dir, file string, change func(*T)) {
 	require.NoError(t, os.WriteFile(path, text, 0o644))
 }
 
-// Each row reports whether one capacity could lie in both intervals, in every form.
+// Each row says, in every output format, whether the two intervals can contain the same capacity.
 func TestCapacitiesAreCompared(t *testing.T) {
 	before, after := testFour(t)
 	for name, c := range map[string]struct {
@@ -208,7 +209,7 @@ func TestCapacitiesAreCompared(t *testing.T) {
 	}
 }
 
-// A run against itself has no change in it.
+// A run that is compared with itself has no changes.
 func TestARunAgainstItselfIsTheSame(t *testing.T) {
 	before, _ := testFour(t)
 	c, err := report.Compare(before, before, 0.95)
@@ -221,7 +222,7 @@ func TestARunAgainstItselfIsTheSame(t *testing.T) {
 	}
 }
 
-// Two configurations of one run are compared by their trials' directories.
+// Two configurations of one run can be compared by the directories of their trials.
 func TestTrialsOfOneRunAreCompared(t *testing.T) {
 	trials := sampleRun + "/trials"
 	c, err := report.Compare(trials+"/01-1-filter-bolts", trials+"/02-2-filter-bolts", 0.95)
@@ -247,7 +248,7 @@ func TestRunsWithNothingInCommonAreAnError(t *testing.T) {
 	require.ErrorContains(t, err, "not a run directory")
 }
 
-// The page about comparisons shows the output of the sample runs.
+// The documentation of comparisons shows the output for the sample runs.
 func TestTheComparisonPageIsTrue(t *testing.T) {
 	before, after := testFour(t)
 	c, err := report.Compare(before, after, 0.95)

@@ -14,13 +14,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// again is a further launch of a story's configuration.
+// again returns another launch of a story's configuration.
 func (s story) again(repeat int) story {
 	s.repeat, s.startMs = repeat, s.startMs+int64(repeat)*10_000_000
 	return s
 }
 
-// A run of Test 4's two configurations explains itself.
+// The report of a run with Test 4's two configurations compares them.
 func TestARunComparesItsConfigurations(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	tellAll(t, dir, "", littleHeap, muchHeap)
@@ -47,7 +47,7 @@ func TestARunComparesItsConfigurations(t *testing.T) {
 	assert.NotContains(t, text, "could not be compared")
 }
 
-// What a query costs is compared over the steps that were OK, and no longer with one launch's slices alone.
+// The cost of a query is compared over the steps that were OK, and not with the slices of one launch alone.
 func TestTheCostOfAQueryIsCompared(t *testing.T) {
 	before, after := filepath.Join(t.TempDir(), "little"), filepath.Join(t.TempDir(), "much")
 	tellAll(t, before, "as it is", littleHeap, littleHeap.again(1), littleHeap.again(2))
@@ -75,7 +75,7 @@ func TestTheCostOfAQueryIsCompared(t *testing.T) {
 	assert.True(t, three.Low.Known() && three.High.Known(), "three launches have enough: %v", three)
 }
 
-// A run about queries per core states what a query costs too.
+// A run about queries per core states the cost of a query, too.
 func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	tellAll(t, dir, "as it is", littleHeap, littleHeap.again(1))
@@ -104,7 +104,8 @@ func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	assert.NotContains(t, a, "A step is OK when")
 }
 
-// Configurations that share no step, such as Test 7's smallest and largest, are kept apart by their settings alone.
+// Configurations without a common step, such as the smallest and the largest of Test 7, are distinguished only by their
+// settings.
 func TestConfigurationsWithoutACommonStepHaveNoPictureOfChanges(t *testing.T) {
 	r, err := report.OpenRunReport("testdata/runs/test7")
 	require.NoError(t, err)

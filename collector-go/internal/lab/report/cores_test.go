@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Sizing counted 1.28 declared cores where 1.63 were used, and recommended the declared 20% for a bolt that was 85 to
-// 98% busy.
+// Regression: a sizing used 1.28 declared cores where 1.63 were used, and recommended the declared 20% for a bolt that
+// was 85% to 98% busy.
 func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 	c := column{label: "2 filter bolts", filterBolts: 2, cores: 1.28, memoryMiB: 2000, components: []runstore.Component{
 		instances("DataSource", 1, 0.5, 256, 128), instances("FilterBolt", 2, 0.29, 256, 128),
@@ -38,7 +38,7 @@ func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 		"bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held, with 20% left free, one core at most; declared 20")
 }
 
-// What 200 queries take was shown as 1.061 cores, which two filter bolts used at 800.
+// Regression: the table showed 1.061 cores for 200 queries, which two filter bolts used only at 800 queries.
 func TestTheDemandOfALoadIsWhatWasUsedAtIt(t *testing.T) {
 	var columns []column
 	for bolts, cells := range [][]cell{
@@ -61,8 +61,8 @@ func TestTheDemandOfALoadIsWhatWasUsedAtIt(t *testing.T) {
 	assert.InDelta(t, 1.061, float64(r.Results.Queries.Rows[1].TopologyCPUCores), 1e-9, "of all it held")
 }
 
-// A rate was given to the configuration that declared the fewest cores, 1.08, which used 1.1, beside one that used
-// 0.5.
+// Regression: a rate was attributed to the configuration that declared the fewest cores (1.08, used 1.1), although
+// another one used only 0.5.
 func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	var columns []column
 	used := map[string]float64{"small": 1.1, "medium": 0.5}
@@ -92,7 +92,7 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	assert.Contains(t, r.Results.Sizing.YAML,
 		"cores are those that the workers used at each volume: 0.5 at 8,000 records/s, beside 1.28 declared")
 
-	// The run's table keeps both, so that what is made of the file is what the report states.
+	// The CSV file has both, so that an analysis of the file gives the figures of the report.
 	_, out := reported(t, dir)
 	path := filepath.Join(out, "data.csv")
 	_, rows, err := csvtable.Data(path, csvtable.CPUUnsaid)
@@ -109,7 +109,7 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	assert.InDelta(t, 0.5, float64(measured[predict.CPU]), 1e-9)
 	assert.InDelta(t, 1.28, float64(measured[predict.CoresHeld]), 1e-9)
 
-	// Where they are known of some volumes alone, the others' are stated to be those asked for.
+	// If used cores are known for only some volumes, a note says that requested cores are taken for the others.
 	for i := range rows {
 		if rows[i].RecordsPerS == 4000 {
 			rows[i].UsedCPUCores = 0

@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// mirrored is a trial of the loads 0, a, b, b, a, 0 for the cost, whose cores are those given.
+// mirrored returns a trial that measures the loads 0, a, b, b, a, 0 for the cost, with the given used cores.
 func mirrored(cores ...float64) column {
 	c := column{label: "as it is", memoryMiB: 100}
 	for i, queries := range []float64{0, 20, 60, 60, 20, 0} {
@@ -21,11 +21,11 @@ func mirrored(cores ...float64) column {
 	return c
 }
 
-// The capacity's steps are no points of the cost, near the capacity least of all; the cost's loads are no steps of the
-// capacity.
+// The steps of the capacity are not points of the cost, because the cost rises near the capacity. The cost steps do not
+// affect the capacity.
 func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	c := mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)
-	c.cells[2].verdict = tuning.Fail // no matter to the capacity
+	c.cells[2].verdict = tuning.Fail // does not affect the capacity
 	for _, step := range []cell{{value: 100, cores: 1.6, verdict: tuning.OK},
 		{value: 200, cores: 1.7, verdict: tuning.Fail}, {value: 100, cores: 1.5, verdict: tuning.OK},
 		{value: 200, cores: 1.9, verdict: tuning.OK}} {
@@ -54,7 +54,7 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	assert.Contains(t, answer, "  as it is: what limited it is not known", "an attempt at 200 failed without evidence")
 }
 
-// Each time that a load was measured in one launch is a point of the cost's fit, so that its drift is in the interval.
+// Each measurement of a load in one launch is a point of the cost's fit, so that the drift widens the interval.
 func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
 	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)}))
@@ -66,7 +66,7 @@ func TestMirroredLoadsAreAllInTheCost(t *testing.T) {
 	assert.Contains(t, text, "each query adds: 100 ms/min of CPU (95%: 63 to 136)", "two digits of half the interval")
 }
 
-// The seen case: the topology did less from step to step, whatever the load.
+// A case that occurred: the topology used less CPU from step to step, whatever the load.
 func TestAReportHasNoCostBelowNothing(t *testing.T) {
 	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries,
 		[]column{mirrored(1.2, 1.1, 1.0, 0.99, 1.1, 1.19)}))
@@ -80,8 +80,8 @@ func TestAReportHasNoCostBelowNothing(t *testing.T) {
      "high": null,`)
 }
 
-// MiB/s are from the bytes that the source counted; where it counts none they are records of the stated size, and
-// called an estimate.
+// MiB/s come from the bytes that the source counted. If it counts none, they are computed from the stated record size
+// and called an estimate.
 func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
 	counted, estimated := mirrored(1, 1, 1, 1, 1, 1), mirrored(1, 1, 1, 1, 1, 1)
 	for i := range counted.cells {
@@ -97,7 +97,7 @@ func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
 		"MiB/s are an estimate: records/s times the stated mean size of a record (1,843 bytes), since the source counts no bytes.")
 }
 
-// Nobody was to find anything: a result size of 0.00 is no figure of such queries.
+// The queries were not meant to find any record, so an average result size of 0.00 would be meaningless.
 func TestNoResultSizeWhereNoneWasToMatch(t *testing.T) {
 	dir := asRun(t, runstore.OfConcurrency, runstore.Queries, []column{mirrored(1, 1, 1, 1, 1, 1)})
 	edited(t, dir, runstore.PlanFile, func(plan *runstore.Plan) { plan.Load.MatchingPerSecond = 0 })

@@ -19,7 +19,8 @@ const (
 	gaps     = "gaps"
 )
 
-// stateOf is the state of a collection in a cell. That a collector reported no health is not the same as gaps.
+// stateOf returns the state of a collection for a table cell. "not reported" differs from gaps: the collector then
+// reported no health at all.
 func stateOf(c *collection.Collection) string {
 	switch {
 	case c == nil:
@@ -30,8 +31,8 @@ func stateOf(c *collection.Collection) string {
 	return gaps
 }
 
-// completeness is a collection's health in a sentence, with its state. It separates what was lost before the collector
-// from what came too late, since these have different remedies.
+// completeness describes the state of a collection in a sentence. It separates samples that were lost before the
+// collector from samples that came too late, because the remedies differ.
 func completeness(c *collection.Collection) string {
 	if c.Complete {
 		return fmt.Sprintf("Collection %s: all %s samples of %d workers are there.", complete, samples(c.Samples),
@@ -51,12 +52,12 @@ func completeness(c *collection.Collection) string {
 	return fmt.Sprintf("Collection with %s: %s.", gaps, strings.Join(parts, "; "))
 }
 
-// percentOf is a part in per cent with two decimals, Unknown of nothing.
+// percentOf formats a part as a percentage with two decimals, or Unknown if the whole is 0.
 func percentOf(part, all uint64) string {
 	return knownOr(all > 0, func() string { return number(Figure(part)/Figure(all)*100, 2) + "%" })
 }
 
-// reasonsOf is "3 queue_full, 1 expired"; "" for none.
+// reasonsOf formats counts by reason: "3 queue_full, 1 expired". It returns "" if all are 0.
 func reasonsOf(counts map[string]uint64) string {
 	var parts []string
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
@@ -67,11 +68,11 @@ func reasonsOf(counts map[string]uint64) string {
 	return strings.Join(parts, ", ")
 }
 
-// mostGaps are as many rows as the first page has of what is missing.
+// mostGaps is how many incomplete metrics the first page lists.
 const mostGaps = 12
 
-// collectionBlocks are the collection's health for the first page: the sentence, a line for each worker, and where
-// there are gaps. Gaps are bounded by mostGaps; the table of all is with the trial.
+// collectionBlocks returns the state of the collection for the first page: a sentence, a row for each worker, and the
+// metrics with missing samples. It lists at most mostGaps metrics; the trial's own section lists all.
 func collectionBlocks(c *collection.Collection) []document.Block {
 	if c == nil {
 		return nil
@@ -91,7 +92,7 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 	if len(missing) == 0 {
 		return blocks
 	}
-	// The metrics with the most missing samples come first, since the table is bounded.
+	// The metrics with the most missing samples come first, because the table is limited.
 	slices.SortStableFunc(missing, func(a, b workerMetric) int { return -cmp.Compare(a.Missing, b.Missing) })
 	more := ""
 	if n := len(missing) - mostGaps; n > 0 {
@@ -101,7 +102,7 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 		document.Paragraph("%s", more))
 }
 
-// collectedBlocks are how often each metric is expected, and all metrics with which something was wrong.
+// collectedBlocks returns the expected interval of each metric, and all metrics that had a problem.
 func collectedBlocks(c *collection.Collection) []document.Block {
 	if c == nil {
 		return nil
@@ -119,13 +120,13 @@ func collectedBlocks(c *collection.Collection) []document.Block {
 	return blocks
 }
 
-// workerMetric is the health of one metric of one worker, with the worker's name for the table.
+// workerMetric is the health of one metric of one worker.
 type workerMetric struct {
 	worker string
 	*collection.Metric
 }
 
-// metricsOf are the metrics of all workers in one list, in the order of the workers.
+// metricsOf returns the metrics of all workers in one list, in the order of the workers.
 func metricsOf(c *collection.Collection) (all []workerMetric) {
 	for _, w := range c.Workers {
 		for i := range w.Metrics {
@@ -155,7 +156,7 @@ func metricTable(all []workerMetric) document.Table {
 	)
 }
 
-// secondsColumn is a column of numbers with all their digits; nil is not known.
+// secondsColumn is a column of numbers with all their digits. nil means unknown.
 func secondsColumn[T any](head, unit string, value func(T) *float64) document.Of[T] {
 	return document.Number(head, unit, func(row T) string {
 		v := value(row)
@@ -163,8 +164,8 @@ func secondsColumn[T any](head, unit string, value func(T) *float64) document.Of
 	})
 }
 
-// dataQualityBlocks are what the figures are worth: how busy the host was and with what, and how complete the
-// collection was. They come before the figures, since nothing below can be better than the samples that it is made of.
+// dataQualityBlocks says how far the figures can be trusted: how busy the host was and with which processes, and how
+// complete the collection was. The section comes before the figures, because they cannot be better than their samples.
 func (r *RunReport) dataQualityBlocks() []document.Block {
 	blocks := []document.Block{document.Tabled(r.dataQualityTable()), document.List(r.stepNotes())}
 	if shares, left := r.busiestTable(); shares.Rows() > 0 {
@@ -176,7 +177,7 @@ func (r *RunReport) dataQualityBlocks() []document.Block {
 }
 
 // dataQualityTable has a row for each measured trial: how complete its samples are, what restarted, and how busy the
-// host was. These decide whether a figure says something about the topology.
+// host was. These decide whether a figure says anything about the topology.
 func (r *RunReport) dataQualityTable() document.Table {
 	type trial = *TrialReport
 	return document.TableOf(r.reported(), document.Text("Trial", func(t trial) string { return t.name() }),
@@ -201,7 +202,7 @@ func (r *RunReport) dataQualityTable() document.Table {
 		})).WithoutBlank()
 }
 
-// stepNotes are what was noted while the steps ran, each with its trial and step.
+// stepNotes returns the notes of all steps, each with its trial and step.
 func (r *RunReport) stepNotes() (notes []string) {
 	for _, t := range r.reported() {
 		for _, s := range t.Report.Steps {
@@ -213,8 +214,8 @@ func (r *RunReport) stepNotes() (notes []string) {
 	return notes
 }
 
-// healthBlocks are the collection's health in detail, for the first page. Where there are several trials each sentence
-// begins with the name of its own.
+// healthBlocks returns the state of the collection for the first page. If there are several trials, the first sentence
+// of each begins with the trial's name.
 func (r *RunReport) healthBlocks() (blocks []document.Block) {
 	for _, t := range r.reported() {
 		health := collectionBlocks(t.Report.Collection.Health)
@@ -226,17 +227,18 @@ func (r *RunReport) healthBlocks() (blocks []document.Block) {
 	return blocks
 }
 
-// mostShareColumns is of how many trials the first page shows the processes: of those with the least idle.
+// mostShareColumns is the number of trials for which the first page shows the processes. They are those with the least
+// idle host.
 const mostShareColumns = 6
 
-// busy is a trial's busiest step.
+// busy is the step of a trial in which the host was busiest.
 type busy struct {
 	name string
 	step *StepReport
 }
 
-// busiestTable is what took the host in each trial's busiest step: a column for each trial, which adds up to the
-// complete host. left counts the trials beyond mostShareColumns; those with the least idle are shown.
+// busiestTable shows which processes used the host in each trial's busiest step. It has a column for each trial, which
+// adds up to the whole host. It shows the mostShareColumns trials with the least idle host; left counts the others.
 func (r *RunReport) busiestTable() (t document.Table, left int) {
 	var all []busy
 	for _, t := range r.reported() {
@@ -251,8 +253,8 @@ func (r *RunReport) busiestTable() (t document.Table, left int) {
 	return sharesOf(all), max(0, left)
 }
 
-// sharesOf lays the steps' processes beside each other, the one that took most first. What was idle stands above them,
-// so that each column adds up to the complete host.
+// sharesOf shows the processes of several steps side by side, the largest share first. A row above them has the idle
+// share, so that each column adds up to the whole host.
 func sharesOf(all []busy) document.Table {
 	t := newGrid(each(all, func(b busy) string { return b.name }), "Process")
 	most := map[string]Figure{}
@@ -272,8 +274,8 @@ func sharesOf(all []busy) document.Table {
 	return t.table()
 }
 
-// sharesNote is of which host the shares are, and how many trials the table leaves out. On a cluster the host is that
-// of the load, which must not be taken for a worker's.
+// sharesNote says which host the shares are for and how many trials the table omits. On a cluster it is the host of the
+// load, which a reader must not take for a worker host.
 func (r *RunReport) sharesNote(left int) string {
 	note := "The host is the one that everything ran on."
 	if hostOfRun(r.plan) {

@@ -19,18 +19,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Runs whose figures are those of the document's own tables: the reports must come to what tune analyze makes of the
-// tables.
+// Runs with the figures of the tuning document's tables. The reports must have the same results as tune analyze for
+// these tables.
 
 // cell is a step of a made-up run.
 type cell struct {
 	value, latencyMs, recordsPerS, mibPerS float64
 	verdict                                tuning.Verdict
-	kind                                   runstore.StepKind // a load's unless it says another
+	kind                                   runstore.StepKind // LoadStep by default
 	timeline                               *tuning.Timeline
-	// cores are what its one worker used, bytesPerS what the source counted; 0 where nobody looked.
+	// cores is the CPU that the single worker used. bytesPerS is what the source counted. 0 means not measured.
 	cores, bytesPerS float64
-	// busy is the share of a core that JoinBolt's busiest executor took; 0 where nobody looked.
+	// busy is the share of a core that the busiest JoinBolt executor used. 0 means not measured.
 	busy float64
 }
 
@@ -38,14 +38,14 @@ type cell struct {
 type column struct {
 	label            string
 	filterBolts      int
-	repeatOf         int // the configuration of which this is a further launch; 0 for one of its own
+	repeatOf         int // the configuration of which this is another launch; 0 for a configuration of its own
 	cores, memoryMiB float64
-	// components are what its topology asks for; nil for filter bolts alone.
+	// components are the requested components of the topology. nil means filter bolts only.
 	components []runstore.Component
 	cells      []cell
 }
 
-// asks is what the topology reported that it asks of the scheduler.
+// requests returns the resource request that the topology reported.
 func (c column) requests() *runstore.ResourceRequest {
 	u := tuning.Unknown
 	if c.components == nil {
@@ -59,14 +59,14 @@ func (c column) requests() *runstore.ResourceRequest {
 			MemoryMiB: report.Figure(c.memoryMiB), CPUColumn: tuning.ColumnCPUTotal}}
 }
 
-// instances are a component by what each of them takes.
+// instances returns a component from the resources of each instance.
 func instances(name string, n int, coresEach, onHeapMiB, offHeapMiB float64) runstore.Component {
 	return runstore.Component{Name: name, Parallelism: n, CPUCoresTotal: report.Figure(coresEach * float64(n)),
 		OnHeapMiB: report.Figure(onHeapMiB), OffHeapMiB: report.Figure(offHeapMiB),
 		MemoryMiB: report.Figure(float64(n) * (onHeapMiB + offHeapMiB))}
 }
 
-// rest is one component that takes what the others leave of the total.
+// rest returns a component that has the resources that the other components leave of the total.
 func (c column) rest(name string, n int, offHeapMiB float64) runstore.Component {
 	cores, memory := c.cores, c.memoryMiB
 	for _, other := range c.components {
@@ -78,7 +78,7 @@ func (c column) rest(name string, n int, offHeapMiB float64) runstore.Component 
 		MemoryMiB: report.Figure(memory)}
 }
 
-// asRun writes configurations as a run's directory.
+// asRun writes configurations as a run directory.
 func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns []column) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -172,7 +172,7 @@ func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns
 	return dir
 }
 
-// documentTable reads one of the document's tables.
+// documentTable reads one of the tuning document's tables.
 func documentTable(t *testing.T, name string) (rows []map[string]string) {
 	t.Helper()
 	file, err := os.Open("../csvtable/testdata/document/" + name)
@@ -211,7 +211,8 @@ func written(t *testing.T, dir string) (*report.RunReport, string) {
 	return r, string(text)
 }
 
-// test7 are the document's rows of Test 7: filter bolts beside 16 spouts and the ackers, at 68,400 R/s and 105 MiB/s.
+// test7 returns the document's rows of Test 7: filter bolts beside 16 spouts and the ackers, at 68,400 records/s and
+// 105 MiB/s.
 func test7(t *testing.T) (columns []column) {
 	t.Helper()
 	for _, row := range documentTable(t, "query-scaling-test7.csv") {
@@ -258,8 +259,8 @@ func TestTheReportOfTest7(t *testing.T) {
 		"# for up to 400 simultaneous queries: 20% left free of the last step that held, capacity [500, 550), the knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
 }
 
-// test6 are the document's volumes: each configuration holds its own rate and the one before, and fails at the next.
-// The components are the table's, as Bullet calls them, and one for what the table leaves out.
+// test6 returns the document's volumes. Each configuration holds its own rate and the previous one, and fails at the
+// next. The components are those of the table by Bullet's names, and one for what the table leaves out.
 func test6(t *testing.T) (columns []column) {
 	t.Helper()
 	volumes := map[float64]column{}
@@ -287,7 +288,7 @@ func test6(t *testing.T) (columns []column) {
 	}
 	for i, rate := range order {
 		c := volumes[rate]
-		if i > 0 { // the configuration before fails at this rate, a larger one holds it too
+		if i > 0 { // the previous configuration fails at this rate, and a larger one holds it, too
 			columns[i-1].cells = append(columns[i-1].cells, cell{value: rate, latencyMs: 900, recordsPerS: rate * 0.8,
 				mibPerS: c.cells[0].mibPerS * 0.8, verdict: tuning.Fail})
 			c.cells = append([]cell{{value: order[i-1], latencyMs: 4, recordsPerS: order[i-1],
@@ -295,7 +296,8 @@ func test6(t *testing.T) (columns []column) {
 		}
 		columns = append(columns, c)
 	}
-	// Cells of column i: [the rate before,] its own[, the next one]; the first volume's own is the one read above.
+	// The cells of column i are: the previous rate (if any), its own, and the next one (if any). The first volume's own
+	// rate is the one read above.
 	for i := range columns {
 		if i > 1 {
 			columns[i].cells[0].mibPerS = volumes[order[i-1]].cells[0].mibPerS
@@ -314,7 +316,7 @@ func TestTheReportOfTest6(t *testing.T) {
 	assert.Contains(t, text, "| Records/s asked for | ")
 }
 
-// The delays of Test 1: a record that waits in Kafka before anybody asks, and Bullet's own 1.66 ms.
+// The delays of Test 1: a record that waits in Kafka before the query arrives, and the 1.66 ms that Bullet adds.
 func TestTheReportOfTest1(t *testing.T) {
 	timeline := &tuning.Timeline{Queries: 100, Returned: 100, AddedDelay: tuning.Estimate{Value: 1.66, Low: 1.5,
 		High: 1.8}, FindTime: tuning.Estimate{Value: 10.3, Low: 9, High: 11.6},
@@ -344,7 +346,7 @@ func TestTheReportOfTest1(t *testing.T) {
 	}
 }
 
-// Of two launches of one configuration the report has the mean and, beside it, how far they are apart.
+// For two launches of one configuration the report has the mean and the spread.
 func TestRepeatsHaveASpread(t *testing.T) {
 	cells := func(latencyMs, more float64, last tuning.Verdict) []cell {
 		return []cell{{value: 100, latencyMs: latencyMs, recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.OK},
@@ -369,7 +371,7 @@ func TestRepeatsHaveASpread(t *testing.T) {
 	}
 }
 
-// A knee that one point decides is no ground for a recommendation.
+// A knee that depends on a single point gives no recommendation.
 func TestARecommendationOnAnUnstableKneeSaysSo(t *testing.T) {
 	var cells []cell
 	for i, latencyMs := range []float64{5, 5.1, 60, 61, 62, 180, 900} {

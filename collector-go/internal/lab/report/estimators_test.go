@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// sparse adds a filter task that reports a higher latency, in every fourth slice alone.
+// sparse adds a filter task that reports a higher latency, but only in every fourth slice.
 func sparse(t *testing.T, dir string) {
 	t.Helper()
 	run, err := runstore.Read(dir)
@@ -76,8 +76,8 @@ func TestReportAndCompareGiveTheSameFigures(t *testing.T) {
 	assert.Len(t, seen, len(of))
 }
 
-// The cost that a comparison states is that of the report, with its interval: of the loads that were measured for it
-// alone, where there are any.
+// A comparison states the cost of the report with its interval. It comes from the loads that were measured only for the
+// cost, if there are any.
 func TestReportAndCompareGiveTheSameCost(t *testing.T) {
 	c := mirrored(1.000, 1.030, 1.090, 1.080, 1.010, 0.970)
 	for _, step := range []cell{{value: 0, cores: 1}, {value: 100, cores: 1.6}, {value: 200, cores: 1.7}} {

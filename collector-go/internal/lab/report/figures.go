@@ -14,11 +14,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Figure is a number that may be unknown: NaN here, null in JSON. It is tuning's own type, so that no figure is
-// converted on its way from a step to a table.
+// Figure is a number that may be unknown: NaN here, null in JSON. It is an alias of tuning's type, so that figures need
+// no conversion between packages.
 type Figure = tuning.Figure
 
-// Unknown is the figure that is not known.
+// Unknown is the value of an unknown figure.
 var Unknown = tuning.Unknown
 
 const (
@@ -26,8 +26,8 @@ const (
 	mib      = 1 << 20
 )
 
-// filterLatencyMs are the means of each filter task over (fromMs, toMs], in ms. Bullet reports a mean for each task and
-// interval, so these are means of means; percentiles come from the hook's histogram.
+// filterLatencyMs returns the mean of each filter task over (fromMs, toMs], in ms. Bullet reports one mean for each
+// task and interval, so these are means of means. Percentiles come from the histogram of the latency hook.
 func filterLatencyMs(run *runstore.Figures, fromMs, toMs int64) []Figure {
 	span := runstore.Span{From: fromMs, To: toMs}
 	return each(run.FilterLatencySeconds, func(task runstore.Slices) Figure { return span.Mean(task) * 1000 })
@@ -35,7 +35,7 @@ func filterLatencyMs(run *runstore.Figures, fromMs, toMs int64) []Figure {
 
 // each maps a list. The result is never nil, so that JSON has [] and not null.
 //
-// Most tables, charts and sentences are made of lists this way; a loop is left where it filters or has several results.
+// Most tables, charts and sentences use it. Loops remain where elements are filtered or have several results.
 func each[T, U any](all []T, of func(T) U) []U {
 	out := make([]U, len(all))
 	for i, one := range all {
@@ -44,18 +44,18 @@ func each[T, U any](all []T, of func(T) U) []U {
 	return out
 }
 
-// values are figures as a chart takes them.
+// values converts figures to the numbers that a chart takes.
 func values(figures []Figure) []float64 {
 	return each(figures, func(f Figure) float64 { return float64(f) })
 }
 
-// msPerMinute is what a total of seconds rose by in the slice that ends at endMs, as milliseconds a minute.
+// msPerMinute returns the increase of a total of seconds in the slice that ends at endMs, in milliseconds per minute.
 func msPerMinute(total runstore.Slices, endMs, sliceMs int64) Figure {
 	return total.Rise(endMs, sliceMs) * 1000 * Figure(minuteMs) / Figure(sliceMs)
 }
 
-// totalOrUnknown is the sum of figures. It is unknown of nothing, and where one of them is: a sum with a part missing
-// is no sum.
+// totalOrUnknown returns the sum of figures. It is unknown if there are none or if any of them is unknown, because a
+// sum with a missing part would be too small.
 func totalOrUnknown(figures []Figure) Figure {
 	if len(figures) == 0 {
 		return Unknown
@@ -67,7 +67,7 @@ func totalOrUnknown(figures []Figure) Figure {
 	return sum
 }
 
-// largest is the largest figure that is known; unknown if none is.
+// largest returns the largest known figure, or Unknown if none is known.
 func largest(figures []Figure) Figure {
 	most := Unknown
 	for _, f := range figures {
@@ -76,8 +76,8 @@ func largest(figures []Figure) Figure {
 	return most
 }
 
-// number writes a figure with a fixed number of decimals, for columns whose rows a reader compares digit by digit.
-// Other figures are written by tuning.Digits.
+// number formats a figure with a fixed number of decimals, for columns that a reader compares digit by digit. All other
+// figures are formatted by tuning.Digits.
 func number(f Figure, decimals int) string {
 	if !f.Known() {
 		return document.Unknown
@@ -85,10 +85,10 @@ func number(f Figure, decimals int) string {
 	return tuning.Grouped(strconv.FormatFloat(float64(f), 'f', decimals, 64))
 }
 
-// grouped writes a whole number.
+// grouped formats a whole number with its digits in groups.
 func grouped(n int) string { return tuning.Grouped(strconv.Itoa(n)) }
 
-// counted is "1 trial", "2 trials".
+// counted returns a number with a noun: "1 trial", "2 trials".
 func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -96,8 +96,8 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%s %ss", grouped(n), what)
 }
 
-// knownOr is a cell that is Unknown unless something is known. The cell is computed only then, so that it may use a
-// pointer that is nil otherwise.
+// knownOr returns the text of a cell, or Unknown if known is false. cell is called only if known is true, so that it
+// may use a pointer that is nil otherwise.
 func knownOr(known bool, cell func() string) string {
 	if !known {
 		return document.Unknown
@@ -105,8 +105,8 @@ func knownOr(known bool, cell func() string) string {
 	return cell()
 }
 
-// settingText is a setting's value in a cell; nil where the setting is not there, which is not the same as an empty
-// one.
+// settingText formats the value of a setting. nil means that the setting does not exist, which differs from an empty
+// value.
 func settingText(value *string) string {
 	if value == nil {
 		return document.Unknown
@@ -114,7 +114,7 @@ func settingText(value *string) string {
 	return *value
 }
 
-// yesNo is an answer in a cell.
+// yesNo formats a boolean for a table cell.
 func yesNo(yes bool) string {
 	if yes {
 		return "yes"
@@ -122,7 +122,7 @@ func yesNo(yes bool) string {
 	return "no"
 }
 
-// timesText is "once", "twice", "3 times".
+// timesText returns "once", "twice", "3 times".
 func timesText(n int) string {
 	switch n {
 	case 1:
@@ -133,17 +133,17 @@ func timesText(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// digitsColumn is a column of figures, each with the digits that matter (tuning.Digits).
+// digitsColumn is a column of figures with their significant digits (tuning.Digits).
 func digitsColumn[T any](head, unit string, figure func(T) Figure) document.Of[T] {
 	return document.Number(head, unit, func(row T) string { return tuning.Digits(figure(row)) })
 }
 
-// figureColumn is a column of figures with so many decimals. The digits of its rows stand below each other.
+// figureColumn is a column of figures with a fixed number of decimals, so that the digits of its rows are aligned.
 func figureColumn[T any](head, unit string, decimals int, figure func(T) Figure) document.Of[T] {
 	return document.Number(head, unit, func(row T) string { return number(figure(row), decimals) })
 }
 
-// percentColumn is a column of ratios.
+// percentColumn is a column of ratios, shown as percentages.
 func percentColumn[T any](head string, ratio func(T) Figure) document.Of[T] {
 	return document.Number(head, "", func(row T) string { return tuning.Percent(ratio(row)) })
 }
@@ -153,7 +153,7 @@ func countColumn[T any](head string, count func(T) int) document.Of[T] {
 	return document.Number(head, "", func(row T) string { return strconv.Itoa(count(row)) })
 }
 
-// samples writes a number of samples.
+// samples formats a number of samples.
 func samples(n uint64) string { return number(Figure(n), 0) }
 
 // samplesColumn is a column of numbers of samples.
@@ -161,22 +161,22 @@ func samplesColumn[T any](head string, count func(T) uint64) document.Of[T] {
 	return document.Number(head, "", func(row T) string { return samples(count(row)) })
 }
 
-// roundedMs writes a percentile of what was measured in whole milliseconds. Digits between these come from the
-// interpolation in the histogram, so they are not shown.
+// roundedMs formats a percentile of a latency in whole milliseconds. Finer digits would only come from interpolation in
+// the histogram.
 func roundedMs(ms Figure) string {
 	return tuning.TwoDigits(Figure(math.Round(float64(ms))))
 }
 
-// simultaneousQueries names the axis of most runs in tables, charts and sentences.
+// simultaneousQueries is the name of the queries axis in tables, charts and sentences.
 const simultaneousQueries = "simultaneous queries"
 
-// axisNames are what steps ascend along, as people call it.
+// axisNames are the names for people of the quantities that can increase over the steps.
 var axisNames = map[runstore.Axis]string{
 	runstore.Queries: simultaneousQueries, runstore.QueriesPerSecond: "queries/s", runstore.RecordsPerSecond: "records/s",
 }
 
-// stepName is the name of a step in every table, figure and sentence. It contains what distinguishes the step from
-// others at the same load: whether it was for the cost, and which attempt it was.
+// stepName returns the name of a step for every table, figure and sentence. It contains what distinguishes the step
+// from others at the same load: whether it was for the cost, and the number of the attempt.
 func stepName(axis runstore.Axis, s runstore.Step) string {
 	name := tuning.Digits(Figure(s.Value)) + " " + axis.Unit()
 	switch {
@@ -194,18 +194,19 @@ func stepName(axis runstore.Axis, s runstore.Step) string {
 	return name
 }
 
-// Spread is a figure over several launches of one configuration. Each launch's own mean is one value, so the spread is
-// that between launches and not that between slices.
+// Spread is a figure over several launches of one configuration. The mean of each launch is one value, so it is the
+// spread between launches and not between slices.
 type Spread struct {
 	Launches int    `json:"launches"`
 	Mean     Figure `json:"mean"`
 	Least    Figure `json:"least"`
 	Most     Figure `json:"most"`
-	// Deviation is the standard deviation of the launches (n - 1); null of one.
+	// Deviation is the standard deviation of the launches (n - 1). It is unknown, and null in JSON, for a single
+	// launch.
 	Deviation Figure `json:"standard_deviation"`
 }
 
-// SpreadOf leaves out what is not known.
+// SpreadOf returns the spread of the known values. Launches is the number of known values.
 func SpreadOf(values []Figure) Spread {
 	s := Spread{Mean: Unknown, Least: Unknown, Most: Unknown, Deviation: Unknown}
 	var known []float64
@@ -224,7 +225,7 @@ func SpreadOf(values []Figure) Spread {
 	return s
 }
 
-// String is the mean with its spread: "12.4 (11.8 to 13.1, n 3)".
+// String returns the mean with its spread: "12.4 (11.8 to 13.1, n 3)".
 func (s Spread) String() string {
 	switch s.Launches {
 	case 0:
@@ -236,12 +237,12 @@ func (s Spread) String() string {
 		s.Launches)
 }
 
-// hookHistogram is the filter latency as a distribution, from the latency hook (proto/METRICS.md). Notes of the report
-// name it, so that a reader can query the same series.
+// hookHistogram is the metric of the latency hook (proto/METRICS.md) that has the distribution of the filter latency.
+// Notes of the report name it, so that a reader can query the same series.
 const hookHistogram = "bullet_filter_latency_seconds"
 
-// percentilesOf are the percentiles that a step was judged by; nil where it was by none. Runs from before the
-// percentiles were stored have them in the outcomes of their goals alone.
+// percentilesOf returns the percentiles of the filter latency among the outcomes of a step's goals, or nil if there are
+// none. Older runs stored percentiles only in these outcomes.
 func percentilesOf(outcomes []tuning.GoalOutcome) *runstore.Percentiles {
 	p := runstore.Percentiles{Records: Unknown, P50Ms: Unknown, P95Ms: Unknown, P99Ms: Unknown}
 	percentiles := map[tuning.Statistic]*Figure{tuning.P50: &p.P50Ms, tuning.P95: &p.P95Ms, tuning.P99: &p.P99Ms}
@@ -258,13 +259,13 @@ func percentilesOf(outcomes []tuning.GoalOutcome) *runstore.Percentiles {
 	return &p
 }
 
-// A host whose processors were looked at is the one that everything ran on, or tune run's alone, and is called so.
+// The names of the host whose processors were measured: either everything ran on it, or only tune run.
 const (
 	theHost    = "host"
 	theRunHost = "tune run's host"
 )
 
-// hostIdle names the figure where it stands for itself.
+// hostIdle is the name of the figure.
 const hostIdle = "host idle"
 
 // WorkerHosts is the caveat of runs whose workers run on other machines than tune run.
@@ -272,11 +273,11 @@ const WorkerHosts = "Worker hosts: not measured. The host of the figures is tune
 	"it excuses no missed goal, and whether the workers' machines had processors to spare is for you to look up. " +
 	"The workers' own CPU is measured."
 
-// hostOfRun reports whether the host whose processors were measured runs the load alone. A topology that was launched
-// by a command runs on a cluster, whose hosts nobody looks at.
+// hostOfRun reports whether the measured host runs only the load. A topology that was launched by a command runs on a
+// cluster, whose hosts are not measured.
 func hostOfRun(p runstore.Plan) bool { return p.Launch == "command" }
 
-// idleHead heads a column of a host's idle.
+// idleHead returns the heading of a column with the idle share of a host.
 func idleHead(host string) string {
 	if host == theHost {
 		return "Host idle"
@@ -284,7 +285,7 @@ func idleHead(host string) string {
 	return "Idle on tune run's host"
 }
 
-// withArticle names a host in a sentence: one that has no owner has an article.
+// withArticle returns the name of a host for a sentence, with an article if it is not a possessive.
 func withArticle(host string) string {
 	if host == theHost {
 		return "the " + host

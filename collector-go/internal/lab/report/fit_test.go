@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 )
 
-// A line is solid over the points that it was fitted to, and dashed beyond.
+// A line is solid over the points to which it was fitted, and dashed beyond.
 func TestAFitIsDashedBeyondItsPoints(t *testing.T) {
 	all := fitOver("fit", 1, []float64{20, 5, 10}, 0, 30, func(x float64) Figure { return Figure(2 * x) })
 	require.Len(t, all, 3)
@@ -24,7 +24,7 @@ func TestAFitIsDashedBeyondItsPoints(t *testing.T) {
 	assert.Len(t, fitOver("fit", 1, []float64{0, 30}, 0, 30, func(x float64) Figure { return Figure(x) }), 1)
 }
 
-// The figure of what a query costs draws the points that its line is of, and the line over no others.
+// The chart of a query's cost draws the fitted points, and the line only over their range.
 func TestTheCostsFigureDrawsWhatWasFitted(t *testing.T) {
 	var rows []tuning.ConcurrencyRow
 	for queries, cores := range map[int]float64{0: 1, 20: 1.02, 50: 1.05} {
@@ -35,7 +35,7 @@ func TestTheCostsFigureDrawsWhatWasFitted(t *testing.T) {
 			AverageResultSize: 10, AverageCPUMsPerMinute: cpu, TotalCPUMsPerMinute: cpu,
 			Launches: []tuning.LaunchCost{}, Mirrored: measured})
 	}
-	for _, queries := range []int{100, 200} { // of the climb
+	for _, queries := range []int{100, 200} { // steps of the search for the capacity
 		rows = append(rows, tuning.ConcurrencyRow{Queries: queries, Verdict: tuning.OK, Workers: 1,
 			AverageResultSize: 10, AverageCPUMsPerMinute: 90_000, TotalCPUMsPerMinute: 90_000,
 			Launches: []tuning.LaunchCost{{AverageCPUMsPerMinute: 90_000, TotalCPUMsPerMinute: 90_000, Slices: 9}},

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a file of outcomes says, it is read in the order of the queries' ends, or refused with its line.
+// Any file of outcomes is either read, in the order of the queries' ends, or refused with the line of the error.
 func FuzzOutcomes(f *testing.F) {
 	f.Add([]byte(`{"end":"returned","intended_ms":1,"finished_ms":5}` + "\n" + `{"finished_ms":2}` + "\n"))
 	f.Add([]byte(`{"finished_ms":1e400}`))

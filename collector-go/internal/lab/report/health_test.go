@@ -12,7 +12,7 @@ import (
 
 func of(v float64) *float64 { return &v }
 
-// whole is a collection of two workers; the second misses what is given.
+// whole returns a collection of two workers, of which the second misses the given samples.
 func whole(missing uint64) *collection.Collection {
 	c := &collection.Collection{Topology: "bullet", Complete: missing == 0,
 		Counts:          collection.Counts{Samples: 1200, Missing: missing},
@@ -60,7 +60,7 @@ func TestTheCollectionIsInEveryReport(t *testing.T) {
 	assert.Equal(t, run.Health, decoded.Collection.Health)
 }
 
-// A run of a collector that did not tell has a report all the same.
+// A run whose collector reported no health still has a report.
 func TestAReportWithoutTheCollectionsHealth(t *testing.T) {
 	text := markdown(t, synthetic())
 	assert.Contains(t, text, "worker slices are missing")

@@ -10,42 +10,42 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Ingest is how much a collector accepted from ever more clients, as the bench measures it. The bench fills it, and
-// this package only shows it.
+// Ingest is the result of the bench that measures how much a collector accepts from an increasing number of clients.
+// The bench fills it; this package only shows it.
 type Ingest struct {
-	// Capacity is the answer in a sentence, Findings are further ones.
+	// Capacity is the main result in a sentence. Findings are further sentences.
 	Capacity string
 	Findings []string
 	Steps    []IngestStep
-	// Stages are those of the step with the most rows a second, in the order of a sample's way.
+	// Stages are those of the step with the most rows per second, in the order in which a sample passes them.
 	Stages []IngestStage
-	// Scaling is rows a second over clients; nil where there is too little to say.
+	// Scaling is the analysis of rows per second over clients. It is nil if there are too few steps.
 	Scaling *tuning.Scaling
-	// Run is what was run, on what.
+	// Run says what was run and on which machine.
 	Run   []runstore.Entry
 	Notes []string
 }
 
-// IngestStep is what a number of clients brought; what is not known is Unknown. Rejected counts batches that the
-// collector refused for want of capacity, which the clients sent again.
+// IngestStep is the result for one number of clients. Figures that were not measured are Unknown. Rejected counts
+// batches that the collector refused because it had no capacity; the clients sent them again.
 type IngestStep struct {
 	Clients                              int
 	RowsPerS, AckedRowsPerS, SamplesPerS Figure
-	SamplesPerCPUSecond                  Figure // of the server
+	SamplesPerCPUSecond                  Figure // per CPU-second of the server
 	AckP50Ms, AckP99Ms, AckP999Ms        Figure
-	Rejected                             int // answers that there was no room
+	Rejected                             int // batches that were refused for lack of capacity
 	ServerMiB                            Figure
-	WireBytes, JournalBytes, DiskBytes   Figure // a sample
+	WireBytes, JournalBytes, DiskBytes   Figure // per sample
 }
 
-// IngestStage is how long a stage took, in ms. A stage may be of another unit than a batch, such as a write of several.
+// IngestStage is the duration of one stage, in ms. Its unit need not be a batch: it may be a write of several batches.
 type IngestStage struct {
-	Name, Of             string // what it is of: a batch, a write ...
+	Name, Of             string // the unit: a batch, a write ...
 	Count                uint64
 	P50Ms, P99Ms, P999Ms Figure
 }
 
-// OfIngest shows what a collector took.
+// OfIngest returns the document about how much a collector accepts.
 func OfIngest(i *Ingest) *document.Document {
 	d := &document.Document{
 		Title: "What the collector takes", Findings: append([]string{i.Capacity}, i.Findings...), Notes: i.Notes,
@@ -55,7 +55,7 @@ func OfIngest(i *Ingest) *document.Document {
 	return d
 }
 
-// addTables adds the steps and the stages of a sample on its way through the collector.
+// addTables adds the tables of the steps and of the stages.
 func (i *Ingest) addTables(d *document.Document) {
 	type step = IngestStep
 	type stage = IngestStage
@@ -84,8 +84,8 @@ func (i *Ingest) addTables(d *document.Document) {
 	)))
 }
 
-// figures are the saturation curve, the latency of acknowledgements and, where stages were measured, these. The
-// saturation curve comes first, since it answers how much the collector takes.
+// figures returns the saturation curve, the latency of acknowledgements and, if they were measured, the stages. The
+// saturation curve comes first, because it shows how much the collector accepts.
 func (i *Ingest) figures() []chart.Figure {
 	all := []chart.Figure{i.saturation().Figure(), i.latency().Figure()}
 	if len(i.Stages) > 0 {
@@ -94,14 +94,14 @@ func (i *Ingest) figures() []chart.Figure {
 	return all
 }
 
-// curve is a figure over the steps' clients, as a line.
+// curve returns a figure over the number of clients as a line.
 func (i *Ingest) curve(name string, colour int, figure func(IngestStep) Figure) chart.Points {
 	points := measuredPoints(name, colour, i.Steps, func(s IngestStep) Figure { return Figure(s.Clients) }, figure)
 	points.Joined = true
 	return points
 }
 
-// saturation is the curve of rows over clients. Points are hollow where the collector refused batches, since it was at
+// saturation draws rows per second over clients. A point is hollow if the collector refused batches, because it was at
 // its limit there.
 func (i *Ingest) saturation() chart.Plot {
 	queryable := i.curve("until queries have them", 0, func(s IngestStep) Figure { return s.RowsPerS })
@@ -115,8 +115,8 @@ func (i *Ingest) saturation() chart.Plot {
 	}
 }
 
-// latency is how long a batch takes from sending to acknowledgement, which includes the sync to disk. The axis is
-// logarithmic, since the slowest batches are far from the median.
+// latency draws the time from sending a batch to its acknowledgement, which includes the sync to disk. The axis is
+// logarithmic, because the slowest batches are far above the median.
 func (i *Ingest) latency() chart.Plot {
 	return chart.Plot{
 		Name: "acknowledgement", Title: "Time from a batch's sending to its acknowledgement, fsync included",
@@ -128,7 +128,7 @@ func (i *Ingest) latency() chart.Plot {
 	}
 }
 
-// stages are the percentiles of each stage beside each other, in the step with the most rows a second.
+// stages draws the percentiles of all stages side by side, in the step with the most rows per second.
 func (i *Ingest) stages() chart.Plot {
 	plot := chart.Plot{
 		Name: "stages", Title: "Time of each stage of a sample's way, with the most rows a second",
@@ -153,7 +153,7 @@ func (i *Ingest) stages() chart.Plot {
 	return plot
 }
 
-// HTML is the report as one page that needs nothing beside it. The curve comes first, then the tables it is made of.
+// HTML returns the report as one self-contained page. The saturation curve comes first, then the tables.
 func (i *Ingest) HTML() ([]byte, error) {
 	d := &document.Document{Title: "What the collector takes", Lead: i.Capacity, Notes: i.Notes}
 	figures := i.figures()
@@ -170,7 +170,7 @@ func (i *Ingest) HTML() ([]byte, error) {
 	return d.HTML()
 }
 
-// Write writes the page ingest.html, and other files by their names, into dir.
+// Write writes ingest.html and the other files, by their names, into dir. It adds the page to others.
 func (i *Ingest) Write(dir string, others map[string][]byte) error {
 	html, err := i.HTML()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// The steps that bound the capacity are named with their own reasons, and so is each other step that was not OK.
+// The steps that bound the capacity are named with their reasons, and so is every other step that was not OK.
 func TestTheLeadNamesTheStepsThatBoundTheCapacity(t *testing.T) {
 	c := column{label: "as it is", memoryMiB: 100}
 	for _, step := range []cell{{value: 50, latencyMs: 12, verdict: tuning.OK},

@@ -11,9 +11,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// manifestTable is what ran, on what, so that the run can be repeated and compared. Rows of which nothing is known are
-// left out, unless the reader can do something about it. The launch is that of the first trial; the others are in their
-// own sections.
+// manifestTable says what ran on which machines, so that the run can be repeated and compared. Rows with unknown values
+// are omitted, unless the reader can supply the value. The launch is that of the first trial; the others are in the
+// sections of their trials.
 func (r *RunReport) manifestTable() document.Table {
 	t := document.Pairs()
 	m, v := r.Manifest, r.Manifest.Versions
@@ -47,8 +47,8 @@ func (r *RunReport) manifestTable() document.Table {
 	return t
 }
 
-// kafka is the broker's version. Where records come from Kafka and nobody stated the version, the row says how to state
-// it.
+// kafka returns the version of the broker. If the records come from Kafka and the version is unknown, it returns a hint
+// how to state it.
 func (r *RunReport) kafka() string {
 	if r.Manifest.Versions.Kafka != "" {
 		return r.Manifest.Versions.Kafka
@@ -61,7 +61,8 @@ func (r *RunReport) kafka() string {
 	return ""
 }
 
-// addMachine adds what is known of a machine. The prefix is its role, "" where it is the only machine of the run.
+// addMachine adds the known facts about a machine. The prefix is the role of the machine, or "" if the run has only one
+// machine.
 func addMachine(t *document.Table, prefix string, m runstore.Machine) {
 	if m.Cores > 0 {
 		t.AddKnown(prefix+"Processors", strings.TrimSpace(fmt.Sprintf("%d x %s", m.Cores, m.CPUModel)))
@@ -76,8 +77,8 @@ func addMachine(t *document.Table, prefix string, m runstore.Machine) {
 	t.AddKnown(prefix+"Kernel", m.Kernel)
 }
 
-// addCluster adds what is known of a cluster's machines. Nobody asks them themselves: the experiment's file states
-// them, or they are unknown.
+// addCluster adds the known facts about the machines of a cluster. They come only from the experiment file, because
+// nothing queries these machines.
 func addCluster(t *document.Table, c *runstore.Cluster) {
 	const head = "Machines of the cluster"
 	if c == nil || c.Cores <= 0 {
@@ -98,8 +99,8 @@ func addCluster(t *document.Table, c *runstore.Cluster) {
 	}
 }
 
-// addRecords adds the shape and size of the records. The costs in the report hold for such records alone, so it is
-// stated too when they are not known.
+// addRecords adds the shape and size of the records. The costs in the report apply only to such records, so the row is
+// also there if the shape is unknown.
 func addRecords(t *document.Table, s runstore.Records) {
 	schema := "not known: the experiment does not state records"
 	if s.Fields > 0 {
@@ -114,8 +115,8 @@ func addRecords(t *document.Table, s runstore.Records) {
 	}
 }
 
-// launchBlocks are how the trial was launched and what its topology reported. Trials of older runs kept no arguments;
-// their settings stand in for them.
+// launchBlocks describes how the trial was launched and what its topology reported. Trials of older runs stored no
+// arguments, so their settings are shown instead.
 func (t *TrialReport) launchBlocks() []document.Block {
 	laid := t.Arguments
 	if len(laid) == 0 {
@@ -128,8 +129,9 @@ func (t *TrialReport) launchBlocks() []document.Block {
 	}
 }
 
-// effectiveRows are the flags of the workers as they were in effect, whatever set them. They are rows only where
-// configurations that reported them differ: flags may come from Storm's own configuration, which no setting shows.
+// effectiveRows returns the heap and GC flags that the workers reported. A row exists only if they differ between
+// configurations. They are needed because flags may come from Storm's own configuration, which no setting of the trial
+// shows.
 func (r *RunReport) effectiveRows() (rows [][]string) {
 	for _, flags := range []struct {
 		name string
@@ -156,8 +158,8 @@ func (r *RunReport) effectiveRows() (rows [][]string) {
 	return rows
 }
 
-// reportedTable is what the topology reported of itself, which may differ from what it was launched with. Flags that
-// have rows of their own are not repeated among the settings.
+// reportedTable shows what the topology reported about itself, which may differ from what it was launched with. JVM
+// options are not repeated among the settings, because they have rows of their own.
 func (t *TrialReport) reportedTable() document.Table {
 	out, r := document.Pairs(), t.Reported
 	if r == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// machine is what one machine of the topology has to give: this one on the local cluster, else what is known of the
-// cluster's machines.
+// machine returns the resources of one machine of the topology: this machine for a local cluster, else the machines
+// that the experiment states for the cluster.
 func (r *RunReport) machine() tuning.Machine {
 	cores, usable, memory := r.Manifest.Machine.Cores, r.Manifest.Machine.UsableCores, r.Manifest.Machine.MemoryBytes
 	if hostOfRun(r.plan) {
@@ -31,22 +31,22 @@ func (r *RunReport) machine() tuning.Machine {
 	return m
 }
 
-// measured is a configuration at one place of the axis, over all its launches.
+// measured holds the results of one configuration at one value of the axis, over all its launches.
 type measured struct {
 	value    float64
 	verdicts []tuning.Verdict
 	steps    []*StepReport
-	// attempts are each time that it was measured well enough to be a point of what a query costs, mirrored those for
-	// that alone.
+	// attempts are the attempts at a load step that were OK, and mirrored are the OK steps that were measured only for
+	// the cost. Both are points of the cost per query.
 	attempts, mirrored []*StepReport
-	// forCost states that the place was measured for the cost alone: then steps are those of the cost.
+	// forCost means that this value was measured only for the cost. steps are then the cost steps.
 	forCost bool
 }
 
-// places are the places of a configuration on the axis, in any order until they are sorted.
+// places are the values of the axis that a configuration was measured at. They are unordered until sorted is called.
 type places []measured
 
-// at is the place at a value, added where it is new. The pointer is valid until the next call.
+// at returns the place for a value and adds it if necessary. The pointer is valid until the next call.
 func (p *places) at(value float64) *measured {
 	i := slices.IndexFunc(*p, func(m measured) bool { return m.value == value })
 	if i < 0 {
@@ -56,13 +56,13 @@ func (p *places) at(value float64) *measured {
 	return &(*p)[i]
 }
 
-// sorted are the places in the order of the axis, which the analyses rely on.
+// sorted sorts the places by value, in place, and returns them. The analyses rely on this order.
 func (p places) sorted() []measured {
 	slices.SortFunc(p, func(a, b measured) int { return cmp.Compare(a.value, b.value) })
 	return p
 }
 
-// measured keeps, of each trial, the last attempt at each place, and puts those of a configuration together.
+// measured combines the trials of a configuration. It uses the last attempt of each trial at each value.
 func (r *RunReport) measured(configuration int) []measured {
 	var all places
 	for _, t := range r.trialsOf(configuration) {
@@ -84,8 +84,8 @@ func (r *RunReport) measured(configuration int) []measured {
 	return all.sorted()
 }
 
-// withCosts are the places that the search for the capacity measured, and those of the loads that were measured for
-// what a query costs alone. Of the latter those that were OK are points of the cost.
+// withCosts returns the places of measured and adds the steps that were measured only for the cost of a query. Of these
+// steps only the OK ones are points of the cost.
 func (r *RunReport) withCosts(configuration int) []measured {
 	all := places(r.measured(configuration))
 	for _, t := range r.trialsOf(configuration) {
@@ -112,8 +112,8 @@ func (r *RunReport) withCosts(configuration int) []measured {
 	return all.sorted()
 }
 
-// attempts are the steps at a step's place that were OK. A load that was measured more than once in a launch shows how
-// far the topology drifts, so all of them are points of what a query costs.
+// attempts returns all OK attempts of the trial at the value of a step. A load that was measured several times in one
+// launch shows how much the topology drifts, so every attempt is a point of the cost.
 func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	for _, s := range t.Steps {
 		if s.Kind == last.Kind && s.Value == last.Value && s.Verdict == tuning.OK {
@@ -123,12 +123,12 @@ func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	return all
 }
 
-// verdict is one for all launches: what they agree on, else inconclusive. A load that only one of the launches held is
-// not a load that the configuration holds.
+// verdict returns the verdict on which all launches agree, or inconclusive if they do not. A load that only some
+// launches held does not count as held by the configuration.
 func (m measured) verdict() tuning.Verdict { return tuning.Agreed(m.verdicts) }
 
-// usedCores are the cores that all workers used together, as the mean of the launches. It is 0 and not unknown where
-// nobody measured it, because tuning takes 0 for "not stated" in its tables.
+// usedCores returns the cores that all workers used together, as the mean of the launches. It returns 0 and not Unknown
+// if they were not measured, because tuning reads 0 as "not stated" in its tables.
 func (m measured) usedCores() Figure {
 	used := m.mean(func(s *StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) })
 	if !(used > 0) {
@@ -137,24 +137,24 @@ func (m measured) usedCores() Figure {
 	return used
 }
 
-// mean is a figure as the mean of the launches that know it.
+// mean returns the mean of a figure over the launches that have it.
 func (m measured) mean(figure func(*StepReport) Figure) Figure {
 	return runstore.Average(each(m.steps, figure))
 }
 
-// size is what a configuration takes: what it requests from the scheduler or, where it reported nothing, the CPU that
-// it used at most. The note says which.
+// size is the size of a configuration: its resource request or, if it reported none, the most CPU that it used. The
+// note says which.
 type size struct {
 	cores, memoryMiB Figure
 	filterBolts      int
 	note             string
-	// used is what its workers used at the last step that held, the mean of its launches; unknown where nobody
-	// measured.
+	// used is the CPU that its workers used at the last step that held, as the mean of its launches. It is unknown if
+	// it was not measured.
 	used Figure
 }
 
-// measuredCores are the cores that it used, with a note that says so. They are preferred to the requested ones, because
-// only a scheduler goes by a request.
+// measuredCores returns the used cores, or the cores of size if they were not measured, with a note. Used cores are
+// preferred, because only a scheduler acts on a request.
 func (s size) measuredCores() (Figure, string) {
 	if !s.used.Known() || !(s.used > 0) {
 		return s.cores, s.note
@@ -166,7 +166,7 @@ func (s size) measuredCores() (Figure, string) {
 	return s.used, note
 }
 
-// lastOK is the trial's step with the largest load that was OK; nil where none was.
+// lastOK returns the load step with the largest load that was OK, or nil if none was.
 func (t TrialReport) lastOK() (last *TrialStep) {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == runstore.LoadStep &&
@@ -177,8 +177,8 @@ func (t TrialReport) lastOK() (last *TrialStep) {
 	return last
 }
 
-// busyMost is the share of a core that a component's busiest instance took at the last step that held; 0 where it is
-// not known.
+// busyMost returns how busy the busiest executor of a component was at the last step that held, as a share of its time.
+// It returns 0 if that is not known.
 func (r *RunReport) busyMost(configuration int, component string) (most Figure) {
 	for _, t := range r.trialsOf(configuration) {
 		last := t.lastOK()
@@ -194,8 +194,8 @@ func (r *RunReport) busyMost(configuration int, component string) (most Figure) 
 	return most
 }
 
-// size puts together what the launches of a configuration know of its size. The machine in the calculation is a dummy
-// of one core, since only the totals are used here.
+// size combines what the launches of a configuration know about its size. The machine in the calculation is a dummy
+// with one core, because only the totals are used.
 func (r *RunReport) size(configuration int) size {
 	s := size{cores: Unknown, memoryMiB: Unknown}
 	used := Unknown
@@ -224,12 +224,12 @@ func (r *RunReport) size(configuration int) size {
 	return s
 }
 
-// filterParallelism is Bullet's setting of the number of filter bolts, which the recommendation writes and an older run
-// is read by.
+// filterParallelism is Bullet's setting for the number of filter bolts. The recommendation writes it, and older runs
+// have the number only there.
 const filterParallelism = "bullet.topology.filter.bolt.parallelism"
 
-// filterBoltsOf is how many filter bolts the trial had: what the topology reported, else what its settings say. 0 means
-// that it is not known.
+// filterBoltsOf returns the number of filter bolts of a trial, as the topology reported it or else from the settings. 0
+// means unknown.
 func filterBoltsOf(t TrialReport) (bolts int) {
 	if t.Report != nil && t.Report.Requested != nil {
 		for _, c := range t.Report.Requested.Components {
@@ -246,8 +246,8 @@ func filterBoltsOf(t TrialReport) (bolts int) {
 	return bolts
 }
 
-// components are what a configuration consists of, CPU and heap by instance. All launches of a configuration request
-// the same, so the first that reported it counts; none where no topology reported it.
+// components returns the components of a configuration, with CPU and heap for each instance. All launches of a
+// configuration request the same, so the first that reported it is used. The result is nil if no topology reported it.
 func (r *RunReport) components(configuration int) []tuning.Component {
 	for _, t := range r.trialsOf(configuration) {
 		if t.Report == nil || t.Report.Requested == nil {
@@ -266,14 +266,15 @@ func (r *RunReport) components(configuration int) []tuning.Component {
 	return nil
 }
 
-// The settings that make DataSource the DSL's.
+// Settings that enable the spout and the bolt of bullet-dsl.
 const (
 	dslSpoutEnable = "bullet.topology.dsl.spout.enable"
 	dslBoltEnable  = "bullet.topology.dsl.bolt.enable"
 )
 
-// componentName distinguishes the DSL's spout that stands alone from Bullet's own: Bullet calls both DataSource, and
-// they have settings of their own. A sizing would otherwise write the settings of the wrong one.
+// componentName gives the DSL's spout a name of its own if it is used without the DSL's bolt. Bullet calls it
+// DataSource, like its own spout, but the two have different settings. Otherwise a sizing would write the settings of
+// the wrong one.
 func (r *RunReport) componentName(t TrialReport, name string) string {
 	if name == "DataSource" && strings.EqualFold(r.setting(t, dslSpoutEnable), "true") &&
 		!strings.EqualFold(r.setting(t, dslBoltEnable), "true") {
@@ -282,7 +283,7 @@ func (r *RunReport) componentName(t TrialReport, name string) string {
 	return name
 }
 
-// concurrency judges each configuration's steps along the axis of queries; none on another axis.
+// concurrency analyzes the steps of each configuration. It returns none if the axis is not queries.
 func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 	for _, row := range r.Rows {
 		c, err := r.concurrencyOf(row.Configuration)
@@ -297,8 +298,8 @@ func (r *RunReport) concurrency() (all []NamedConcurrency, err error) {
 	return all, nil
 }
 
-// concurrencyOf judges a configuration's steps. It is nil on another axis, or where no step has its CPU. The comparison
-// of runs uses it too, so that a query costs the same in both documents.
+// concurrencyOf analyzes the steps of a configuration. It returns nil for another axis or if no step has its CPU. The
+// comparison of runs uses it, too, so that both documents state the same cost per query.
 func (r *RunReport) concurrencyOf(configuration int) (*NamedConcurrency, error) {
 	if r.Axis != runstore.Queries {
 		return nil, nil
@@ -319,8 +320,8 @@ func (r *RunReport) concurrencyOf(configuration int) (*NamedConcurrency, error) 
 	return &NamedConcurrency{Concurrency: c, rows: rows}, nil
 }
 
-// concurrency is the place as a row of the analysis: the means of its launches. Each single measurement is there too,
-// because the interval of the cost is made from the variation between launches.
+// concurrency returns the place as a row of the analysis, with the means of its launches. It also contains each single
+// measurement, because the interval of the cost is computed from the variation between launches.
 func (m measured) concurrency() tuning.ConcurrencyRow {
 	return tuning.ConcurrencyRow{Queries: int(m.value), Verdict: m.verdict(),
 		AverageCPUMsPerMinute: m.mean(func(s *StepReport) Figure { return s.AverageCPUMsPerMinute }),
@@ -331,8 +332,8 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 		Launches:              launchCosts(m.attempts), Mirrored: launchCosts(m.mirrored)}
 }
 
-// launchCosts are the single measurements of a cost, none where no step was OK. They are never nil: nil is a table that
-// somebody brings, which does not have them.
+// launchCosts returns the single measurements of a cost. The result is never nil, because nil marks a table from a
+// user, which has no single measurements.
 func launchCosts(steps []*StepReport) []tuning.LaunchCost {
 	return each(steps, func(s *StepReport) tuning.LaunchCost {
 		return tuning.LaunchCost{

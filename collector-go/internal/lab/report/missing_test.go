@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Records that are missing are said, also where no goal asks for them, and the table shows what they were of.
+// Missing records are reported even if no goal is about them, and the table shows how many were due.
 func TestMissingRecordsAreSaidOfAStepThatIsOK(t *testing.T) {
 	run := synthetic()
 	for i := 1; i < 4; i++ {

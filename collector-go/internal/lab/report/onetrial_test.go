@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// onePlan is the plan of a run of one trial.
+// onePlan returns the plan of a run with one trial.
 func onePlan() runstore.Plan {
 	u := tuning.Unknown
 	return runstore.Plan{
@@ -25,7 +25,7 @@ func onePlan() runstore.Plan {
 	}
 }
 
-// oneTrial is the report of a run's directory that has one trial with these figures.
+// oneTrial returns the report of a run directory with one trial that has the given figures.
 func oneTrial(t *testing.T, figures *runstore.Figures) *report.RunReport {
 	t.Helper()
 	dir, plan := filepath.Join(t.TempDir(), "run"), onePlan()

@@ -1,17 +1,18 @@
-// Package report turns what a run stored into documents: the report of a run, the comparison of two, and the analyses
-// of tables that somebody brings. It owns the wording, the tables and the figures, and the form of report.json.
+// Package report turns the stored results of a run into documents: the report of a run, the comparison of two runs, and
+// the analyses of tables that a user provides. It defines the wording, the tables and the charts, and the format of
+// report.json.
 //
-// It must not judge: verdicts, fits and sizings come from tuning, and the verdict of a step is the one that was stored
-// when the step was measured. It reads the files of a run, and asks no collector.
+// It must not judge. Verdicts, fits and sizings come from tuning, and the verdict of a step is the one that was stored
+// when the step was measured. It reads the files of a run and never queries a collector.
 //
 // Start reading at readRun in read_trials.go, which reads the trials, and OpenRunReport in open.go, which adds what
-// follows from them. document in run_document.go puts the sections together. Report in trial.go is one launch,
-// RunReport is all.
+// follows from all trials together. document in run_document.go assembles the sections. Report in trial.go is one
+// trial, and RunReport is the whole run.
 //
-// An unknown figure is NaN and never 0. A mean leaves it out; a sum or a ratio is unknown too. It is a dash in a cell,
-// a gap in a chart, null in JSON and an empty cell in CSV. Tables of steps leave out columns of which nothing is
-// known. Numbers are written by the functions in figures.go and in tuning, so that the same figure looks the same in
-// each table and sentence.
+// An unknown figure is NaN and never 0. A mean leaves it out; a sum or a ratio with an unknown part is unknown, too. It
+// is a dash in a cell, a gap in a chart, null in JSON and an empty cell in CSV. Tables of steps omit columns in which
+// every figure is unknown. Numbers are formatted by the functions in figures.go and in tuning, so that a figure looks
+// the same in every table and sentence.
 package report
 
 import (
@@ -26,8 +27,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// OpenRunReport reads a run's directory, or that of one of its trials, be the run finished, interrupted or under way.
-// The report is complete when it returns; nothing is read later.
+// OpenRunReport reads the directory of a run or of one of its trials. The run may be finished, interrupted or still
+// running. The report is complete when the function returns; nothing is read later.
 func OpenRunReport(dir string) (*RunReport, error) {
 	run, err := runstore.ReadAny(dir)
 	if err != nil {
@@ -37,7 +38,7 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Comparisons, results, caveats and volumes follow from the trials, and not from each other.
+	// Comparisons, results, caveats and volumes all follow from the trials and do not depend on each other.
 	r.compareConfigurations(dir)
 	r.Results = r.results()
 	r.Notes = append(r.Notes, r.Results.notes...)
@@ -46,8 +47,8 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	return r, nil
 }
 
-// caveats are the run's own, then those that every report has, each once. Trials of one run have mostly the same
-// caveats.
+// caveats returns the caveats of the plan, of the launch and of the trials, and then the general ones, each once. The
+// trials of a run have mostly the same caveats.
 func (r *RunReport) caveats() (all []string) {
 	add := func(lines ...string) {
 		for _, line := range lines {
@@ -79,8 +80,8 @@ func (r *RunReport) caveats() (all []string) {
 	return all
 }
 
-// volumeReport averages the data volume of the run and of each configuration, weighted by how long each step was
-// measured.
+// volumeReport averages the data volume of the run and of each configuration, weighted by the measured time of each
+// step.
 func (r *RunReport) volumeReport() VolumeReport {
 	v := VolumeReport{Configurations: []runstore.DataVolume{}}
 	var all []runstore.Step
@@ -96,12 +97,11 @@ func (r *RunReport) volumeReport() VolumeReport {
 	return v
 }
 
-// analyses are the documents about all trials together: queries, data volumes, concurrency, cost, timeline,
+// analyses returns the documents about all trials together: queries, data volumes, concurrency, cost, timelines,
 // comparisons. The numbers come from r.Results, which tuning computed; here they only become text, tables and charts.
-// The order is that of the report, and takeMainFigure takes the first figure of the first document for the first
-// screen.
+// The order is that of the report. takeMainFigure uses the first figure of the first document for the first screen.
 //
-// The configurations beside each other come first where there are several, since that is what the run was made for.
+// If there are several configurations, the chart that compares them comes first, because the run was made for it.
 func (r *RunReport) analyses() (all []*document.Document) {
 	j := &r.Results
 	if len(j.Concurrency) > 1 {
@@ -114,7 +114,7 @@ func (r *RunReport) analyses() (all []*document.Document) {
 	}
 	if j.Data != nil {
 		d := OfData(j.Data)
-		if j.Data.Fits.RecordsPerCore.Slope.Known() { // without a line there is nothing to be off
+		if j.Data.Fits.RecordsPerCore.Slope.Known() { // without a line there are no residuals
 			d.Draw(residualChart(j.Data))
 		}
 		all = append(all, d)
@@ -134,8 +134,8 @@ func (r *RunReport) analyses() (all []*document.Document) {
 	return all
 }
 
-// named distinguishes an analysis from others of its kind by the configuration's label, also in the files of its
-// figures, which would overwrite each other.
+// named adds the label of the configuration to the titles of an analysis and of its figures, if there are several
+// analyses of its kind. The label is also added to the figures' file names, which would otherwise overwrite each other.
 func named(d *document.Document, label string, of int) *document.Document {
 	if of < 2 {
 		return d
@@ -148,8 +148,8 @@ func named(d *document.Document, label string, of int) *document.Document {
 	return d
 }
 
-// takeMainFigure takes the figure for the first screen out of the analyses, so that it is not drawn twice; nil where
-// they have none.
+// takeMainFigure removes the first figure from the analyses and returns it for the first screen, so that it is not
+// drawn twice. It returns nil if there is no figure.
 func takeMainFigure(analyses []*document.Document) *chart.Figure {
 	for _, d := range analyses {
 		if len(d.Figures) > 0 {
@@ -161,8 +161,8 @@ func takeMainFigure(analyses []*document.Document) *chart.Figure {
 	return nil
 }
 
-// recommendation is the operating point of each configuration, as Bullet YAML that can be copied. An unstable knee is
-// stated in the YAML too, because the text around it is not copied.
+// recommendation returns the recommended operating point of each configuration as Bullet YAML for copying. A comment in
+// the YAML says if the knee is unstable, because the text around the YAML is not copied.
 func (r *RunReport) recommendation() []document.Block {
 	if r.Results.Queries == nil {
 		return nil

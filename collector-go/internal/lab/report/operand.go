@@ -17,16 +17,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// operand is one of the two runs that are compared, with the report of each configuration's first launch, from which
-// the figure of both over time is drawn. The values for the comparison are in compare.Operand, which knows no files, so
-// that tests of the comparison need none.
+// operand is one of the two compared runs, with the report of each configuration's first launch, from which the figure
+// over time is drawn. The values for the comparison are in compare.Operand, which uses no files, so that tests of the
+// comparison need none.
 type operand struct {
 	compare.Operand
-	first map[string]*Report // by the configuration's label
+	first map[string]*Report // by the label of the configuration
 }
 
-// openOperand reads a run's directory, or that of one of its trials. A trial with steps whose figures were not kept is
-// an error: its configuration would silently be compared by fewer launches than it had.
+// openOperand reads the directory of a run or of one of its trials. It returns an error for a trial that has steps but
+// no stored figures. Otherwise the configuration would be compared by fewer launches than it had, without anybody
+// noticing.
 func openOperand(dir string) (*operand, error) {
 	run, err := runstore.ReadAny(dir)
 	if err != nil {
@@ -44,8 +45,8 @@ func openOperand(dir string) (*operand, error) {
 	return r.operand(dir)
 }
 
-// operand gives the measured trials to a comparison, those of each configuration together. Settings and the queries'
-// own time are those of the first launch, since all launches of a configuration share them.
+// operand converts the measured trials for a comparison and groups them by configuration. Settings and the queries' own
+// time are taken from the first launch, because all launches of a configuration share them.
 func (r *RunReport) operand(dir string) (*operand, error) {
 	o := &operand{
 		Operand: compare.Operand{Directory: dir, ID: r.Manifest.ID, StartedMs: r.Manifest.StartedMs},
@@ -81,7 +82,7 @@ func (r *RunReport) operand(dir string) (*operand, error) {
 	return o, nil
 }
 
-// costsOf are what a query costs in a configuration, as the run's own report estimates it.
+// costsOf returns the costs of a query in a configuration, as the run's own report estimates them.
 func (r *RunReport) costsOf(configuration int) ([]compare.Cost, error) {
 	c, err := r.concurrencyOf(configuration)
 	if err != nil || c == nil {
@@ -93,7 +94,7 @@ func (r *RunReport) costsOf(configuration int) ([]compare.Cost, error) {
 	}, nil
 }
 
-// capacityUnit is what the capacity of a plan's configurations counts, "" where they have none.
+// capacityUnit returns the unit of the capacity of a plan's configurations, or "" if they have no capacity.
 func capacityUnit(plan runstore.Plan) string {
 	if plan.Analysis == runstore.OfTimeline {
 		return ""
@@ -101,9 +102,9 @@ func capacityUnit(plan runstore.Plan) string {
 	return plan.Axis.Unit()
 }
 
-// launch is the trial as a comparison takes it: of each place on the axis the last attempt. Steps that were measured
-// for the cost of a query are left out, because they have the same loads as steps of the capacity at other times. The
-// attempts of all steps are there too, since the capacity follows from them.
+// launch converts the trial for a comparison. It uses the last attempt at each value. It leaves out steps that were
+// measured for the cost of a query, because they repeat loads of other steps at another time. Attempts has all
+// attempts, because the capacity is computed from them.
 func (t *TrialReport) launch() (compare.Launch, error) {
 	out := compare.Launch{Attempts: runstore.Measured(t.figures.Steps)}
 	outcomes, err := readOutcomes(filepath.Join(t.dir, runstore.OutcomesFile))
@@ -126,19 +127,19 @@ func (t *TrialReport) launch() (compare.Launch, error) {
 	return out, nil
 }
 
-// measuredStep is a step of one launch with the stored slices and queries from which its scatter is computed. Stored
-// slices are as narrow as the collector's, so a step has more of them than the report shows.
+// measuredStep is a step of one launch with the stored slices and queries, from which its variation is computed. Stored
+// slices may be narrower than the slices of the report, so that a step has more of them.
 type measuredStep struct {
 	TrialStep
 	run      *runstore.Figures
 	outcomes []load.Outcome
 }
 
-// compared are the step's values of each figure that is compared: by slice, by query, or one for the step. Slices and
-// queries show how a figure scatters. Its level is that of the report's own row, so that the comparison and the report
-// state the same mean.
+// compared returns the values of each compared figure: one for each slice, one for each query, or one for the step.
+// Slices and queries show the variation of a figure. Their mean is moved to the value in the report's row, so that the
+// comparison and the report state the same mean.
 func (s measuredStep) compared(own *StepReport) map[string][]Figure {
-	// Figures without slices have one value for each step: of these only several launches show how they scatter.
+	// Figures without slices have one value for each step. Only several launches show how they vary.
 	cpu := func(w runstore.Worker) runstore.Slices { return w.CPUSeconds }
 	gc := func(w runstore.Worker) runstore.Slices { return w.GCSeconds }
 	totalCPU, totalGC := s.rises(cpu, totalOrUnknown), s.rises(gc, totalOrUnknown)
@@ -163,8 +164,7 @@ func (s measuredStep) compared(own *StepReport) map[string][]Figure {
 	}
 }
 
-// levelled moves values so that their mean is the figure; none where it is not known. A comparison then states the same
-// level as the report's row.
+// levelled shifts values so that their mean is the given figure. It returns nil if the figure or the mean is unknown.
 func levelled(values []Figure, figure Figure) []Figure {
 	by := figure - runstore.Average(values)
 	if !by.Known() {
@@ -173,7 +173,7 @@ func levelled(values []Figure, figure Figure) []Figure {
 	return each(values, func(v Figure) Figure { return v + by })
 }
 
-// collector is a garbage collector in the step, with its total of all workers in each slice.
+// collector returns the figures of a garbage collector in the step, with the total over all workers in each slice.
 func (s measuredStep) collector(name string) compare.Collector {
 	seconds := func(w runstore.Worker) runstore.Slices { return w.Collector(name).Seconds }
 	out := compare.Collector{Name: name, TotalMsPerMinute: s.rises(seconds, totalOrUnknown)}
@@ -183,7 +183,7 @@ func (s measuredStep) collector(name string) compare.Collector {
 	return out
 }
 
-// ends are the ends of the stored slices that lie in the step's measured time.
+// ends returns the ends of the stored slices within the measured time of the step.
 func (s measuredStep) ends() (all []int64) {
 	width := s.run.StoredSliceMs
 	if width <= 0 {
@@ -195,7 +195,7 @@ func (s measuredStep) ends() (all []int64) {
 	return all
 }
 
-// bySlice puts a value of the workers that reported it together, slice by slice.
+// bySlice combines a value of the workers that reported it, slice by slice.
 func (s measuredStep) bySlice(together func([]Figure) Figure, reported func(runstore.Worker) bool,
 	value func(w runstore.Worker, endMs int64) Figure) []Figure {
 	return each(s.ends(), func(endMs int64) Figure {
@@ -209,20 +209,20 @@ func (s measuredStep) bySlice(together func([]Figure) Figure, reported func(runs
 	})
 }
 
-// rises are what totals of the workers rose by in each slice, ms a minute.
+// rises combines the increases of the workers' totals in each slice, in ms per minute.
 func (s measuredStep) rises(total func(runstore.Worker) runstore.Slices, together func([]Figure) Figure) []Figure {
 	return s.bySlice(together, func(w runstore.Worker) bool { return len(total(w).TimesMs) > 0 },
 		func(w runstore.Worker, endMs int64) Figure { return msPerMinute(total(w), endMs, s.run.StoredSliceMs) })
 }
 
-// heap is what the workers' heaps held in each slice, MiB.
+// heap combines the used heap of the workers in each slice, in MiB.
 func (s measuredStep) heap(together func([]Figure) Figure) []Figure {
 	measured := runstore.Span{From: s.MeasuredFromMs, To: s.EndMs}
 	return s.bySlice(together, func(w runstore.Worker) bool { return measured.Mean(w.HeapUsedBytes).Known() },
 		func(w runstore.Worker, endMs int64) Figure { return w.HeapUsedBytes.At(endMs) / mib })
 }
 
-// shares are parts in per cent of totals, slice by slice. A slice without a total has no share.
+// shares returns parts as percentages of totals, slice by slice. A slice without a total has an unknown share.
 func shares(parts, totals []Figure) []Figure {
 	out := make([]Figure, len(parts))
 	for i, part := range parts {
@@ -233,7 +233,8 @@ func shares(parts, totals []Figure) []Figure {
 	return out
 }
 
-// resultSizes are those of the queries one by one; where these were not kept, the step's average.
+// resultSizes returns the result size of each query that returned, or the average of the step if the queries were not
+// stored.
 func (s measuredStep) resultSizes() []Figure {
 	returned := s.ended(load.Returned)
 	if len(returned) == 0 {
@@ -242,14 +243,14 @@ func (s measuredStep) resultSizes() []Figure {
 	return each(returned, func(o load.Outcome) Figure { return Figure(o.Records) })
 }
 
-// queryLatencies are those of the queries that returned. A query without an answer counts with the time until its end,
-// which is a lower bound (load.Latencies).
+// queryLatencies returns the times to result of the queries. A query without an answer counts with the time until its
+// end, which is a lower bound (load.Latencies).
 func (s measuredStep) queryLatencies() []Figure {
 	return each(s.ended(load.Returned, load.TimedOut, load.Unfinished, load.NotSubmitted),
 		func(o load.Outcome) Figure { return Figure(o.Latency().Microseconds()) / 1000 })
 }
 
-// ended are the queries that count for the step and ended in one of some ways, in the order of their ends.
+// ended returns the queries that count for the step and ended in one of the given ways, in the order of their ends.
 func (s measuredStep) ended(ends ...load.End) (all []load.Outcome) {
 	step := load.Window{
 		Start: time.UnixMilli(s.StartMs), Measured: time.UnixMilli(s.MeasuredFromMs), End: time.UnixMilli(s.EndMs),
@@ -262,10 +263,10 @@ func (s measuredStep) ended(ends ...load.End) (all []load.Outcome) {
 	return all
 }
 
-// mostLine bounds a line of outcomes, in bytes.
+// mostLine is the longest line of the outcomes file, in bytes.
 const mostLine = 1 << 20
 
-// readOutcomes reads what became of the queries; a file that is not there has none.
+// readOutcomes reads the outcomes of the queries, sorted by their ends. It returns nil if the file does not exist.
 func readOutcomes(path string) (all []load.Outcome, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,11 +10,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// readRun reads the trials of a run and puts those of each configuration together, be the run finished, interrupted or
-// under way. What follows from all trials together is left to OpenRunReport, since a comparison does not need it.
+// readRun reads the trials of a run, which may be finished, interrupted or still running, and groups them by
+// configuration. OpenRunReport adds what follows from all trials together, because a comparison does not need it.
 //
-// An error is one of a file that cannot be read. Trials without figures are no error: they are reported as far as they
-// came.
+// It returns an error if a file cannot be read. Trials without figures are not an error; they are reported as far as
+// they got.
 func readRun(run *runstore.Run) (*RunReport, error) {
 	plan, manifest := run.Plan, run.Manifest
 	r := &RunReport{
@@ -24,12 +24,12 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		Notes: []string{}, plan: plan, unanswered: run.Unanswered(),
 	}
 	if run.Result != nil {
-		run.Result.Doubt(r.unanswered) // older programs took the rate at which the search ended
+		run.Result.Doubt(r.unanswered) // older programs accepted the rate at which the calibration ended
 		r.Verdict, r.Finished = run.Result.Verdict, true
 		r.Notes = append(r.Notes, run.Result.Notes...)
 	}
-	// Changes are against the trial that was measured before, which need not be the one before in the plan: a trial
-	// that failed to start changed nothing.
+	// Changes are relative to the last trial that was measured, which need not be the previous trial of the plan. A
+	// trial that failed to start changed nothing.
 	var before map[string]string
 	for _, t := range run.Trials {
 		trial, err := r.readTrial(t)
@@ -42,7 +42,7 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		if trial.Changes = []tuning.Change{}; before != nil {
 			trial.Changes = tuning.DiffSettings(before, trial.values)
 		}
-		if trial.Report == nil { // what it did not live to report did not go away
+		if trial.Report == nil { // it may have ended before it reported a value
 			trial.Changes = slices.DeleteFunc(trial.Changes, func(c tuning.Change) bool { return c.After == nil })
 		} else {
 			before = trial.values
@@ -53,8 +53,8 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 	return r, nil
 }
 
-// readTrial reads what was measured of a trial, how it was launched, and what its topology reported. Steps without
-// figures are kept, since their verdicts are known; only the tables and charts of the trial are missing then.
+// readTrial reads the measurements of a trial, how it was launched, and what its topology reported. Steps without
+// figures are kept, because their verdicts are known; only the tables and charts of the trial are then missing.
 func (r *RunReport) readTrial(t runstore.Trial) (*TrialReport, error) {
 	arguments, err := t.Arguments()
 	if err != nil {
@@ -93,10 +93,10 @@ func (r *RunReport) readTrial(t runstore.Trial) (*TrialReport, error) {
 	return out, nil
 }
 
-// completeStep gives a step what the files of older runs lack, as far as it follows from the rest: what limited it, the
-// percentiles that it was judged by, and whether its volume is an estimate. The verdict is never computed again: it
-// decided how the search went on, and a report must not contradict the run. Volume comes from the bytes that the source
-// counted, where it counted them; a volume by the records' stated size is an estimate.
+// completeStep adds the fields that files of older runs lack, as far as they follow from the rest: what limited the
+// step, the percentiles that it was judged by, and whether its volume is an estimate. It never computes the verdict
+// again. The verdict decided how the search continued, and a report must not contradict the run. The volume comes from
+// the bytes that the source counted, or else it is an estimate from the stated record size.
 func completeStep(s *runstore.Step) {
 	if s.Limitation == nil && s.Evidence != nil {
 		l := tuning.Limit(*s.Evidence)
@@ -117,8 +117,8 @@ func completeStep(s *runstore.Step) {
 	s.MiBEstimated = s.MiBPerSecond.Known()
 }
 
-// rows puts the launches of each configuration together. Verdict, capacity and label are those of the stored result;
-// while the run has not ended the rows are as far as it came.
+// rows combines the launches of each configuration. Verdict, capacity and label come from the stored result. Before the
+// run has ended, the rows show what was measured so far.
 func (r *RunReport) rows(result *runstore.Result) {
 	r.Rows = []RowReport{}
 	for _, t := range r.Trials {
@@ -145,8 +145,8 @@ func (r *RunReport) rows(result *runstore.Result) {
 	}
 }
 
-// add adds a launch to its configuration. Limiters are those of steps that missed their goals; an inconclusive step
-// counts only if somebody looked at what limited it.
+// add adds a launch to its configuration. Limiters are those of steps that missed their goals. An inconclusive step
+// counts only if its limiter was examined.
 func (row *RowReport) add(t TrialReport) {
 	row.Launches += t.Launches
 	if len(t.Steps) > 0 {
@@ -171,12 +171,12 @@ func (row *RowReport) add(t TrialReport) {
 	}
 }
 
-// capacity is the trial's own. It shows how far the repeats of a configuration are apart.
+// capacity returns the capacity of this trial alone. It shows how much the repeats of a configuration differ.
 func (t TrialReport) capacity() tuning.Interval {
 	return tuning.IntervalOf(runstore.Measured(t.measuredSteps()))
 }
 
-// measuredSteps are the steps as they were stored, in the order in which they were run.
+// measuredSteps returns the steps in the order in which they ran.
 func (t TrialReport) measuredSteps() []runstore.Step {
 	return each(t.Steps, func(s TrialStep) runstore.Step { return s.Step })
 }

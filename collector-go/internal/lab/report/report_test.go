@@ -47,7 +47,7 @@ func TestFiguresAreScaledToAMinute(t *testing.T) {
 	assert.InDelta(t, 0.5, float64(r.Workers[0].CPUCores[i]), 1e-9)
 }
 
-// The same totals give the same minute whether the report's slices are 10 s or 60 s.
+// The same totals give the same values per minute with slices of 10 s and of 60 s.
 func TestWiderSlicesAreTheMeansOfNarrowOnes(t *testing.T) {
 	narrow := build(t, synthetic())
 	wide := synthetic()
@@ -63,7 +63,7 @@ func TestWiderSlicesAreTheMeansOfNarrowOnes(t *testing.T) {
 
 func TestAGapIsNull(t *testing.T) {
 	r := build(t, synthetic())
-	for _, missing := range []int64{130_000, 140_000, 150_000} { // the slice after a gap has no total to count from
+	for _, missing := range []int64{130_000, 140_000, 150_000} { // the slice after a gap has no previous total
 		i := indexOf(t, r.TimesMs, originMs+missing)
 		assert.False(t, r.Workers[1].CPUMsPerMinute[i].Known(), "at %d", missing)
 		assert.True(t, r.Workers[0].CPUMsPerMinute[i].Known())
@@ -95,7 +95,7 @@ func TestStepsLeaveWarmUpOut(t *testing.T) {
 	assert.Equal(t, 1, r.Steps[0].Workers)
 }
 
-// A report has the verdicts that its steps were given when they were measured.
+// The report shows the verdicts that were stored when the steps were measured.
 func TestVerdictsAreTheSteps(t *testing.T) {
 	run := synthetic()
 	run.Steps[2].Verdict, run.Steps[3].Verdict = tuning.Fail, tuning.Inconclusive
@@ -125,7 +125,7 @@ func TestFiguresSurviveTheirFile(t *testing.T) {
 	assert.JSONEq(t, string(want), string(got))
 }
 
-// What others rely on of the demo's report.json.
+// These parts of the demo's report.json are used by others.
 func TestTheKeysOfASingleTrialsReport(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, oneTrial(t, synthetic()).WriteSingle(dir))
@@ -181,8 +181,8 @@ func sortByTime(s *runstore.Slices) {
 	}
 }
 
-// cpu_ms_per_minute is user and system together, here as on the page and in Grafana; both parts stand beside it, where
-// they are known.
+// cpu_ms_per_minute is user and system time together, here as on the page and in Grafana. The two parts are separate
+// fields if they are known.
 func TestCPUIsShownTogetherAndApart(t *testing.T) {
 	run := synthetic()
 	total := func(perSecond float64) (s runstore.Slices) {

@@ -13,8 +13,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// sizing is the configuration for the largest load that a run of data volumes or of queries held; nil for other runs.
-// Why there is none is a note and no error, since the rest of the report is not affected.
+// sizing returns the configuration for the largest load that a run of data volumes or of queries held, or nil for other
+// runs. If the run cannot be sized, the reason becomes a note and not an error, because the rest of the report is not
+// affected.
 func (r *RunReport) sizing(j *Results) *RunSizing {
 	var s *RunSizing
 	var err error
@@ -39,8 +40,8 @@ func (r *RunReport) sizing(j *Results) *RunSizing {
 	return s
 }
 
-// targetLoad is the load to size for. Goals and machine are those of the run, so that the sizing is judged as its steps
-// were.
+// targetLoad returns the load to size for. Goals and machine are those of the run, so that the sizing uses the same
+// criteria as the steps.
 func (r *RunReport) targetLoad(recordsPerS Figure, queries int) tuning.TargetLoad {
 	return tuning.TargetLoad{
 		RecordsPerS: float64(recordsPerS), Queries: queries, Goals: r.queryGoals(), Machine: r.machine(),
@@ -48,15 +49,15 @@ func (r *RunReport) targetLoad(recordsPerS Figure, queries int) tuning.TargetLoa
 	}
 }
 
-// sizeCommand sizes for any load with this run and one of the other kind. It can be copied once the run's directories
-// are filled in.
+// sizeCommand returns the command that sizes for any load with this run and one of the other kind. The user must
+// replace the placeholders.
 func (r *RunReport) sizeCommand(from string) string {
 	return fmt.Sprintf("bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit %sms --from %s",
 		tuning.Digits(Figure(r.latencyLimit())), from)
 }
 
-// sizeData sizes for the most records that were held, with the queries that ran beside them. The run varied the records
-// alone, so nothing is said about more queries.
+// sizeData sizes for the most records that were held, with the queries that ran beside them. The run varied only the
+// records, so it says nothing about more queries.
 func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	volumes, queries := j.tables.Volumes, r.plan.Load.Queries
 	s := &RunSizing{Command: r.sizeCommand("THIS-RUN,RUN-OF-TEST-7"), NotKnown: []string{
@@ -67,7 +68,7 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	if len(volumes) == 0 {
 		return s, errors.New("no configuration held any of its records/s")
 	}
-	most := volumes[len(volumes)-1] // they ascend
+	most := volumes[len(volumes)-1] // they are sorted
 	var err error
 	targetLoad := r.targetLoad(Figure(most.RecordsPerS), queries)
 	if s.Sizing, err = tuning.Size(targetLoad, tuning.Measurements{Volumes: volumes}); err != nil {
@@ -80,8 +81,8 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	return s, nil
 }
 
-// recordsHeadroom states what the records have beyond what was held: tune size leaves none free, since a goal about
-// catching up asks for it. Without such a goal the report says to plan for fewer records.
+// recordsHeadroom says how much headroom the sizing has for records. tune size adds none, because a goal for catching
+// up ensures it. Without such a goal the text recommends to plan for fewer records.
 func (r *RunReport) recordsHeadroom() string {
 	for _, g := range r.Goals {
 		if g.Figure == tuning.CatchUp {
@@ -92,7 +93,7 @@ func (r *RunReport) recordsHeadroom() string {
 }
 
 // sizeQueries sizes for the most queries that were held, less the headroom, at the record rate of the run. The run
-// varied the filter bolts alone, so all other components are taken over as they were.
+// varied only the filter bolts, so all other components stay as they were.
 func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	s := &RunSizing{Command: r.sizeCommand("RUN-OF-TEST-6,THIS-RUN"), NotKnown: []string{
 		"What more records/s ask for: all components but the filter bolts are as they were in this run.",
@@ -129,7 +130,8 @@ func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	return s, nil
 }
 
-// componentsWith are the components of the first configuration with so many filter bolts that reported any.
+// componentsWith returns the components of the first configuration with a number of filter bolts that reported its
+// components.
 func (r *RunReport) componentsWith(filterBolts int) []tuning.Component {
 	for _, row := range r.Rows {
 		if r.size(row.Configuration).filterBolts == filterBolts {
@@ -141,7 +143,7 @@ func (r *RunReport) componentsWith(filterBolts int) []tuning.Component {
 	return nil
 }
 
-// otherRun is how to make the run that a sizing lacks.
+// otherRun explains how to make the run that a sizing lacks.
 var otherRun = map[runstore.Analysis]string{
 	runstore.OfData: "RUN-OF-TEST-7 is the directory of a run that puts filter bolts against queries (analysis: " +
 		"queries), as bullet-metrics tune run topology/experiments/test7.yaml does",
@@ -149,7 +151,7 @@ var otherRun = map[runstore.Analysis]string{
 		"bullet-metrics tune run topology/experiments/test6.yaml does",
 }
 
-// sizingBlocks are the section of the report.
+// sizingBlocks returns the section about the sizing.
 func (r *RunReport) sizingBlocks() []document.Block {
 	s := r.Results.Sizing
 	if s == nil {
@@ -167,8 +169,8 @@ func (r *RunReport) sizingBlocks() []document.Block {
 	}
 }
 
-// results analyzes all trials together, as the run's analysis asks for. An analysis that fails becomes a note: the
-// trials themselves are still reported.
+// results analyzes all trials together, as the run's analysis asks for. An analysis that fails becomes a note, because
+// the trials themselves are still reported.
 func (r *RunReport) results() (j Results) {
 	var err error
 	switch r.Analysis {
@@ -198,7 +200,8 @@ func (r *RunReport) results() (j Results) {
 	return j
 }
 
-// timelines are those of each trial. Of a step that was repeated the last one counts, as in the rest of the report.
+// timelines returns the timelines of the trials. If a step was repeated, the last attempt counts, as in the rest of the
+// report.
 func (r *RunReport) timelines() (all []NamedTimeline) {
 	for i := range r.Trials {
 		t := &r.Trials[i]
@@ -219,8 +222,8 @@ func (r *RunReport) timelines() (all []NamedTimeline) {
 	return all
 }
 
-// queryPoints are filter bolts by queries with the verdicts of the steps: what the capacity over cores is fitted to. A
-// configuration whose size is not known is left out of the fit, and a note says so.
+// queryPoints returns the points of filter bolts by queries with the verdicts of the steps, to which the capacity over
+// cores is fitted. A configuration of unknown size is left out, and a note says so.
 func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 	if r.Axis != runstore.Queries {
 		j.note("the steps are of " + r.axis() +
@@ -257,14 +260,14 @@ func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 }
 
 // heldVolume is a volume with the smallest configuration that held it. Larger configurations at the same rate say
-// nothing about what the rate takes.
+// nothing about the cores that the rate needs.
 type heldVolume struct {
 	tuning.DataRow
 	configuration int
 }
 
-// smaller reports whether a configuration took fewer cores than the one of another volume: those that it used, where
-// both are known, else those that it declares.
+// smaller reports whether a configuration took fewer cores than that of another volume. It compares used cores if both
+// are known, else declared cores.
 func (v heldVolume) smaller(other heldVolume) bool {
 	if v.UsedCPUCores == 0 || other.UsedCPUCores == 0 {
 		return v.TotalCPUCores < other.TotalCPUCores
@@ -272,8 +275,8 @@ func (v heldVolume) smaller(other heldVolume) bool {
 	return v.UsedCPUCores < other.UsedCPUCores
 }
 
-// volumes takes, for each rate, the smallest configuration that held it: a row for each of its components, or one
-// without where none is known. They ascend by their records a second.
+// volumes returns, for each rate, the smallest configuration that held it: a row for each of its components, or one row
+// without a component if none is known. The rows are sorted by their record rate.
 func (r *RunReport) volumes(j *Results) (rows []tuning.DataRow) {
 	best := map[float64]heldVolume{}
 	for _, row := range r.Rows {

@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// reported is a run with the directory that its report was written into.
+// reported returns a run's report and the directory into which it was written.
 func reported(t *testing.T, dir string) (*report.RunReport, string) {
 	t.Helper()
 	r, err := report.OpenRunReport(dir)
@@ -26,7 +26,7 @@ func reported(t *testing.T, dir string) (*report.RunReport, string) {
 	return r, out
 }
 
-// asText makes values comparable that hold figures which are not known.
+// asText converts values to text, because values with unknown figures (NaN) do not compare as equal.
 func asText(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.MarshalIndent(v, "", " ")
@@ -34,8 +34,8 @@ func asText(t *testing.T, v any) string {
 	return string(text)
 }
 
-// The table of volumes that a run writes has all that was reported of its components, and is judged as the report
-// judges the run.
+// The CSV file of volumes has everything that was reported about the components. Its analysis gives the results of the
+// run's report.
 func TestDataOfARunIsReadBack(t *testing.T) {
 	r, out := reported(t, asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)))
 	table, rows, err := csvtable.Data(filepath.Join(out, "data.csv"), csvtable.CPUUnsaid)
@@ -53,7 +53,7 @@ func TestDataOfARunIsReadBack(t *testing.T) {
 	assert.Empty(t, again.Audit, "all components are there, so the totals follow from them")
 }
 
-// Where a topology reported nothing of itself the table has volumes alone, and no memory is made up.
+// If the topology reported nothing, the table has only volumes and no invented memory.
 func TestDataOfARunThatReportedNoComponents(t *testing.T) {
 	dir := asRun(t, runstore.OfData, runstore.RecordsPerSecond,
 		[]column{{label: "one", cores: 3, memoryMiB: 100, cells: []cell{
@@ -80,7 +80,7 @@ func TestDataOfARunThatReportedNoComponents(t *testing.T) {
 	assert.Equal(t, asText(t, r.Results.Data), asText(t, again))
 }
 
-// Points that say nothing of the topology stay what they are: below the limit they would be OK by their latency.
+// Points without information about the topology keep their verdicts. By their latency alone they would be OK.
 func TestQueriesOfARunAreReadBack(t *testing.T) {
 	columns := test7(t)
 	spoilt := map[float64]tuning.Verdict{100: tuning.Limited, 120: tuning.Inconclusive, 140: tuning.Fail}
@@ -137,9 +137,9 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 	assert.Equal(t, []tuning.CostSource{tuning.FromClimb, ""}, []tuning.CostSource{reported.CostFrom, again.CostFrom})
 }
 
-// The document's Tests 6 and 7 as runs are kept under testdata, for the tests of commands and docs/tune/sizing.md. They
-// stay readable when the form of a run grows, and say what such a run says today. UPDATE_GOLDEN=1 go test -run
-// DocumentsRuns writes them again.
+// The document's Tests 6 and 7 as runs are in testdata, for the tests of commands and docs/tune/sizing.md. They must
+// stay readable when the format of a run grows, and have the figures that such a run has today. UPDATE_GOLDEN=1 go test
+// -run DocumentsRuns regenerates them.
 func TestTheDocumentsRuns(t *testing.T) {
 	for name, dir := range map[string]string{
 		"test6": asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)),

@@ -17,8 +17,8 @@ import (
 // rowColumn is a column of a table that has a row for each configuration.
 type rowColumn = document.Of[RowReport]
 
-// rowTable is what each configuration came to, with the data volume beside it. Its first seven columns are the summary
-// of the first screen, so the most wanted ones come first.
+// rowTable shows the result of each configuration with its data volume. The first screen shows only the first seven
+// columns, so the most important ones come first.
 func (r *RunReport) rowTable() document.Table {
 	columns := []rowColumn{
 		document.Text("Configuration", func(row RowReport) string { return cmp.Or(row.Label, document.Unknown) }),
@@ -39,11 +39,11 @@ func (r *RunReport) rowTable() document.Table {
 	return r.withVolumes(t)
 }
 
-// eachRepeat heads the column of the repeats' own capacities.
+// eachRepeat is the heading of the column with the capacities of the repeats.
 const eachRepeat = "Capacity of each repeat"
 
-// capacityColumns are the capacity and, where a configuration was repeated, that of each repeat. They differ where
-// launches differ, which the common interval hides.
+// capacityColumns returns the capacity and, if a configuration was repeated, the capacity of each repeat. The repeats
+// show how much launches differ, which the common interval hides.
 func (r *RunReport) capacityColumns() []rowColumn {
 	columns := []rowColumn{
 		document.Number("Capacity, "+r.axis(), "", func(row RowReport) string { return row.Capacity.Text() }),
@@ -59,8 +59,8 @@ func (r *RunReport) capacityColumns() []rowColumn {
 	}))
 }
 
-// timelineColumns are what a timeline is run for, in the place of a capacity, which it has none of: its load is
-// constant.
+// timelineColumns returns the results of a timeline. They replace the capacity, because a timeline has a constant load
+// and therefore no capacity.
 func (r *RunReport) timelineColumns() []rowColumn {
 	return []rowColumn{
 		r.meansColumn("Added delay, mean", func(t *tuning.Timeline) tuning.Estimate { return t.AddedDelay }),
@@ -75,7 +75,7 @@ func (r *RunReport) timelineColumns() []rowColumn {
 	}
 }
 
-// timelinesOf are the timelines of a configuration, those of all its launches.
+// timelinesOf returns the timelines of all launches of a configuration.
 func (r *RunReport) timelinesOf(row RowReport) (all []*tuning.Timeline) {
 	for _, t := range r.Results.Timelines {
 		if t.configuration == row.Configuration {
@@ -85,7 +85,8 @@ func (r *RunReport) timelinesOf(row RowReport) (all []*tuning.Timeline) {
 	return all
 }
 
-// meansColumn is a mean of a timeline in ms with its interval; of several launches their mean with its spread.
+// meansColumn shows a mean of a timeline in ms with its interval. For several launches it shows their mean with its
+// spread.
 func (r *RunReport) meansColumn(head string, of func(*tuning.Timeline) tuning.Estimate) rowColumn {
 	return document.Number(head, "ms", func(row RowReport) string {
 		known := slices.DeleteFunc(each(r.timelinesOf(row), of),
@@ -95,15 +96,15 @@ func (r *RunReport) meansColumn(head string, of func(*tuning.Timeline) tuning.Es
 		}
 		only := known[0]
 		if only.Low.Known() && only.High.Known() && !(only.High > only.Low) {
-			only.Low = Unknown // an interval without a width is none
+			only.Low = Unknown // do not show an interval without a width
 		}
 		only.Note = ""
 		return only.Text(tuning.DefaultConfidence, "")
 	})
 }
 
-// withVolumes puts the data volume beside each configuration's verdict. With several configurations a last row has that
-// of the complete test.
+// withVolumes adds the data volume of each configuration. If there are several configurations, it adds a last row for
+// the whole test.
 func (r *RunReport) withVolumes(t document.Table) document.Table {
 	volumes, width := r.Volume.Configurations, len(t.Columns)
 	if len(r.Rows) > 1 && r.Volume.RecordsPerSecond.Known() {
@@ -119,8 +120,8 @@ func (r *RunReport) withVolumes(t document.Table) document.Table {
 	return t
 }
 
-// Write writes report.html, report.md, report.json, the figures and the run's tables as CSV into dir. All forms come
-// from one document, so they have the same content.
+// Write writes report.html, report.md, report.json, the figures and the run's tables as CSV into dir. All forms are
+// made from one document, so they have the same content.
 func (r *RunReport) Write(dir string) error {
 	text, err := r.JSON()
 	if err != nil {
@@ -129,7 +130,8 @@ func (r *RunReport) Write(dir string) error {
 	return r.write(dir, text, r.panelFigures())
 }
 
-// write writes all forms, with the given report.json and further figures. A run of one trial has another report.json.
+// write writes all forms with the given report.json and additional figures. A run of one trial has a different
+// report.json.
 func (r *RunReport) write(dir string, data []byte, more []chart.Figure) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -140,15 +142,15 @@ func (r *RunReport) write(dir string, data []byte, more []chart.Figure) error {
 	return writeForms(dir, d, append(d.Drawings(), more...), files)
 }
 
-// JSON is the report as data; what is not known is null.
+// JSON returns the report as JSON. Unknown figures are null.
 func (r *RunReport) JSON() ([]byte, error) {
 	text, err := json.MarshalIndent(r, "", " ")
 	return append(text, '\n'), err
 }
 
-// document has on its first screen what a reader wants first: the verdict, why, the figure that shows it and what each
-// configuration came to; of a single trial what each step did. The sections below go from what follows to what it
-// follows from, and end with what is needed to repeat the run.
+// document assembles the report. The first screen has the most important information: the verdict, the reason, the
+// figure that shows it, and the result of each configuration, or of each step if there is a single trial. The sections
+// go from conclusions to their sources and end with what is needed to repeat the run.
 func (r *RunReport) document() *document.Document {
 	d := &document.Document{Title: r.Title, Verdict: string(r.Verdict), Lead: r.why(), Summary: r.summary()}
 	analyses, measured := r.analyses(), r.reported()
@@ -156,7 +158,7 @@ func (r *RunReport) document() *document.Document {
 		figure := measured[0].timeline().Figure()
 		d.Main = &figure
 	}
-	// What makes a reader doubt the figures comes before them.
+	// Reasons to doubt the figures come before the figures.
 	d.Add("Steps that were not OK", document.List(r.troubles()))
 	d.Add("Can these figures be believed?", r.dataQualityBlocks()...)
 	d.Add("The configurations in full", document.Tabled(r.rowTable()))
@@ -180,7 +182,7 @@ func (r *RunReport) document() *document.Document {
 	return d
 }
 
-// summary is the first screen's table. It has at most 7 columns, which fit a screen and a terminal.
+// summary returns the table of the first screen. It has at most 7 columns, which fit a screen and a terminal.
 func (r *RunReport) summary() document.Table {
 	if measured := r.reported(); len(r.Trials) == 1 && len(measured) == 1 && r.Analysis != runstore.OfTimeline {
 		return measured[0].Report.summary()
@@ -188,8 +190,8 @@ func (r *RunReport) summary() document.Table {
 	return r.rowTable().Without("Launches", eachRepeat).First(7)
 }
 
-// differenceBlocks are the settings that the configurations do not share. Settings that are the same for all are with
-// each trial.
+// differenceBlocks shows the settings that differ between configurations. Settings that are equal in all of them are
+// shown with each trial.
 func (r *RunReport) differenceBlocks() []document.Block {
 	if len(r.Rows) < 2 {
 		return nil
@@ -223,8 +225,8 @@ func (r *RunReport) differenceBlocks() []document.Block {
 	return []document.Block{document.Tabled(t)}
 }
 
-// addTrial adds everything about one launch: a section or, where it is the only launch, a section for each of its
-// parts. A trial that was not measured has its state and the reason.
+// addTrial adds everything about one trial: one section, or if it is the only trial a section for each of its parts. A
+// trial that was not measured has only its state and the reason.
 func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	title := fmt.Sprintf("Trial %d: %s", t.Number, t.name())
 	if t.Report == nil {
@@ -255,7 +257,7 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	d.Add(title, parts.Blocks()...)
 }
 
-// timeline is the trial's figure over time, under a name of its own.
+// timeline returns the trial's figure over time, with the trial's number in its name.
 func (t *TrialReport) timeline() chart.Timeline {
 	timeline := t.Report.timeline()
 	timeline.Name = t.figureName(timelineName)
@@ -263,12 +265,13 @@ func (t *TrialReport) timeline() chart.Timeline {
 	return timeline
 }
 
-// figureName is a figure's name in the report of a run, whose trials have figures of the same names.
+// figureName adds the number of the trial to the name of a figure, because all trials have figures of the same names.
 func (t *TrialReport) figureName(name string) string {
 	return fmt.Sprintf("trial-%02d-%s", t.Number, name)
 }
 
-// panelFigures are each trial's figures one by one, which the document has together. They are files beside the report.
+// panelFigures returns each panel of each trial as a figure of its own. They are files beside the report; the document
+// shows the panels together.
 func (r *RunReport) panelFigures() (all []chart.Figure) {
 	for _, t := range r.reported() {
 		for _, f := range t.Report.figures()[1:] {
@@ -279,7 +282,7 @@ func (r *RunReport) panelFigures() (all []chart.Figure) {
 	return all
 }
 
-// panelNames are the files of those figures.
+// panelNames lists the file names of the trial's panelFigures.
 func (t *TrialReport) panelNames() string {
 	names := each(t.Report.panels(), func(p chart.Panel) string {
 		return fmt.Sprintf("%s/%s.svg", figuresDir, t.figureName(p.Name))
@@ -287,19 +290,20 @@ func (t *TrialReport) panelNames() string {
 	return strings.Join(names, ", ") + ", and .png beside each"
 }
 
-// Single is report.json of a run of one trial such as the demo's: the trial's figures, with what the run came to beside
-// them. Its keys are a format.
+// Single is the report.json of a run with one trial, such as the demo: the trial's figures with the results of the run.
+// Its keys are a public format.
 type Single struct {
 	*Report
-	// Capacity is on the steps' axis.
+	// Capacity is in the unit of the steps' axis.
 	Capacity tuning.Interval `json:"capacity"`
-	// Cost is what a query costs, by its steps; null where no step shows it.
+	// Cost is the cost of a query. It is null if no step shows it.
 	Cost *tuning.Concurrency `json:"cost"`
-	// Limiters name what limited the steps that missed their goals or were capped; none where nothing was at its limit.
+	// Limiters are the limiters of the steps that were FAIL or LIMITED. It is empty if nothing was at its limit.
 	Limiters []string `json:"limiters"`
 }
 
-// Single is the run's only trial. It is an error where no step of it was measured, or there are several.
+// Single returns the report of the run's only trial. It returns an error if there are several trials or none of its
+// steps was measured.
 func (r *RunReport) Single() (*Single, error) {
 	if len(r.Trials) != 1 || r.Trials[0].Report == nil {
 		return nil, fmt.Errorf("%d of %d trials have figures, and one alone is to be shown", len(r.reported()),
@@ -323,8 +327,8 @@ func (r *RunReport) Single() (*Single, error) {
 	return out, nil
 }
 
-// WriteSingle is Write of a run of one trial: its report.json is a Single, and each figure has a name without the
-// trial's number.
+// WriteSingle is like Write for a run of one trial. Its report.json is a Single, and the names of figures have no trial
+// number.
 func (r *RunReport) WriteSingle(dir string) error {
 	single, err := r.Single()
 	if err != nil {

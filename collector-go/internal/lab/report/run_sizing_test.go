@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// section is a part of the report as text.
+// section returns a section of the report as text.
 func section(t *testing.T, markdown, title string) string {
 	t.Helper()
 	_, text, found := strings.Cut(markdown, "\n## "+title+"\n")
@@ -30,7 +30,8 @@ func markdownOf(t *testing.T, out string) string {
 	return string(text)
 }
 
-// A run of data volumes sizes every component for the most records that were held, and states that it knows no queries.
+// A run of data volumes sizes every component for the most records that were held. It says that it knows nothing about
+// more queries.
 func TestTheSizingOfARunOfVolumes(t *testing.T) {
 	r, out := reported(t, asRun(t, runstore.OfData, runstore.RecordsPerSecond, test6(t)))
 	s := r.Results.Sizing
@@ -58,8 +59,8 @@ func TestTheSizingOfARunOfVolumes(t *testing.T) {
 	assert.NotContains(t, text, "NaN")
 }
 
-// A run of queries sizes the filter bolts for the most queries that were held, less the headroom; all else is as it
-// was.
+// A run of queries sizes the filter bolts for the most queries that were held, less the headroom. All other components
+// stay the same.
 func TestTheSizingOfARunOfQueries(t *testing.T) {
 	r, out := reported(t, asRun(t, runstore.OfQueries, runstore.Queries, test7(t)))
 	s := r.Results.Sizing
@@ -83,7 +84,7 @@ func TestTheSizingOfARunOfQueries(t *testing.T) {
 	}
 }
 
-// What held nothing sizes nothing, and says so.
+// If nothing was held there is no sizing, and the report says so.
 func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		analysis runstore.Analysis
@@ -111,7 +112,7 @@ func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 	assert.Nil(t, r.Results.Sizing, "nothing is sized from a run about completeness")
 }
 
-// R/s and MiB/s stand beside each configuration's result, averaged over the time in which it was measured.
+// Each configuration's result has its mean records/s and MiB/s over the measured time.
 func TestTheVolumeStandsBesideEachResult(t *testing.T) {
 	r, out := reported(t, asRun(t, runstore.OfQueries, runstore.Queries, []column{
 		{label: "one", filterBolts: 1, cores: 3, memoryMiB: 100,

@@ -10,29 +10,32 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// runTimeline is the run's trials on one time axis, one after the other as they were measured, with what was changed
-// before each. The time between trials, and between the launches of one, is left out, since nothing was measured there.
+// runTimeline shows the run's trials on one time axis, one after the other as they were measured, with the changes
+// before each. The time between trials and between the launches of a trial is left out, because nothing was measured
+// then.
 type runTimeline struct {
 	axis   chart.TimeAxis
 	limit  Figure
 	window window
 	slices []timelineSlice
-	// changes are the trials' annotations, for the legend; those within the trials are named by trial and annotation.
+	// changes are the annotations of the trials for the legend. Annotations within a trial are named by trial and
+	// annotation.
 	changes []chart.Annotation
 }
 
-// timelineSlice is what is drawn of a slice.
+// timelineSlice holds the figures that are drawn for one slice.
 type timelineSlice struct {
-	// The filter latency: of Bullet's means the mean over tasks and the slowest task, and the hook's p99 over the step.
+	// The filter latency: mean is over all tasks, slowest is that of the slowest task, and p99 is from the hook over
+	// the step.
 	mean, slowest, p99 Figure
-	// The time to result over the step, as the load client saw it.
+	// The time to result over the step, as the load client measured it.
 	resultP50, resultP99 Figure
 }
 
-// noSlice keeps the lines of a launch apart from those of the next one.
+// noSlice separates the line of a launch from that of the next one.
 var noSlice = timelineSlice{Unknown, Unknown, Unknown, Unknown, Unknown}
 
-// runTimeline is nil where fewer than two trials were measured: the trial's own figure shows the same then.
+// runTimeline returns nil if fewer than two trials were measured, because the trial's own figure then shows the same.
 func (r *RunReport) runTimeline() *runTimeline {
 	measured := r.reported()
 	if len(measured) < 2 {
@@ -48,7 +51,7 @@ func (r *RunReport) runTimeline() *runTimeline {
 	return s
 }
 
-// follow puts a trial behind what is there already, launch by launch, because a launch begins after a gap in the trial.
+// follow appends a trial, launch by launch, because there is a gap in the trial before each launch.
 func (s *runTimeline) follow(t *TrialReport) {
 	r := t.Report
 	change := chart.Annotation{
@@ -56,7 +59,7 @@ func (s *runTimeline) follow(t *TrialReport) {
 		Title: t.name() + tuning.InBrackets(changesText(t.Changes)),
 	}
 	s.axis.Annotations, s.changes = append(s.axis.Annotations, change), append(s.changes, change)
-	// Steps of one launch follow each other; a new launch number begins the next one.
+	// Steps of one launch are adjacent. A new launch number begins the next launch.
 	for steps := r.Steps; len(steps) > 0; {
 		n := slices.IndexFunc(steps, func(later StepReport) bool { return later.launch != steps[0].launch })
 		if n < 0 {
@@ -67,7 +70,7 @@ func (s *runTimeline) follow(t *TrialReport) {
 	}
 }
 
-// followLaunch adds the steps of one launch, its slices and its annotations, all moved by the same time.
+// followLaunch appends the steps, slices and annotations of one launch, all shifted by the same time.
 func (s *runTimeline) followLaunch(t *TrialReport, steps []StepReport) {
 	fromMs, toMs := steps[0].StartMs, steps[len(steps)-1].EndMs
 	shift := s.endMs() - fromMs
@@ -84,7 +87,7 @@ func (s *runTimeline) followLaunch(t *TrialReport, steps []StepReport) {
 	}
 }
 
-// endMs is where the next trial begins.
+// endMs returns the time at which the next trial begins on the axis, in ms.
 func (s *runTimeline) endMs() int64 {
 	if n := len(s.axis.Steps); n > 0 {
 		return s.axis.Steps[n-1].EndMs
@@ -92,7 +95,7 @@ func (s *runTimeline) endMs() int64 {
 	return 0
 }
 
-// addSlices adds a launch's slices.
+// addSlices adds the slices of a launch and a gap after them.
 func (s *runTimeline) addSlices(r *Report, fromMs, toMs, shift int64) {
 	add := func(endMs int64, slice timelineSlice) {
 		s.axis.EndsMs, s.slices = append(s.axis.EndsMs, endMs+shift), append(s.slices, slice)
@@ -117,7 +120,8 @@ func (s *runTimeline) addSlices(r *Report, fromMs, toMs, shift int64) {
 	add(toMs, noSlice)
 }
 
-// positive is what a logarithmic axis can show: a step in which no query returned has no latency.
+// positive returns Unknown for a figure that a logarithmic axis cannot show. A step in which no query returned has a
+// latency of 0.
 func positive(f Figure) Figure {
 	if f > 0 {
 		return f
@@ -125,8 +129,8 @@ func positive(f Figure) Figure {
 	return Unknown
 }
 
-// panels are the filter latency and, where queries were run by the load client, the time to result of each step. The
-// latter is linear where it is counted from the queries' own end, since it can be negative then.
+// panels returns the filter latency and, if the load client ran queries, the time to result of each step. The axis of
+// the latter is linear if it counts from the queries' own end, because it can then be negative.
 func (s *runTimeline) panels() []chart.Panel {
 	of := func(figure func(timelineSlice) Figure) []Figure { return each(s.slices, figure) }
 	p99 := of(func(slice timelineSlice) Figure { return slice.p99 })
@@ -150,10 +154,10 @@ func (s *runTimeline) panels() []chart.Panel {
 		dashedLine(resultP50), plainLine(chart.Ink, resultP99))}
 }
 
-// trialRows is how many rows of the legend name the trials.
+// trialRows is the number of rows of the legend for trials.
 const trialRows = 12
 
-// figure is the timeline of the run. Its legend names the trials with what was changed before each.
+// figure returns the timeline of the run. Its legend names the trials with the changes before each.
 func (s *runTimeline) figure() chart.Figure {
 	return chart.Timeline{
 		Name: "trials", Alt: "Latency over all trials, with what was changed before each", Axis: s.axis,
@@ -164,7 +168,7 @@ func (s *runTimeline) figure() chart.Figure {
 	}.Figure()
 }
 
-// runTimelineBlocks are the trials on one axis, with what was changed before each in words.
+// runTimelineBlocks returns the figure with all trials on one axis, and a table of the changes before each.
 func (r *RunReport) runTimelineBlocks() []document.Block {
 	s := r.runTimeline()
 	if s == nil {
@@ -182,7 +186,7 @@ func (r *RunReport) runTimelineBlocks() []document.Block {
 	}
 }
 
-// changesText is "key: before → after; ...".
+// changesText formats changes as "key: before → after; ...".
 func changesText(changes []tuning.Change) string {
 	return strings.Join(each(changes, func(c tuning.Change) string {
 		return fmt.Sprintf("%s: %s → %s", c.Key, settingText(c.Before), settingText(c.After))

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// markdownOfRun is a run's report as Markdown.
+// markdownOfRun returns a run's report as Markdown.
 func markdownOfRun(t *testing.T, dir string) string {
 	t.Helper()
 	r, err := report.OpenRunReport(dir)
@@ -26,7 +26,7 @@ func markdownOfRun(t *testing.T, dir string) string {
 	return string(text)
 }
 
-// A command launches on a cluster: its machines are counted, and the host of the load is reported apart.
+// A launch by a command uses a cluster. Its machines are counted, and the host of the load is reported separately.
 func TestTheClustersMachinesAreCounted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	littleHeap.write(t, dir)
@@ -57,7 +57,7 @@ func TestTheClustersMachinesAreCounted(t *testing.T) {
 	assert.NotContains(t, text, "limited by cpu (")
 }
 
-// On the local cluster the machine is the only one there is.
+// On the local cluster there is only one machine.
 func TestTheOnlyMachineIsCounted(t *testing.T) {
 	text := markdownOfRun(t, sampleRun)
 	assert.Contains(t, text, "| Processors | 2 x a made-up processor |")
@@ -73,7 +73,7 @@ func TestTheOnlyMachineIsCounted(t *testing.T) {
 	assert.Contains(t, markdownOfRun(t, dir), "| heap flags in effect | -Xmx384m | -Xmx96m | – |")
 }
 
-// What nobody states of the records is not known; what is stated is shown, also without the rest.
+// Unstated properties of the records are shown as not known. Stated ones are shown even if others are missing.
 func TestAReportShowsOfTheRecordsWhatIsStated(t *testing.T) {
 	assert.Equal(t, "7 fields", runstore.Records{Fields: 7}.Schema())
 	assert.Equal(t, "92 fields (62 strings, 4 longs, 23 maps, 3 lists of maps)",

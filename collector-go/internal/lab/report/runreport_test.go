@@ -17,7 +17,7 @@ import (
 
 const sampleRun = "../runstore/testdata/sample"
 
-// copied is a run's directory that a test may change.
+// copied returns a copy of a run directory that a test may change.
 func copied(t *testing.T, from string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -75,7 +75,7 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 	assert.Len(t, decoded.Judged.Queries.Rows, 2)
 }
 
-// A run that was interrupted has no result; what it measured is reported all the same.
+// An interrupted run has no result, but its measurements are reported.
 func TestAnInterruptedRunIsReported(t *testing.T) {
 	dir := copied(t, sampleRun)
 	require.NoError(t, os.Remove(filepath.Join(dir, runstore.ResultFile)))
@@ -90,7 +90,7 @@ func TestAnInterruptedRunIsReported(t *testing.T) {
 	assert.Contains(t, string(markdown), "812.5")
 }
 
-// A run of which no step was measured yet has a report, if an empty one.
+// A run without any measured step has an empty report.
 func TestARunBeforeItsFirstStepIsReported(t *testing.T) {
 	dir := copied(t, sampleRun)
 	require.NoError(t, os.Remove(filepath.Join(dir, runstore.ResultFile)))

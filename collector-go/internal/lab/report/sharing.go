@@ -13,15 +13,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Bounds of what a page shows of it; report.json has all.
+// The limits of what the page shows. report.json has everything.
 const (
 	mostPlaced  = 24
 	mostTraffic = 12
-	mostNamed   = 4 // workers or hosts named in a cell; more are counted
+	mostNamed   = 4 // workers or hosts named in a cell; if there are more, the cell has their number
 )
 
-// sharingBlocks are who shares what: where the components ran, how long their tuples waited, and what was sent between
-// the workers. Components that share a host or a worker compete for its processors, which the tables let a reader see.
+// sharingBlocks shows where the components ran, how long their tuples waited, and what was sent between the workers.
+// Components that share a host or a worker compete for its processors, and the tables show which ones do.
 func (r *Report) sharingBlocks() []document.Block {
 	var blocks []document.Block
 	if r.Placement != nil {
@@ -42,8 +42,8 @@ func (r *Report) sharingBlocks() []document.Block {
 	return append(blocks, r.trafficBlocks()...)
 }
 
-// componentTable has a row for each component, with how many workers and hosts it is spread over. Tasks without a
-// worker count too, so that a component that was not placed is seen.
+// componentTable has a row for each component with the workers and hosts on which it runs. Tasks without a worker
+// count, too, so that a component without placement is visible.
 func componentTable(p *runstore.Placement) document.Table {
 	tasks, workers, hosts := map[string]int{}, map[string][]string{}, map[string][]string{}
 	for _, w := range p.Workers {
@@ -72,7 +72,8 @@ func ownFirst(a, b string) int {
 	return cmp.Or(cmp.Compare(storms(a), storms(b)), cmp.Compare(a, b))
 }
 
-// someOf names a few and counts many: a cell with all workers of a large cluster cannot be read.
+// someOf lists a few names, or returns the number of many names, because a cell with all workers of a large cluster is
+// unreadable.
 func someOf(names []string) string {
 	switch {
 	case len(names) == 0:
@@ -83,7 +84,7 @@ func someOf(names []string) string {
 	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
 }
 
-// workerTable has a row for each worker, host by host, so that workers which share a host stand together.
+// workerTable has a row for each worker, sorted by host, so that workers of one host are adjacent.
 func workerTable(p *runstore.Placement) document.Table {
 	on := map[string]int{}
 	for _, w := range p.Workers {
@@ -114,7 +115,7 @@ func workerTable(p *runstore.Placement) document.Table {
 	)
 }
 
-// sharing calls a function with each step of which it is known who shared what. Steps of older runs do not know it.
+// sharing calls of for each step that has data about sharing. Steps of older runs have none.
 func (r *Report) sharing(of func(step int, s *runstore.Sharing)) {
 	for i, s := range r.Steps {
 		if s.Sharing != nil {
@@ -123,13 +124,13 @@ func (r *Report) sharing(of func(step int, s *runstore.Sharing)) {
 	}
 }
 
-// flowTable has a row for each component and a column for each step. A cell is the wait in the queue and the time of
-// execution of a tuple, in ms; a component that received nothing in any step has no row.
+// flowTable has a row for each component and a column for each step. A cell is the queue wait and the execution time of
+// a tuple, in ms. A component that received nothing in any step has no row.
 func (r *Report) flowTable() document.Table {
 	t := r.bySteps("Component")
 	r.sharing(func(step int, s *runstore.Sharing) {
 		for _, c := range s.Components {
-			if c.QueueWaitMs.Known() || c.ExecuteMs.Known() { // else nothing came to it
+			if c.QueueWaitMs.Known() || c.ExecuteMs.Known() { // otherwise the component received nothing
 				t.set(step, tuning.TwoDigits(c.QueueWaitMs)+" / "+tuning.TwoDigits(c.ExecuteMs), c.Component)
 			}
 		}
@@ -138,8 +139,8 @@ func (r *Report) flowTable() document.Table {
 	return t.table()
 }
 
-// flowNotes are why figures of the components are not known, each with those that it is of. Most components share a
-// reason, so the reasons are the rows and not the components.
+// flowNotes returns the reasons why figures are unknown, each with its components. The reasons are the rows, because
+// most components share a reason.
 func (r *Report) flowNotes() []string {
 	of := map[string][]string{}
 	r.sharing(func(_ int, s *runstore.Sharing) {
@@ -157,8 +158,8 @@ func (r *Report) flowNotes() []string {
 	})
 }
 
-// trafficBlocks are what was sent between the workers: a row for each pair of workers and a column for each step. Pairs
-// with most traffic come first, and the rest is counted.
+// trafficBlocks shows the messages between workers: a row for each pair of workers and a column for each step. The
+// pairs with the most traffic come first; the others are only counted.
 func (r *Report) trafficBlocks() []document.Block {
 	t, left := r.bySteps("From", "To"), 0
 	most, toAll := map[string]Figure{}, false
@@ -171,7 +172,8 @@ func (r *Report) trafficBlocks() []document.Block {
 			most[pair], toAll = max(most[pair], each.MessagesPerSecond), toAll || each.To == ""
 		}
 	})
-	// A pair is placed by its largest rate in any step, so that a busy pair is not hidden by quiet steps.
+	// Pairs are sorted by their largest rate in any step. A pair that is busy in one step is therefore not hidden by
+	// quiet steps.
 	slices.SortFunc(t.names, func(a, b string) int { return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(a, b)) })
 	if more := len(t.names) - mostTraffic; more > 0 {
 		left, t.names = left+more, t.names[:mostTraffic]

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// storyReport is the report of Test 4's first run.
+// storyReport returns the report of Test 4's first run.
 func storyReport(t *testing.T) (r *report.RunReport, text, dir string) {
 	t.Helper()
 	run := filepath.Join(t.TempDir(), "run")
@@ -28,7 +28,7 @@ func storyReport(t *testing.T) (r *report.RunReport, text, dir string) {
 	return r, string(page), dir
 }
 
-// The first page has what took the host where least of it was idle, as a table that adds up to the whole.
+// The first page shows which processes used the host when it was busiest, as a table that adds up to the whole host.
 func TestTheFirstPageHasTheHostsProcesses(t *testing.T) {
 	_, text, _ := storyReport(t)
 	_, first, found := strings.Cut(text, "## Can these figures be believed?")
@@ -41,7 +41,7 @@ func TestTheFirstPageHasTheHostsProcesses(t *testing.T) {
 	}
 }
 
-// What the engine noted of a step is where a reader asks whether to believe it.
+// The engine's notes about a step are in the section about data quality.
 func TestTheFirstPageHasWhatTheEngineNoted(t *testing.T) {
 	s, run := littleHeap, filepath.Join(t.TempDir(), "run")
 	s.noted = []string{"workers may still have been compiling"}
@@ -51,7 +51,7 @@ func TestTheFirstPageHasWhatTheEngineNoted(t *testing.T) {
 	assert.Contains(t, first, "- as it is, 300 queries: workers may still have been compiling.\n")
 }
 
-// Each trial's figures are files of their own, with both kinds of picture.
+// Each trial's figures are files of their own, as SVG and as PNG.
 func TestEachFigureIsAFileOfItsOwn(t *testing.T) {
 	_, text, dir := storyReport(t)
 	for _, name := range []string{"queries", "cpu", "heap", "gc", "latency"} {
@@ -87,7 +87,7 @@ func TestAnnotationsAreOnEveryFigure(t *testing.T) {
 	assert.Len(t, r.Trials[0].Report.Annotations, 4, "the data have all")
 }
 
-// A restart that a worker's line shows is not drawn twice, one that no worker reported is drawn.
+// A restart that the worker's line shows is not drawn twice. A restart that no worker reported is drawn.
 func TestARestartIsMarkedOnce(t *testing.T) {
 	marks := func(atMs int64) int {
 		run := synthetic()
@@ -127,7 +127,7 @@ func TestWhoSharesWhatIsShown(t *testing.T) {
 	}
 }
 
-// A Storm that does not tell pairs apart is said to tell of each worker alone.
+// If Storm does not separate messages by receiver, the report says that the figures are totals for each worker.
 func TestTrafficPerWorkerIsSaidToBe(t *testing.T) {
 	run := synthetic()
 	run.Steps[1].Sharing = &runstore.Sharing{Traffic: []runstore.Traffic{{From: "127.0.0.1:6700", MessagesPerSecond: 41}},
@@ -138,7 +138,7 @@ func TestTrafficPerWorkerIsSaidToBe(t *testing.T) {
 		"Messages a second that each worker had to send to all others: this Storm does not separate them by receiver. 3 pairs with less in report.json.")
 }
 
-// Between two launches there is nothing, and that is known: what is missing is counted within them.
+// A gap between two launches is known. Missing slices are counted only within the launches.
 func TestTheGapBetweenLaunchesIsNotMissing(t *testing.T) {
 	again := func(first, second int) *report.Report {
 		run := synthetic()
@@ -172,7 +172,7 @@ func TestTheGapBetweenLaunchesIsNotMissing(t *testing.T) {
 	assert.Greater(t, again(1, 1).Collection.MissingSlices, 100, "of one launch they would be missing")
 }
 
-// What is said of percentiles holds for what was measured.
+// The caveat about percentiles matches what was measured.
 func TestTheCaveatOfPercentilesIsTrue(t *testing.T) {
 	run := synthetic()
 	assert.Contains(t, markdown(t, run), "no percentile can be made from it")
@@ -187,7 +187,7 @@ func TestTheCaveatOfPercentilesIsTrue(t *testing.T) {
 	assert.Contains(t, text, "| 0 | 1 | 2 | 3 | 4 | 12 | 120 |")
 }
 
-// What a query takes beyond its own duration is the topology's; a query that ends before it has its time to result.
+// Only the time beyond a query's own duration is shown. A query that ends earlier has its whole time to result.
 func TestTheTimeBeyondAQuerysOwnDuration(t *testing.T) {
 	run := synthetic()
 	text := markdown(t, run)
@@ -210,7 +210,8 @@ func TestTheSpectrumOfAStep(t *testing.T) {
 	assert.Contains(t, text, "| 10 | 100 | 1 | 2 | 3 | 4 | 5 | 6 | 8 |")
 	assert.Contains(t, text, "figures/trial-01-spectrum.svg")
 
-	// A load that was measured for the cost is in the table, and no line of the figure: it is one of the steps again.
+	// A load that was measured for the cost is in the table. It has no line in the figure, because it repeats a load of
+	// another step.
 	run.Steps[1].Kind = runstore.CostStep
 	text = markdown(t, run)
 	assert.Contains(t, text, "| 100 | 1 | 2 | 3 | 4 | 5 | 6 | 8 |")

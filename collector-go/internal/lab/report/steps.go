@@ -12,13 +12,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// window is how long queries run by themselves, in ms. Bullet's queries end after a duration of their own, and only
-// what a result takes beyond it is caused by the topology. The tables then show the time beyond it, in seconds. The
-// window is 0 where the duration is not known, or where queries end before it, so that all that they take is what is
-// measured.
+// window is the duration of the queries themselves, in ms. Bullet's queries end after a fixed duration, and only the
+// time that a result takes beyond it is caused by the topology. The tables then show the time beyond it, in seconds.
+// The window is 0 if the duration is not known or if queries end earlier. The tables then show the whole time to
+// result.
 type window int64
 
-// window is that of the queries whose steps these are.
+// window returns the window of the queries of this trial. It is 0 unless the p99 of some step reaches the duration.
 func (r *Report) window() window {
 	if r.durationMs > 0 &&
 		r.anyStep(func(s StepReport) bool { return s.Clients.LatencyP99Ms >= Figure(r.durationMs) }) {
@@ -27,7 +27,7 @@ func (r *Report) window() window {
 	return 0
 }
 
-// head names a column or an axis of times to result, without its statistic.
+// head returns the heading of a time to result, without its statistic.
 func (w window) head() string {
 	if w == 0 {
 		return "Time to result"
@@ -35,7 +35,7 @@ func (w window) head() string {
 	return fmt.Sprintf("Result after the query's own %s", time.Duration(w)*time.Millisecond)
 }
 
-// unit is that of beyond.
+// unit returns the unit of the values of beyond.
 func (w window) unit() string {
 	if w == 0 {
 		return "ms"
@@ -43,7 +43,8 @@ func (w window) unit() string {
 	return "s late"
 }
 
-// beyond is a time to result as what it is beyond the window, in unit; negative where a query ended before.
+// beyond returns the part of a time to result that exceeds the window, in unit. It is negative if the query ended
+// earlier.
 func (w window) beyond(ms Figure) Figure {
 	if w == 0 {
 		return ms
@@ -51,7 +52,7 @@ func (w window) beyond(ms Figure) Figure {
 	return (ms - Figure(w)) / 1000
 }
 
-// decimals are as many as beyond has in a table.
+// decimals returns the number of decimals of beyond in a table.
 func (w window) decimals() int {
 	if w == 0 {
 		return 0
@@ -59,11 +60,11 @@ func (w window) decimals() int {
 	return 2
 }
 
-// capital begins a text with a capital letter.
+// capital returns the text with a capital first letter. The text must not be empty.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// stepHead heads the column that names the steps. A rate of records or queries is only asked for; what was reached has
-// a column of its own.
+// stepHead returns the heading of the column that names the steps. For a rate it says "asked for", because the rate
+// that was reached has a column of its own.
 func (r *Report) stepHead() string {
 	name := r.axisName()
 	if strings.HasSuffix(name, "/s") {
@@ -72,7 +73,7 @@ func (r *Report) stepHead() string {
 	return capital(name)
 }
 
-// stepCell names a step in a table whose head says what the steps count, so the unit is left out.
+// stepCell returns the name of a step without its unit, which is in the heading.
 func (r *Report) stepCell(s StepReport) string {
 	if s.Label == "" || s.Label == fmt.Sprintf("%d queries", s.Queries) {
 		return strconv.Itoa(s.Queries)
@@ -87,7 +88,7 @@ func (r *Report) stepCell(s StepReport) string {
 // stepColumn is a column of a table that has a row for each step.
 type stepColumn = document.Of[StepReport]
 
-// partColumn is a column of a part of the CPU; blank where the parts are not known.
+// partColumn is a column of a part of the CPU. Its cell is blank if the part is unknown.
 func partColumn(head string, part func(StepReport) Figure) stepColumn {
 	return document.Number(head, "ms/min", func(s StepReport) string {
 		return strings.TrimPrefix(number(part(s), 0), document.Unknown)
@@ -99,7 +100,8 @@ func timeColumn(w window, head string, ms func(StepReport) Figure) stepColumn {
 	return figureColumn(head, w.unit(), w.decimals(), func(s StepReport) Figure { return w.beyond(ms(s)) })
 }
 
-// verdictColumn is the verdict. Steps for the cost of a query are marked, because they do not bound the capacity.
+// verdictColumn is the column of verdicts. It marks steps for the cost of a query, because they do not limit the
+// capacity.
 func verdictColumn() stepColumn {
 	return document.Text("Verdict", func(s StepReport) string {
 		if s.ForCost {
@@ -109,13 +111,13 @@ func verdictColumn() stepColumn {
 	})
 }
 
-// idleColumn is how much of the host was idle.
+// idleColumn is the column of the idle share of the host.
 func (r *Report) idleColumn() stepColumn {
 	return percentColumn(idleHead(r.host()), func(s StepReport) Figure { return s.HostIdle })
 }
 
-// stepTable is the table of Bullet's tuning document: simultaneous queries, average CPU, average result size. The
-// further columns are what a reader needs to trust these, and blank columns are left out.
+// stepTable is the table of Bullet's tuning document: simultaneous queries, average CPU, average result size. The other
+// columns show how far these can be trusted. Blank columns are omitted.
 func (r *Report) stepTable() document.Table {
 	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell),
 		figureColumn("Average CPU", "ms/min", 0, func(s StepReport) Figure { return s.AverageCPUMsPerMinute }),
@@ -148,7 +150,7 @@ func (r *Report) stepTable() document.Table {
 		figureColumn("MiB/s", "", 2, func(s StepReport) Figure { return s.MiBPerSecond })).WithoutBlank()
 }
 
-// summary is the steps in seven columns, for the first screen: the verdicts, and what they are based on.
+// summary returns the steps in seven columns for the first screen: the verdicts and the figures behind them.
 func (r *Report) summary() document.Table {
 	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell), verdictColumn(),
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
@@ -158,7 +160,8 @@ func (r *Report) summary() document.Table {
 		document.Text("Limited by", StepReport.limiterCell)).WithoutBlank()
 }
 
-// generatedCell is how many records were generated for the queries that returned; blank where that is not known.
+// generatedCell returns the number of records that were generated for the returned queries. It is blank if that is not
+// known.
 func generatedCell(s StepReport) string {
 	if s.Clients.DueRecords == 0 {
 		return ""
@@ -166,8 +169,8 @@ func generatedCell(s StepReport) string {
 	return grouped(s.Clients.GeneratedRecords)
 }
 
-// missingCell is how many of the records that were due are missing; blank where that is not known. 0 is said only of
-// records that were counted.
+// missingCell returns how many of the due records are missing. It is blank if that is not known, so that 0 always means
+// that records were counted.
 func missingCell(s StepReport) string {
 	c := s.Clients
 	switch {
@@ -179,8 +182,8 @@ func missingCell(s StepReport) string {
 	return grouped(c.MissingRecords) + " of " + grouped(c.DueRecords)
 }
 
-// queryTable is what became of the queries. The columns about the load client itself appear only if there is something
-// to report of it in some step.
+// queryTable shows the outcomes of the queries. The columns about the load client appear only if some step has
+// something to report in them.
 func (r *Report) queryTable() document.Table {
 	w := r.window()
 	columns := []stepColumn{
@@ -196,8 +199,8 @@ func (r *Report) queryTable() document.Table {
 		timeColumn(w, "p50", func(s StepReport) Figure { return s.Clients.LatencyP50Ms }),
 		timeColumn(w, "p99", func(s StepReport) Figure { return s.Clients.LatencyP99Ms }),
 	}
-	// These count what the load client could not do as planned.
-	for _, about := range []struct { // the load client, where there is something to report of any step
+	// These columns count what the load client could not do as planned.
+	for _, about := range []struct {
 		head  string
 		count func(StepReport) int
 	}{
@@ -212,8 +215,8 @@ func (r *Report) queryTable() document.Table {
 	return document.TableOf(r.Steps, columns...)
 }
 
-// evidenceTable is what limited the steps, with the evidence that people look for first. report.json has all evidence.
-// Steps without evidence are left out.
+// evidenceTable shows what limited the steps, with the most important evidence. report.json has all evidence. Steps
+// without evidence are left out.
 func (r *Report) evidenceTable() document.Table {
 	var known []StepReport
 	for _, s := range r.Steps {
@@ -249,7 +252,8 @@ func (r *Report) evidenceTable() document.Table {
 		r.idleColumn()).WithoutBlank()
 }
 
-// limiterCell names what limited the step. A step that was OK and has no known limiter shows none.
+// limiterCell returns the limiters of the step for a table cell. It returns Unknown for an OK step without a known
+// limiter.
 func (s StepReport) limiterCell() string {
 	if s.Limitation == nil || s.Verdict == tuning.OK && !s.Limitation.Known() {
 		return document.Unknown
@@ -257,10 +261,11 @@ func (s StepReport) limiterCell() string {
 	return limitedBy(*s.Limitation)
 }
 
-// limitedBy names the limiters in a cell.
+// limitedBy lists the limiters for a table cell.
 func limitedBy(l tuning.Limitation) string { return strings.Join(limiters(l), ", ") }
 
-// limiters are the names of what limited a step, or why there is none.
+// limiters returns the names of the limiters. If there are none, it returns unknownLimiter if the evidence is
+// incomplete or contradictory, else noLimiter.
 func limiters(l tuning.Limitation) []string {
 	switch {
 	case l.Known():
@@ -271,13 +276,13 @@ func limiters(l tuning.Limitation) []string {
 	return []string{noLimiter}
 }
 
-// What stands in a cell in place of limiters.
+// Texts for a cell without limiters.
 const (
 	unknownLimiter = "cannot tell"
 	noLimiter      = "nothing"
 )
 
-// shareTable is each process' share of the host, step by step.
+// shareTable shows each process' share of the host in each step.
 func (r *Report) shareTable() document.Table {
 	t := r.bySteps("Process")
 	for i, s := range r.Steps {
@@ -288,7 +293,7 @@ func (r *Report) shareTable() document.Table {
 	return t.table()
 }
 
-// reasons are why steps are not OK, in the words in which they were stored when the step was judged.
+// reasons returns the stored reasons of the steps that were not OK.
 func (r *Report) reasons() (out []string) {
 	for _, s := range r.Steps {
 		for _, reason := range s.Reasons {
@@ -298,8 +303,9 @@ func (r *Report) reasons() (out []string) {
 	return out
 }
 
-// doubts are what is missing where a step missed its goals for no known reason, and steps that were OK although records
-// are missing: their goals allow it, or none asks for them.
+// doubts lists two kinds of steps: those that failed without a known limiter, with the reason why it is not known, and
+// those that were OK although records are missing. The latter happens if their goals allow it or if there is no such
+// goal.
 func (r *Report) doubts() (out []string) {
 	for _, s := range r.Steps {
 		if s.Limitation != nil && !s.Limitation.Known() && s.Verdict == tuning.Fail {
@@ -318,7 +324,7 @@ func (r *Report) doubts() (out []string) {
 	return out
 }
 
-// completenessText never rounds a missing record away: 100.00% is said only if no record is missing.
+// completenessText formats the completeness with two decimals. It returns 100.00% only if no record is missing.
 func completenessText(c runstore.Clients) string {
 	share := 100 * float64(c.Completeness())
 	text := strconv.FormatFloat(share, 'f', 2, 64)
@@ -328,14 +334,14 @@ func completenessText(c runstore.Clients) string {
 	return text + "%"
 }
 
-// hostStep is what the load client of one host did in one step, a row of the table of load hosts.
+// hostStep is the work of one load host in one step, a row of the table of load hosts.
 type hostStep struct {
 	step StepReport
 	host runstore.ClientHost
 }
 
-// loadHostBlocks are what the load clients did of each step, where they were on several hosts. A client at its limit
-// makes latencies look worse than they are, so each host is shown by itself.
+// loadHostBlocks shows what each load client did in each step, if there were several load hosts. Each host has its own
+// rows, because a client at its limit makes latencies look worse than they are.
 func (r *Report) loadHostBlocks() []document.Block {
 	var rows []hostStep
 	for _, s := range r.Steps {

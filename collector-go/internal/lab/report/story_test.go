@@ -15,20 +15,21 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// story is a made-up run of Tests 3 and 4 of the document: so many workers with so much filter heap, which collect so
-// much garbage.
+// story is a synthetic run of Tests 3 and 4 of the document: a number of workers with a heap for each filter bolt and a
+// share of garbage collection.
 type story struct {
 	heapMiB, workers int
-	// cores of the whole topology at 0 queries, and how many each query adds, without garbage collection.
+	// cores is the CPU of the whole topology at 0 queries, and perQuery what each query adds, both without garbage
+	// collection.
 	cores, perQuery float64
 	// gc is the collectors' share of the CPU time.
 	gc float64
-	// lost is the share of the records that is lost from 300 queries on.
+	// lost is the share of records that is lost from 300 queries on.
 	lost    float64
 	startMs int64
-	// repeat distinguishes launches of the same configuration, from 0.
+	// repeat is the index of the launch among those of the same configuration, from 0.
 	repeat int
-	// noted is what the engine noted of each step.
+	// noted are the engine's notes about each step.
 	noted []string
 }
 
@@ -41,7 +42,7 @@ var (
 
 const (
 	storySlice = int64(10_000)
-	storyStep  = int64(360_000) // a minute of warm-up and five that count
+	storyStep  = int64(360_000) // one minute of warm-up and five measured minutes
 )
 
 var storyQueries = []int{0, 100, 200, 300}
@@ -79,12 +80,12 @@ func (s story) evidence(queries int) *tuning.Evidence {
 	return &e
 }
 
-// total is the CPU of all workers, cores.
+// total returns the CPU of all workers, in cores.
 func (s story) total(queries int) float64 {
 	return (s.cores + s.perQuery*float64(queries)) / (1 - s.gc)
 }
 
-// figures are the trial's series, with a scatter that resembles itself from slice to slice.
+// figures returns the trial's series, with a variation that is correlated from slice to slice.
 func (s story) figures() *runstore.Figures {
 	random := rand.New(rand.NewPCG(uint64(s.heapMiB), 7+uint64(s.repeat)))
 	end := s.startMs + storyStep*int64(len(storyQueries))
@@ -141,7 +142,7 @@ func (s story) figures() *runstore.Figures {
 	return run
 }
 
-// placement puts the filters on all workers and the rest on the first ones, three workers a host.
+// placement places the filter bolts on all workers and the rest on the first ones, with three workers on each host.
 func (s story) placement() *runstore.Placement {
 	p := &runstore.Placement{}
 	for w := range s.workers {
@@ -159,7 +160,8 @@ func (s story) placement() *runstore.Placement {
 	return p
 }
 
-// sharing is what the components waited and took with so many queries, and what two workers sent to each other.
+// sharing returns how long the components waited and executed at a number of queries, and what two workers sent to each
+// other.
 func (s story) sharing(queries int) *runstore.Sharing {
 	q := tuning.Figure(queries)
 	return &runstore.Sharing{Components: []runstore.ComponentFlow{
@@ -177,7 +179,7 @@ func put(s *runstore.Slices, t int64, v float64) {
 	s.TimesMs, s.Values = append(s.TimesMs, t), append(s.Values, tuning.Figure(v))
 }
 
-// workerHeapMiB is the document's: smaller workers with more heap for each filter bolt.
+// workerHeapMiB is the worker heap of the document: smaller workers have more heap for each filter bolt.
 func (s story) workerHeapMiB() int { return map[int]int{384: 4096, 1024: 3072}[s.heapMiB] }
 
 func (s story) reported() runstore.ReportedConfig {
@@ -192,13 +194,13 @@ func (s story) reported() runstore.ReportedConfig {
 			{Key: "topology.worker.childopts", Value: "-XX:+UseG1GC"}}}
 }
 
-// tell writes the story as a run's directory.
+// write writes the story as a run directory.
 func (s story) write(t *testing.T, dir string) {
 	t.Helper()
 	tellAll(t, dir, "as it is", s)
 }
 
-// trial is the story's place in a run of several.
+// trial returns the story as a trial of a run with several.
 func (s story) trial(number int, label string, steps []runstore.PlannedStep) runstore.PlannedTrial {
 	configuration := 1
 	if label == "" {
@@ -209,7 +211,7 @@ func (s story) trial(number int, label string, steps []runstore.PlannedStep) run
 			{Key: "bullet.topology.filter.bolt.memory.on.heap.load", Value: fmt.Sprint(float64(s.heapMiB))}}}
 }
 
-// tellAll writes stories as the trials of one run; without a label each heap is a configuration of its own.
+// tellAll writes stories as the trials of one run. Without a label each heap is a configuration of its own.
 func tellAll(t *testing.T, dir, label string, stories ...story) {
 	t.Helper()
 	s := stories[0]
@@ -254,7 +256,7 @@ func tellAll(t *testing.T, dir, label string, stories ...story) {
 	require.NoError(t, w.SaveResult(result))
 }
 
-// tellTrial writes what was measured, and adds what it came to.
+// tellTrial writes the measurements of a trial and adds its outcome to the result.
 func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial runstore.PlannedTrial,
 	result *runstore.Result) {
 	t.Helper()
@@ -302,7 +304,7 @@ func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial run
 		Capacity: capacity, Verdict: worst})
 }
 
-// step is a step with its queries one by one.
+// step returns a step, and its queries as lines of the outcomes file.
 func (s story) step(t *testing.T, i, queries int, start int64) (runstore.Step, []byte) {
 	random := rand.New(rand.NewPCG(uint64(s.heapMiB), uint64(queries)))
 	var lines []byte

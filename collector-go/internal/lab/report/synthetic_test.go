@@ -8,12 +8,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// originMs is when the first step of the synthetic run begins.
+// originMs is the start of the first step of the synthetic run.
 const originMs = int64(1_795_200_000_000)
 
 const storedMs = int64(10_000)
 
-// synthetic is a run of four steps of a minute, with calibration before it. Worker 6701 has a gap of two slices.
+// synthetic returns a run of four steps of one minute, with a calibration before them. Worker 6701 has a gap of two
+// slices.
 func synthetic() *runstore.Figures {
 	run := &runstore.Figures{
 		Topology: "bullet", SubmittedMs: originMs - 70_000, CollectedMs: originMs + 260_000,

@@ -11,18 +11,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// repeatedFigure is a figure whose spread over the launches is shown. report.json has it under its name, so names are a
-// format.
+// repeatedFigure is a figure whose spread over the launches is shown. Its name is in report.json, so the names are a
+// public format.
 type repeatedFigure struct {
 	name, unit string
 	of         func(*StepReport) Figure
 }
 
-// timeToResultP99 names the figure in report.json. In the document its column has another head where queries run for a
-// time of their own.
+// timeToResultP99 is the name of the figure in report.json. The heading of its column differs if the queries run for a
+// fixed time.
 const timeToResultP99 = "time to result, p99"
 
-// repeatedFigures are the figures in the order of the columns. Ratios are in per cent, as their units say.
+// repeatedFigures are in the order of the columns. Ratios are in percent, as their units say.
 var repeatedFigures = []repeatedFigure{
 	{"filter latency, mean", "ms", func(s *StepReport) Figure { return s.FilterLatencyMeanMs }},
 	{"CPU of all workers", "ms/min", func(s *StepReport) Figure { return s.TotalCPUMsPerMinute }},
@@ -34,7 +34,7 @@ var repeatedFigures = []repeatedFigure{
 	{hostIdle, "%", func(s *StepReport) Figure { return 100 * s.HostIdle }},
 }
 
-// repeats are the places that more than one launch measured, with the spread of each figure that any launch knows.
+// repeats returns the values of the axis that several launches measured, with the spread of each known figure.
 func (r *RunReport) repeats() (all []Repeated) {
 	for _, row := range r.Rows {
 		for _, m := range r.measured(row.Configuration) {
@@ -53,7 +53,7 @@ func (r *RunReport) repeats() (all []Repeated) {
 	return all
 }
 
-// repeatBlocks are the means of the repeats with their spread beside them.
+// repeatBlocks returns the table with the means of the repeats and their spread.
 func (r *RunReport) repeatBlocks() []document.Block {
 	if len(r.Results.Repeats) == 0 {
 		return nil
@@ -73,8 +73,8 @@ func (r *RunReport) repeatBlocks() []document.Block {
 	}
 }
 
-// spreadColumn has a figure's spread at each place. Times to result are beyond the queries' own time, where they have
-// one.
+// spreadColumn is the column of one figure's spread. If the queries run for a fixed time, the times to result count
+// from its end.
 func (r *RunReport) spreadColumn(f repeatedFigure) document.Of[Repeated] {
 	name, unit, shown := f.name, f.unit, Spread.String
 	switch name {
@@ -96,7 +96,7 @@ func (r *RunReport) spreadColumn(f repeatedFigure) document.Of[Repeated] {
 	})
 }
 
-// verdictsText is "OK" where all agree, else each: "OK, FAIL, OK".
+// verdictsText returns "OK" if all verdicts agree, else all of them: "OK, FAIL, OK".
 func verdictsText(all []tuning.Verdict) string {
 	names := tuning.Texts(all)
 	if distinct := slices.Compact(slices.Clone(names)); len(distinct) == 1 {
@@ -105,7 +105,7 @@ func verdictsText(all []tuning.Verdict) string {
 	return strings.Join(names, ", ")
 }
 
-// Tables are the run's figures in the form that tune analyze and tune size take.
+// Tables returns the run's figures in the form that tune analyze and tune size take.
 func (r *RunReport) Tables() Tables {
 	t := r.Results.tables
 	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
@@ -118,8 +118,8 @@ func (r *RunReport) Tables() Tables {
 	return t
 }
 
-// csvFiles are the run's figures as the files that tune analyze and tune size read, by their names. A number is written
-// with all its digits, so that what is made of the file is what the report states. A table without rows has no file.
+// csvFiles returns the CSV files that tune analyze and tune size read, by their names. Numbers have all their digits,
+// so that an analysis of a file gives the figures of the report. A table without rows has no file.
 func (r *RunReport) csvFiles() map[string][]byte {
 	files := map[string][]byte{}
 	t := r.Tables()
@@ -135,7 +135,7 @@ func (r *RunReport) csvFiles() map[string][]byte {
 	return files
 }
 
-// plainColumn has numbers as a program reads them: with all digits, and empty where nothing is known.
+// plainColumn is a column of numbers for programs: with all digits, and empty if the number is unknown.
 func plainColumn[T any](head string, number func(T) float64) document.Of[T] {
 	return document.Number(head, "", func(row T) string {
 		v := number(row)
@@ -146,8 +146,8 @@ func plainColumn[T any](head string, number func(T) float64) document.Of[T] {
 	})
 }
 
-// points are the table of queries.csv. The columns of the record rate and of the used cores are there only where these
-// are known.
+// points returns the table of queries.csv. The columns of the record rate and of the used cores exist only if these are
+// known.
 func (t Tables) points() document.Table {
 	type point = tuning.QueryPoint
 	columns := []document.Of[point]{
@@ -164,7 +164,7 @@ func (t Tables) points() document.Table {
 	}
 	if slices.ContainsFunc(t.Points, func(p point) bool { return p.UsedCPUCores > 0 }) {
 		columns = append(columns, plainColumn(tuning.ColumnUsedCPU, func(p point) float64 {
-			// 0 is "not measured" in a point; in a file that would be read as no cores at all.
+			// 0 means "not measured" in a point. In a file it would be read as no cores at all.
 			if p.UsedCPUCores == 0 {
 				return math.NaN()
 			}
@@ -174,8 +174,8 @@ func (t Tables) points() document.Table {
 	return document.TableOf(t.Points, columns...)
 }
 
-// volumesTable has the columns of the document's Test 6, the off-heap memory, and the cores that were used where they
-// are known of each volume. A volume whose components are not known has empty cells for them.
+// volumesTable has the columns of Test 6 of the tuning document and the off-heap memory. It has the used cores only if
+// they are known for every volume. A volume without known components has empty cells for them.
 func volumesTable(volumes []tuning.DataRow) document.Table {
 	type row = tuning.DataRow
 	ofComponent := func(head string, number func(tuning.Component) Figure) document.Of[row] {
@@ -206,8 +206,8 @@ func volumesTable(volumes []tuning.DataRow) document.Table {
 	return document.TableOf(volumes, columns...)
 }
 
-// steps are the table of a file concurrency-N.csv, with the columns of Bullet's tuning document and the verdicts. The
-// verdicts are those of the run, since a step may have missed a goal that the table does not show.
+// steps returns the table of a file concurrency-N.csv, with the columns of Bullet's tuning document and the verdicts.
+// The verdicts are those of the run, because a step may have missed a goal that the table does not show.
 func (c ConfigurationSteps) steps() document.Table {
 	type step = tuning.ConcurrencyRow
 	return document.TableOf(c.Rows,

@@ -13,20 +13,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// The tags of annotations that the figures show in another way: steps as bands, restarts as lines in the worker's
-// colour.
+// Tags of annotations that the figures show in another way: steps as bands, and restarts as lines in the colour of the
+// worker.
 const (
 	stepTag    = "step"
 	restartTag = "restart"
 )
 
-// Bounds of what is shown; report.json has all.
+// The limits of what is shown. report.json has everything.
 const (
 	mostDrawn         = 30
 	mostAnnotationRow = 60
 )
 
-// annotated are the report's annotations but for its steps, by time.
+// annotated returns the report's annotations sorted by time, without those of its steps.
 func (r *Report) annotated() (all []runstore.Annotation) {
 	for _, m := range r.Annotations {
 		if !slices.Contains(m.Tags, stepTag) {
@@ -37,8 +37,8 @@ func (r *Report) annotated() (all []runstore.Annotation) {
 	return all
 }
 
-// annotations are those on the figures' time axis, numbered. The table below the figure names them by the same numbers,
-// so both must use the same order and the same bound.
+// annotations returns the numbered annotations on the time axis of the figures. The table below the figure uses the
+// same numbers, so both must use the same order and the same limit.
 func (r *Report) annotations() (all []chart.Annotation) {
 	for _, m := range r.annotated() {
 		if r.drawn(m) && len(all) < mostDrawn {
@@ -49,7 +49,7 @@ func (r *Report) annotations() (all []chart.Annotation) {
 	return all
 }
 
-// restarts are those of workers that lie on the figures' time axis. A worker's first process is no restart.
+// restarts returns the restarts of workers. The first process of a worker is not a restart.
 func (r *Report) restarts() (all []chart.Restart) {
 	for i, w := range r.Workers {
 		for _, ms := range w.RestartsMs {
@@ -59,10 +59,11 @@ func (r *Report) restarts() (all []chart.Restart) {
 	return all
 }
 
-// sameRestart is how far a restart's annotation may be from the worker's own start.
+// sameRestart is the largest difference in ms between a restart's annotation and the start of the worker's process.
 const sameRestart = int64(2000)
 
-// drawn reports whether an annotation is on the time axis and not there already as a worker's restart.
+// drawn reports whether an annotation is drawn: it is on the time axis and not already shown as the restart of a
+// worker.
 func (r *Report) drawn(m runstore.Annotation) bool {
 	from, to := r.StartedMs, r.Steps[len(r.Steps)-1].EndMs
 	if len(r.TimesMs) > 0 {
@@ -76,7 +77,7 @@ func (r *Report) drawn(m runstore.Annotation) bool {
 	})
 }
 
-// annotationBlocks are the annotations with their texts, in words.
+// annotationBlocks returns the table of the annotations with their texts.
 func (r *Report) annotationBlocks() []document.Block {
 	if r.Annotations == nil {
 		return []document.Block{document.Paragraph("What was annotated meanwhile is not kept with these figures.")}
@@ -108,21 +109,21 @@ func (r *Report) annotationBlocks() []document.Block {
 	return blocks
 }
 
-// timelineName is the name of the figure that holds all panels over one axis.
+// timelineName is the name of the figure that has all panels over one axis.
 const timelineName = "timeline"
 
-// Bounds of what many workers take: above so many their lines are thin, with the mean drawn over them, and the legend
-// has so many rows of them, and so many of annotations.
+// Limits for many workers and annotations. With more than manyWorkers workers the lines are thin and their mean is
+// drawn over them. workerRows and annotationRows are the numbers of rows in the legend.
 const (
 	manyWorkers    = 8
 	workerRows     = 2
 	annotationRows = 4
 )
 
-// moment writes a time.
+// moment formats a Unix time in ms as a date and time in UTC.
 func moment(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// timeline is all figures of the trial over one time axis.
+// timeline returns all figures of the trial over one time axis.
 func (r *Report) timeline() chart.Timeline {
 	axis := r.timeAxis()
 	return chart.Timeline{
@@ -135,8 +136,8 @@ func (r *Report) timeline() chart.Timeline {
 	}
 }
 
-// timeAxis is the axis that all figures of the trial share. Its origin is the start of the first step, so that times
-// before it, such as the calibration, are negative.
+// timeAxis returns the axis of all figures of the trial. Its origin is the start of the first step, so earlier times,
+// such as the calibration, are negative.
 func (r *Report) timeAxis() chart.TimeAxis {
 	return chart.TimeAxis{
 		EndsMs: r.TimesMs, SliceMs: r.SliceMs, OriginMs: r.StartedMs, Steps: bands(r.Steps), Restarts: r.restarts(),
@@ -144,7 +145,7 @@ func (r *Report) timeAxis() chart.TimeAxis {
 	}
 }
 
-// bands are the steps as the figures show them: a band each, with the warm-up darker.
+// bands returns a band for each step, with a darker warm-up.
 func bands(steps []StepReport) (all []chart.Step) {
 	for _, s := range steps {
 		all = append(all,
@@ -153,7 +154,7 @@ func bands(steps []StepReport) (all []chart.Step) {
 	return all
 }
 
-// workerKeys are the legend of the workers, with the process of each, and of their mean where it is drawn.
+// workerKeys returns the legend of the workers with the process id of each, and of their mean if it is drawn.
 func (r *Report) workerKeys() (keys []chart.Key) {
 	if len(r.Workers) > manyWorkers {
 		keys = append(keys, chart.Key{Name: "mean", Colour: chart.Ink})
@@ -165,13 +166,13 @@ func (r *Report) workerKeys() (keys []chart.Key) {
 	return keys
 }
 
-// annotationKeys are the legend of annotations. It has at most mostRows rows.
+// annotationKeys returns the legend of annotations, which has at most mostRows rows.
 func annotationKeys(all []chart.Annotation, mostRows int) chart.Keys {
 	return chart.Keys{MostRows: mostRows, Keys: each(all, chart.Annotation.Key)}
 }
 
-// panels are the report's figures from top to bottom. All have the same time axis, so that a reader can follow a change
-// from the queries to CPU, heap, garbage collection and latency.
+// panels returns the report's panels from top to bottom. All have the same time axis, so that a reader can follow a
+// change from the queries to CPU, heap, garbage collection and latency.
 func (r *Report) panels() []chart.Panel {
 	asked := plainLine(chart.Muted, r.held())
 	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, dashedLine(r.FilterLatencyMaxMs),
@@ -191,8 +192,8 @@ func (r *Report) panels() []chart.Panel {
 	})
 }
 
-// cpuParts is the panel of user and system time apart, as totals of all workers. There is none where no worker has
-// them.
+// cpuParts returns the panel of user and system time as totals of all workers. It returns nil if they are not known
+// separately.
 func (r *Report) cpuParts() []chart.Panel {
 	user := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUUserMsPerMinute }, totalOrUnknown)
 	if !slices.ContainsFunc(user, Figure.Known) {
@@ -205,7 +206,7 @@ func (r *Report) cpuParts() []chart.Panel {
 	return []chart.Panel{parts}
 }
 
-// The kinds of panels, without their titles and lines.
+// The kinds of panels, without titles and lines.
 var (
 	queriesPanel = chart.Panel{Name: "queries", YLabel: "queries", Text: chart.Plain, Limit: chart.NoLimit}
 	cpuPanel     = chart.Panel{
@@ -218,15 +219,15 @@ var (
 	gcPanel = chart.Panel{Name: "gc", YLabel: "ms per minute", Text: chart.Thousands, Limit: chart.NoLimit}
 )
 
-// panel is a panel of one kind. Kinds are shared by the trial's own figure and by the overlay of two, which keeps their
-// units and scales the same.
+// panel returns a panel of a kind. The trial's figure and the overlay of two trials share the kinds, so that they have
+// the same units and scales.
 func panel(kind chart.Panel, title string, lines ...chart.Line) chart.Panel {
 	kind.Title, kind.Lines = title, lines
 	return kind
 }
 
-// latencyPanel is the filter latency with its limit. The axis is logarithmic, so that the limit and a latency far above
-// it are both readable.
+// latencyPanel shows the filter latency with its limit. The axis is logarithmic, so that the limit and a latency far
+// above it are both readable.
 func latencyPanel(limitMs Figure, lines ...chart.Line) chart.Panel {
 	return chart.Panel{
 		Name: "latency", Title: "Filter latency: mean over tasks", YLabel: "ms, logarithmic", Text: chart.Plain,
@@ -235,7 +236,7 @@ func latencyPanel(limitMs Figure, lines ...chart.Line) chart.Panel {
 	}
 }
 
-// cores writes ms of CPU a minute as cores.
+// cores formats CPU time in ms per minute as cores.
 func cores(msPerMinute float64) string {
 	if msPerMinute == 0 {
 		return "0 cores"
@@ -243,22 +244,23 @@ func cores(msPerMinute float64) string {
 	return chart.Plain(math.Round(100*msPerMinute/float64(minuteMs)) / 100)
 }
 
-// line is a line with a mark at each slice, by which a reader sees where a slice is missing.
+// line returns a line with a mark at each slice, so that a reader sees missing slices.
 func line(colour chart.Colour, figures []Figure) chart.Line {
 	return chart.Line{Colour: colour, Values: values(figures)}
 }
 
-// plainLine has no points at the slices.
+// plainLine returns a line without marks at the slices.
 func plainLine(colour chart.Colour, figures []Figure) chart.Line {
 	return chart.Line{Colour: colour, Values: values(figures), Plain: true}
 }
 
-// dashedLine is a line beside the main one: the slowest task, or a smaller percentile.
+// dashedLine returns a line for a secondary figure, such as the slowest task or a smaller percentile.
 func dashedLine(figures []Figure) chart.Line {
 	return chart.Line{Colour: chart.Muted, Values: values(figures), Dashed: true, Plain: true}
 }
 
-// byWorker is a line for each worker. Above manyWorkers the lines are thin and their mean is drawn over them.
+// byWorker returns a line for each worker. With more than manyWorkers workers the lines are thin and their mean is
+// drawn over them.
 func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Line) {
 	many := len(r.Workers) > manyWorkers
 	for i, w := range r.Workers {
@@ -270,8 +272,8 @@ func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Li
 	return lines
 }
 
-// held is how many queries were to run in each slice. It is unknown where a slice spans two steps, because the number
-// changes within it.
+// held returns how many queries were requested in each slice. It is unknown for a slice that spans two steps, because
+// the number changes within it.
 func (r *Report) held() []Figure {
 	return each(r.TimesMs, func(t int64) Figure {
 		for _, step := range r.Steps {
@@ -283,7 +285,7 @@ func (r *Report) held() []Figure {
 	})
 }
 
-// figures are the timeline, then each of its panels alone.
+// figures returns the timeline and then each of its panels as a figure of its own.
 func (r *Report) figures() []chart.Figure {
 	together := r.timeline()
 	all := []chart.Figure{together.Figure()}
@@ -296,8 +298,8 @@ func (r *Report) figures() []chart.Figure {
 // WriteFigures writes every figure as SVG and PNG into dir.
 func (r *Report) WriteFigures(dir string) error { return chart.WriteFigures(r.figures(), dir) }
 
-// overlay draws the figures of two trials over the time since each one's first step began. The bands of steps are those
-// of the trial before, which the title says.
+// overlay draws the figures of two trials over the time since the start of their first steps. The bands are the steps
+// of the earlier trial, which the title says.
 func overlay(before, after *Report, suffix string) chart.Figure {
 	axis := before.timeAxis()
 	axis.Annotations = bothAnnotations(before, after)
@@ -311,8 +313,8 @@ func overlay(before, after *Report, suffix string) chart.Figure {
 	}.Figure()
 }
 
-// bothAnnotations are the annotations of both trials, each in its operand's colour, at their times since each one's
-// first step began. They are numbered through, since the legend of the figure has both.
+// bothAnnotations returns the annotations of both trials in their operands' colours, at the times since the start of
+// their first steps. They have consecutive numbers, because the legend shows both.
 func bothAnnotations(before, after *Report) (all []chart.Annotation) {
 	for operand, r := range []*Report{before, after} {
 		for _, a := range r.annotations() {
@@ -325,7 +327,7 @@ func bothAnnotations(before, after *Report) (all []chart.Annotation) {
 	return all
 }
 
-// overlayPanels are the figures of the complete topology, those before in blue, those after in orange.
+// overlayPanels shows the figures of the whole topology, before in blue and after in orange.
 func overlayPanels(before, after *Report) []chart.Panel {
 	both := func(figures func(*Report) []Figure) []chart.Line {
 		return []chart.Line{
@@ -348,8 +350,8 @@ func overlayPanels(before, after *Report) []chart.Panel {
 	}
 }
 
-// shifted lays another report's figures over this one's slices, by the time since each one's first step began. Nothing
-// is drawn of slices of another width.
+// shifted maps another report's figures to the slices of this one, by the time since the start of their first steps.
+// All figures are unknown if the slices have different widths.
 func (r *Report) shifted(other *Report, figures []Figure) []Figure {
 	at := map[int64]Figure{}
 	for i, t := range other.TimesMs {
@@ -363,7 +365,7 @@ func (r *Report) shifted(other *Report, figures []Figure) []Figure {
 	})
 }
 
-// nameSuffix makes a configuration's suffix in titles, ": label", part of a file's name.
+// nameSuffix converts a configuration's suffix in titles, ": label", to a part of a file name.
 func nameSuffix(suffix string) string {
 	if suffix == "" {
 		return ""
@@ -371,7 +373,7 @@ func nameSuffix(suffix string) string {
 	return "-" + fileName(suffix[2:])
 }
 
-// fileName keeps what is safe in the name of a file. A label may contain any character.
+// fileName replaces all characters that are unsafe in a file name, because a label may contain any character.
 func fileName(label string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' {

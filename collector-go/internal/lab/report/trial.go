@@ -13,19 +13,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Report is one trial: the rows of its steps and its figures by slice. Tables and charts are drawn from it, and
-// report.json holds it, so its JSON keys are a format. Figures that nobody measured are Unknown, which JSON has as
-// null; they are never 0, since 0 is a measurement.
+// Report is the report of one trial: the rows of its steps and its figures by slice. Tables and charts are drawn from
+// it. It is also part of report.json, so its JSON keys are a public format. Figures that were not measured are Unknown,
+// which is null in JSON. They are never 0, because 0 is a measurement.
 type Report struct {
 	Title    string         `json:"title"`
 	Topology string         `json:"topology"`
 	Verdict  tuning.Verdict `json:"verdict"`
-	// StartedMs is when the first step began; the figures' time axis counts from it.
+	// StartedMs is the start of the first step. The time axis of the figures counts from it.
 	StartedMs int64        `json:"started_ms"`
 	SliceMs   int64        `json:"slice_ms"`
 	Goals     GoalsReport  `json:"goals"`
 	Steps     []StepReport `json:"steps"`
-	// TimesMs are the ends of the report's slices; every array of figures below is aligned with it.
+	// TimesMs are the ends of the report's slices. Every array of figures below has one element for each of them.
 	TimesMs             []int64              `json:"times_ms"`
 	Workers             []WorkerReport       `json:"workers"`
 	QueriesRunning      []Figure             `json:"queries_running"`
@@ -36,11 +36,11 @@ type Report struct {
 	Query               string               `json:"query"`
 	Manifest            []runstore.Entry     `json:"manifest"`
 	Settings            []runstore.Entry     `json:"settings"`
-	// Axis is what the steps ascend along, as people call it.
+	// Axis is the name of the quantity that increases over the steps.
 	Axis      string                    `json:"axis"`
 	GC        *tuning.GCReport          `json:"gc,omitempty"`
 	Requested *runstore.ResourceRequest `json:"asked,omitempty"`
-	// Placement is where the tasks ran, Annotations are the collector's annotations of the topology.
+	// Placement says where the tasks ran. Annotations are the collector's annotations of the topology.
 	Placement   *runstore.Placement   `json:"placement,omitempty"`
 	Annotations []runstore.Annotation `json:"marks"`
 	Caveats     []string              `json:"caveats"`
@@ -49,7 +49,7 @@ type Report struct {
 	durationMs  int64
 }
 
-// GoalsReport are the goals with their statistics named, so that report.json says what a limit was compared with.
+// GoalsReport has the goals and names their statistics, so that report.json says what a limit was compared with.
 type GoalsReport struct {
 	FilterLatencyLimitMs   Figure `json:"filter_latency_limit_ms"`
 	FilterLatencyStatistic string `json:"filter_latency_statistic"`
@@ -58,18 +58,19 @@ type GoalsReport struct {
 	MinHostIdle            Figure `json:"min_host_idle"`
 }
 
-// filterLatencyStatistic names what is judged against the limit.
+// filterLatencyStatistic describes the figure that is compared with the limit.
 const filterLatencyStatistic = "mean over filter tasks and slices of bullet_filter_latency " +
 	"(Bullet's own mean per task and interval)"
 
-// WorkerReport are one worker's figures by slice. All lists have a figure for each of the report's slices, also where
-// the worker did not run; there the figure is unknown, and the chart has a gap.
+// WorkerReport has one worker's figures by slice. Every list has a figure for each of the report's slices. The figure
+// is unknown if the worker did not run, and the chart then has a gap.
 type WorkerReport struct {
 	Worker     string  `json:"worker"`
 	Pid        int     `json:"pid"`
 	Pids       []int   `json:"pids"`
 	RestartsMs []int64 `json:"restarts_ms,omitempty"`
-	// CPUMsPerMinute is user and system time together; its parts are null where the system does not separate them.
+	// CPUMsPerMinute is user and system time together. The two parts are null if the operating system does not separate
+	// them.
 	CPUMsPerMinute       []Figure `json:"cpu_ms_per_minute"`
 	CPUUserMsPerMinute   []Figure `json:"cpu_user_ms_per_minute"`
 	CPUSystemMsPerMinute []Figure `json:"cpu_system_ms_per_minute"`
@@ -80,17 +81,18 @@ type WorkerReport struct {
 }
 
 // StepReport is a row of the table of steps, computed over the measured time without the warm-up. CPU figures are means
-// over workers unless they say total. They are user and system time together unless they say which. A worker's mean
-// falls when the worker gets smaller, without the topology costing less, so totals stand beside the means.
+// over workers unless their names say total. They are user and system time together unless their names say which.
+// Totals are shown beside means, because the mean of a worker falls when the worker gets smaller, although the topology
+// does not cost less.
 type StepReport struct {
 	Queries int `json:"queries"`
-	// Label is what the step is called where it is not its queries.
+	// Label is the name of the step if it is not its number of queries.
 	Label                 string `json:"label,omitempty"`
 	Workers               int    `json:"workers"`
 	AverageCPUMsPerMinute Figure `json:"average_cpu_ms_per_minute"`
 	AverageCPUCores       Figure `json:"average_cpu_cores"`
 	TotalCPUMsPerMinute   Figure `json:"total_cpu_ms_per_minute"`
-	// The parts of the total; null where a worker's system does not separate them.
+	// The parts of the total. They are null if the operating system of a worker does not separate them.
 	TotalCPUUserMsPerMinute   Figure `json:"total_cpu_user_ms_per_minute"`
 	TotalCPUSystemMsPerMinute Figure `json:"total_cpu_system_ms_per_minute"`
 
@@ -101,56 +103,56 @@ type StepReport struct {
 	TotalHeapUsedBytes   Figure `json:"total_heap_used_bytes"`
 	AverageResultSize    Figure `json:"average_result_size"`
 	FilterLatencyMeanMs  Figure `json:"filter_latency_mean_ms"`
-	// FilterLatency are the percentiles that the latency hook reported; nil where it reported none.
+	// FilterLatency has the percentiles from the latency hook, or is nil if the hook reported none.
 	FilterLatency *runstore.Percentiles `json:"filter_latency,omitempty"`
 	Verdict       tuning.Verdict        `json:"verdict"`
 	Reasons       []string              `json:"reasons"`
 	Notes         []string              `json:"notes,omitempty"`
-	// HostIdle is the share of the host's processors that nobody used, a ratio. Shares are what each process used.
+	// HostIdle is the unused share of the host's processors, as a ratio. Shares has what each process used.
 	HostIdle           Figure           `json:"host_idle"`
 	QueriesRunningMean Figure           `json:"queries_running_mean"`
 	Clients            runstore.Clients `json:"clients"`
 	RecordsPerSecond   Figure           `json:"records_per_second"`
 	MiBPerSecond       Figure           `json:"mib_per_second"`
-	// RecordsLag are records that were due and not emitted when the step ended.
+	// RecordsLag is the number of records that were due but not emitted when the step ended.
 	RecordsLag     int64            `json:"records_lag"`
 	Shares         []runstore.Share `json:"shares"`
 	StartMs        int64            `json:"start_ms"`
 	MeasuredFromMs int64            `json:"measured_from_ms"`
 	EndMs          int64            `json:"end_ms"`
-	// Limitation is what limited the step; null where no evidence was gathered.
+	// Limitation says what limited the step. It is null if no evidence was gathered.
 	Limitation *tuning.Limitation `json:"limitation,omitempty"`
 	Evidence   *tuning.Evidence   `json:"evidence,omitempty"`
 	Sharing    *runstore.Sharing  `json:"sharing,omitempty"`
-	// ForCost states that the step was measured for what a query costs alone.
+	// ForCost means that the step was measured only for the cost of a query.
 	ForCost bool `json:"for_cost,omitempty"`
 
-	// launch counts the launches of the trial from 1. The figures over time are drawn apart for each.
+	// launch counts the launches of the trial from 1. The figures over time separate the launches.
 	launch int
-	slices int // of the worker's CPU that has the fewest
+	slices int // CPU slices of the worker that has the fewest
 }
 
-// Collection is how completely the samples of the trial arrived. A reader needs it to decide whether to trust the
+// Collection says how completely the samples of the trial arrived. A reader needs it to decide whether to trust the
 // figures.
 type Collection struct {
 	StoredSliceMs int64 `json:"stored_slice_ms"`
-	// ExpectedSlices is how many CPU slices the workers should have from the first step to the last, MissingSlices how
-	// many of these are not there.
+	// ExpectedSlices is how many CPU slices the workers should have from the first step to the last. MissingSlices is
+	// how many of these are missing.
 	ExpectedSlices    int `json:"expected_slices"`
 	MissingSlices     int `json:"missing_slices"`
 	CollectorRestarts int `json:"collector_restarts"`
-	// Relaunches is how often the topology was launched again after an interrupt, BetweenLaunchesMs how long nothing
-	// ran in between: a known gap, in which no slices are expected.
+	// Relaunches is how often the topology was launched again after an interrupt. BetweenLaunchesMs is how long nothing
+	// ran in between. No slices are expected in this gap.
 	Relaunches        int   `json:"relaunches,omitempty"`
 	BetweenLaunchesMs int64 `json:"between_launches_ms,omitempty"`
-	// Health is how the samples came, by worker and metric; nil where the collector reported none.
+	// Health has the state of the samples by worker and metric. It is nil if the collector reported none.
 	Health *collection.Collection `json:"health,omitempty"`
 }
 
-// axisName is what the steps ascend along.
+// axisName returns the name of the quantity that increases over the steps.
 func (r *Report) axisName() string { return cmp.Or(r.Axis, simultaneousQueries) }
 
-// name is what the step is called in figures and tables.
+// name returns the name of the step for figures and tables.
 func (s StepReport) name() string {
 	if s.Label != "" {
 		return s.Label
@@ -158,7 +160,7 @@ func (s StepReport) name() string {
 	return fmt.Sprintf("%d queries", s.Queries)
 }
 
-// stepAt is the step that began at a time, nil for none. A trial runs its steps one after the other, so a start
+// stepAt returns the step that began at a time, or nil. A trial runs its steps one after the other, so the start
 // identifies a step.
 func (r *Report) stepAt(startMs int64) *StepReport {
 	for i := range r.Steps {
@@ -169,8 +171,8 @@ func (r *Report) stepAt(startMs int64) *StepReport {
 	return nil
 }
 
-// busiestStep is the step in which the least of the host was idle; nil where no step knows. If the host was too busy in
-// any step, it was so there.
+// busiestStep returns the step with the least idle host, or nil if the idle share is unknown in all steps. If the host
+// was too busy in any step, it was too busy in this one.
 func (r *Report) busiestStep() (busiest *StepReport) {
 	for i := range r.Steps {
 		if s := &r.Steps[i]; s.HostIdle.Known() && (busiest == nil || s.HostIdle < busiest.HostIdle) {
@@ -185,7 +187,7 @@ func (r *Report) anyStep(holds func(StepReport) bool) bool {
 	return slices.ContainsFunc(r.Steps, holds)
 }
 
-// host names the machine that the steps' idle is of.
+// host returns the name of the machine whose idle share the steps have.
 func (r *Report) host() string {
 	if r.anyStep(func(s StepReport) bool { return s.Evidence != nil && s.Evidence.Host.OfRun }) {
 		return theRunHost
@@ -193,8 +195,8 @@ func (r *Report) host() string {
 	return theHost
 }
 
-// overWorkers puts the workers' figures together, slice by slice. The given function decides what an unknown figure
-// means: a total becomes unknown, a mean leaves it out.
+// overWorkers combines the workers' figures slice by slice. The function together decides what an unknown figure means:
+// a total becomes unknown, a mean leaves it out.
 func (r *Report) overWorkers(figures func(WorkerReport) []Figure, together func([]Figure) Figure) []Figure {
 	out := make([]Figure, len(r.TimesMs))
 	for i := range out {
@@ -203,7 +205,7 @@ func (r *Report) overWorkers(figures func(WorkerReport) []Figure, together func(
 	return out
 }
 
-// betweenLaunches is how long the topology was not there, "" where it was launched once.
+// betweenLaunches returns how long the topology did not run between launches, or "" if it was launched once.
 func (c Collection) betweenLaunches() string {
 	if c.Relaunches == 0 {
 		return ""
@@ -212,11 +214,11 @@ func (c Collection) betweenLaunches() string {
 }
 
 // timeRange is the time in which one launch of a topology was measured: from the start of its first step to the end of
-// its last.
+// its last step.
 type timeRange struct{ fromMs, toMs int64 }
 
-// launches are the time ranges of a trial's launches, in their order. Between two of them the topology was not there,
-// so no slices are expected in the gap.
+// launches returns the time ranges of a trial's launches in their order. The topology did not run between two of them,
+// so no slices are expected there.
 func launches(run *runstore.Figures) (all []timeRange) {
 	for i, s := range run.Steps {
 		if i == 0 || s.Launch != run.Steps[i-1].Launch {
@@ -227,9 +229,9 @@ func launches(run *runstore.Figures) (all []timeRange) {
 	return all
 }
 
-// collected counts the slices that the workers should have while the topology was measured. That there are none between
-// two launches is known, and no fault of the collection. A worker that has no slice in one of several launches is a
-// slot of another launch, and is not expected there.
+// collected counts the CPU slices that the workers should have while the topology was measured, and those that are
+// missing. Slices between two launches are not expected. If there are several launches, a worker without a slice in one
+// of them is a slot of another launch and is not expected there.
 func collected(run *runstore.Figures) Collection {
 	c := Collection{StoredSliceMs: run.StoredSliceMs, CollectorRestarts: run.CollectorRestarts, Health: run.Health}
 	all := launches(run)
@@ -242,7 +244,7 @@ func collected(run *runstore.Figures) Collection {
 			expected := int((s.toMs-s.fromMs)/max(1, run.StoredSliceMs)) + 1
 			low, high := runstore.Span{From: s.fromMs - 1, To: s.toMs}.Within(w.CPUSeconds)
 			if len(all) > 1 && low == high {
-				continue // a slot of another launch
+				continue // the slot of another launch
 			}
 			c.ExpectedSlices += expected
 			c.MissingSlices += max(0, expected-(high-low))
@@ -251,7 +253,8 @@ func collected(run *runstore.Figures) Collection {
 	return c
 }
 
-// relaunchCaveat states that a gap between launches is known. Without it a reader would take the gap for lost samples.
+// relaunchCaveat states that there is a gap between launches, because a reader would otherwise take the gap for lost
+// samples.
 func (c Collection) relaunchCaveat() []string {
 	if c.Relaunches == 0 {
 		return nil
@@ -261,29 +264,29 @@ func (c Collection) relaunchCaveat() []string {
 		timesText(c.Relaunches), c.betweenLaunches())}
 }
 
-// grid builds a table that has a column for each of some steps, and a row for each name that was found in any of them.
-// The rows are not known before all steps were read. A name that a step does not have gets an unknown cell there.
+// grid builds a table with a column for each step and a row for each name that occurs in any step. It exists because
+// the rows are known only after all steps were read. If a step does not have a name, the cell is unknown.
 type grid struct {
-	heads []string // of the rows' names
+	heads []string // headings of the parts of a row's name
 	steps []string
 	cells map[string][]string
-	names []string // of the rows, as they came; the parts of one are joined by rowSeparator
+	names []string // row names in the order of their first use; their parts are joined by rowSeparator
 }
 
 // rowSeparator joins the parts of a row's name. No name of a component or a worker contains it.
 const rowSeparator = "\x00"
 
-// newGrid is an empty grid with columns for some steps. The heads are those of the parts of a row's name.
+// newGrid returns an empty grid with a column for each step. heads are the headings of the parts of a row's name.
 func newGrid(steps []string, heads ...string) *grid {
 	return &grid{heads: heads, steps: steps, cells: map[string][]string{}}
 }
 
-// bySteps is a grid of the report's steps.
+// bySteps returns an empty grid with the steps of the report.
 func (r *Report) bySteps(heads ...string) *grid {
 	return newGrid(each(r.Steps, StepReport.name), heads...)
 }
 
-// set sets a row's cell of a step. The row's name has a part for each of the heads.
+// set sets the cell of a row and a step. The row's name has a part for each heading.
 func (g *grid) set(step int, cell string, name ...string) {
 	row := strings.Join(name, rowSeparator)
 	if g.cells[row] == nil {
@@ -293,7 +296,7 @@ func (g *grid) set(step int, cell string, name ...string) {
 	g.cells[row][step] = cell
 }
 
-// table is the grid as a table, with the rows in the order of names, which a caller may have sorted.
+// table returns the grid as a table, with the rows in the order of names, which a caller may have sorted.
 func (g *grid) table() document.Table {
 	columns := each(g.heads, document.Words)
 	for _, step := range g.steps {
@@ -306,15 +309,15 @@ func (g *grid) table() document.Table {
 	return t
 }
 
-// first puts a row above the others.
+// first moves a row to the top.
 func (g *grid) first(name string) {
 	if i := slices.Index(g.names, name); i > 0 {
 		g.names = slices.Insert(slices.Delete(g.names, i, i+1), 0, name)
 	}
 }
 
-// caveats are what a reader must know before using the trial's numbers elsewhere. They are computed from the stored
-// figures, so that the report of an old run states the caveats of today.
+// caveats returns what a reader must know before using the trial's numbers elsewhere. They are computed from the stored
+// figures, so that the report of an old run has the current caveats.
 func caveats(run *runstore.Figures, r *Report) []string {
 	out := generalCaveats(run.HasPercentiles())
 	out = append(out, idleCaveat(run)...)
@@ -339,8 +342,8 @@ const oneMachine = "Everything ran on one machine: the cluster, the load client 
 	"processors with the workers. " +
 	"Each step states how much of the host was idle and what each process took."
 
-// generalCaveats hold for every run. They are in each report, because a report is passed on without the documentation.
-// percentiles is whether the latency hook reported the filter latency's distribution.
+// generalCaveats returns the caveats of every run. Every report has them, because a report may be passed on without the
+// documentation. percentiles says whether the latency hook reported the distribution of the filter latency.
 func generalCaveats(percentiles bool) []string {
 	distribution := "no percentile can be made from it, and none of the latency hook's (topology.auto.task.hooks) is " +
 		"kept with the figures."
@@ -362,8 +365,8 @@ func generalCaveats(percentiles bool) []string {
 	}
 }
 
-// idleCaveat states that the record rate left another share of the host idle than it was calibrated for. Within the
-// tolerance of the calibration there is nothing to say.
+// idleCaveat states that the record rate left a different share of the host idle than it was calibrated for. It returns
+// nil if the difference is within the tolerance of the calibration.
 func idleCaveat(run *runstore.Figures) []string {
 	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
 	if !target.Known() || !reached.Known() || run.Steps[0].Queries > 0 {

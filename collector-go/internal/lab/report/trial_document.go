@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// LatencyChart draws the distribution of a load client's latencies, each point a share of the queries with the latency
-// that so many have or a smaller one. It looks like the distributions of the reports.
+// LatencyChart draws the distribution of a load client's latencies. Each point is a share of the queries and the
+// largest latency among them. The chart looks like the distributions in the reports.
 func LatencyChart(name, title string, points []load.Point) chart.Figure {
 	shares := each(points, func(p load.Point) float64 { return p.Share })
 	ms := each(points, func(p load.Point) float64 { return 1000 * p.Seconds })
@@ -24,8 +24,8 @@ func LatencyChart(name, title string, points []load.Point) chart.Figure {
 	return plot.Figure()
 }
 
-// spectrumCurve is a distribution as HdrHistogram's plots have it: each unit of the axis is another nine. The share 1,
-// which would be infinitely far away, is left out.
+// spectrumCurve returns a distribution in the form of HdrHistogram's plots, in which each unit of the axis adds another
+// nine. It omits the share 1, which would be infinitely far away.
 func spectrumCurve(name string, colour int, shares, ms []float64) chart.Points {
 	curve := chart.Points{Name: name, Colour: chart.Series(colour), Joined: true}
 	for i, share := range shares {
@@ -36,8 +36,7 @@ func spectrumCurve(name string, colour int, shares, ms []float64) chart.Points {
 	return curve
 }
 
-// spectrumPlot is a chart of distributions over the share of what was measured, with an axis on which each unit is
-// another nine.
+// spectrumPlot returns a chart of distributions over shares, on an axis where each unit adds another nine.
 func spectrumPlot(name, title, yLabel string, curves ...chart.Points) chart.Plot {
 	return chart.Plot{
 		Name: name, Title: title, XLabel: "share of the records", YLabel: yLabel, Nines: true, Limit: chart.NoLimit,
@@ -45,8 +44,9 @@ func spectrumPlot(name, title, yLabel string, curves ...chart.Points) chart.Plot
 	}
 }
 
-// spectrumBlocks are the percentiles of the filter latency by the hook's histogram, a line and a row for each step;
-// none where no step has them. Steps for the cost are rows without a line, because they repeat loads of the capacity.
+// spectrumBlocks shows the percentiles of the filter latency from the hook's histogram: a line and a row for each step.
+// It returns nil if no step has them. Steps for the cost have a row but no line, because they repeat loads of the
+// capacity steps.
 func (r *Report) spectrumBlocks(figureName string) []document.Block {
 	heads := []document.Column{document.Numbers(r.stepHead(), ""), document.Numbers("Records", "")}
 	for _, share := range runstore.SpectrumShares {
@@ -63,7 +63,7 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 		}
 		t.Add(row...)
 		if s.ForCost {
-			continue // loads of the capacity's steps, as often again: the table has them
+			continue // it repeats a load of the capacity steps, so it is only in the table
 		}
 		ms := values(s.FilterLatency.Spectrum)
 		curves = append(curves, spectrumCurve(s.name(), len(curves), runstore.SpectrumShares, ms))
@@ -84,11 +84,11 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 			hookHistogram))
 }
 
-// figuresDir is where a report's figures are, beside it.
+// figuresDir is the directory of a report's figures, relative to the report.
 const figuresDir = "figures"
 
-// writeForms writes a report's document, its figures and its further files into dir, which must exist. A failed write
-// leaves a partial report, which the next one overwrites.
+// writeForms writes a report's document, its figures and its other files into dir, which must exist. A failed write
+// leaves a partial report, which the next write overwrites.
 func writeForms(dir string, d *document.Document, figures []chart.Figure, files map[string][]byte) error {
 	if err := chart.WriteFigures(figures, filepath.Join(dir, figuresDir)); err != nil {
 		return err
@@ -101,7 +101,7 @@ func writeForms(dir string, d *document.Document, figures []chart.Figure, files 
 	return writeFiles(dir, files)
 }
 
-// writeFiles writes files by their names into a directory, over those of an earlier report.
+// writeFiles writes files by their names into a directory and overwrites those of an earlier report.
 func writeFiles(dir string, files map[string][]byte) error {
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
@@ -111,8 +111,8 @@ func writeFiles(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// stepBlocks are what the steps came to, why, and what they ran against. The first two belong to one section, the third
-// is another one.
+// stepBlocks returns the steps, their reasons, and their limiters. The first two blocks belong to one section and the
+// third to another.
 func (r *Report) stepBlocks() []document.Block {
 	return []document.Block{
 		document.Tabled(r.stepTable()), document.List(append(r.reasons(), r.doubts()...)),
@@ -120,13 +120,13 @@ func (r *Report) stepBlocks() []document.Block {
 	}
 }
 
-// queryBlocks are the query that ran, and what became of all copies of it.
+// queryBlocks shows the query and the outcomes of all its copies.
 func (r *Report) queryBlocks() []document.Block {
 	return []document.Block{document.Verbatim(r.Query), document.Tabled(r.queryTable())}
 }
 
-// entryTable has a row for each entry, in the given order. Settings and the manifest are lists of entries, and no maps,
-// so that their order is that of the file.
+// entryTable has a row for each entry, in the given order. Settings and the manifest are lists and not maps, so that
+// they keep the order of the file.
 func entryTable(keyHead, valueHead string, entries []runstore.Entry) document.Table {
 	return document.TableOf(entries,
 		document.Text(keyHead, func(e runstore.Entry) string { return e.Key }),
@@ -134,8 +134,8 @@ func entryTable(keyHead, valueHead string, entries []runstore.Entry) document.Ta
 	)
 }
 
-// howCalibrated is how the record rate was found: what each tried rate left of the host, and the one that was chosen.
-// It is "" where the rate was given.
+// howCalibrated describes how the record rate was found: the idle share of the host at each tried rate, and the chosen
+// rate. It returns "" if the rate was given.
 func (r *Report) howCalibrated() string {
 	c := r.Calibration
 	if !c.TargetIdle.Known() {

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// lead is the run in a sentence or two.
+// lead describes the run in a sentence or two.
 func (r *RunReport) lead() string {
 	done := 0
 	for _, t := range r.Trials {
@@ -26,8 +26,8 @@ func (r *RunReport) lead() string {
 		strings.Join(strings.Fields(r.About), " "), r.Experiment, moment(r.StartedMs), done, len(r.Trials), end))
 }
 
-// Answer is what the run came to in lines, beside its verdict and its capacity: what a query costs, and what limited
-// each configuration. tune run prints it at its end.
+// Answer returns the results of the run in lines, in addition to its verdict and capacity: the cost of a query, and
+// what limited each configuration. tune run prints them at its end.
 func (r *RunReport) Answer() (lines []string) {
 	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
 		for _, line := range costFindings(c.Concurrency) {
@@ -35,7 +35,7 @@ func (r *RunReport) Answer() (lines []string) {
 		}
 	}
 	for _, row := range r.Rows {
-		// What limited one step is worth stating, even where another step has no known limiter.
+		// A known limiter of one step is worth stating even if the limiter of another step is not known.
 		known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool {
 			return name == noLimiter || name == unknownLimiter
 		})
@@ -55,7 +55,7 @@ func (r *RunReport) Answer() (lines []string) {
 	return lines
 }
 
-// steps is how the steps were measured and searched.
+// steps describes how the steps were measured and searched.
 func (r *RunReport) steps() string {
 	text := fmt.Sprintf("Each step is measured for %s after a warm-up of %s that counts for nothing; steps are searched by "+
 		"%q, over %s.", lasting(r.plan.SustainMs), lasting(r.plan.WarmUpMs), r.plan.Search, r.axis())
@@ -66,7 +66,7 @@ func (r *RunReport) steps() string {
 	return text
 }
 
-// lasting writes a time without the zeros behind: "5m", "1m30s".
+// lasting formats a duration without trailing zeros: "5m", "1m30s".
 func lasting(ms int64) string {
 	text := (time.Duration(ms) * time.Millisecond).String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -77,7 +77,7 @@ func lasting(ms int64) string {
 	return text
 }
 
-// goals are the limits that the steps are judged by, in sentences.
+// goals returns the goals by which the steps are judged, in sentences.
 func (r *RunReport) goals() []string {
 	out := each(r.Goals, func(g tuning.Goal) string { return capital(g.String()) + "." })
 	if hostOfRun(r.plan) {
@@ -87,11 +87,11 @@ func (r *RunReport) goals() []string {
 		"shown to be the topology.", tuning.Percent(r.plan.MinHostIdle)))
 }
 
-// mostTroubles bounds what the first page lists; the trials list all.
+// mostTroubles is how many troubles the first page lists. The sections of the trials list all.
 const mostTroubles = 8
 
-// troubles are the steps that were not OK, with what limited them, and the trials that could not be measured. The list
-// is bounded by mostTroubles, since it stands on the first page; each trial lists all of its own.
+// troubles lists the steps that were not OK, with what limited them, and the trials that could not be measured. It
+// lists at most mostTroubles of them, because the list is on the first page.
 func (r *RunReport) troubles() []string {
 	var all []string
 	for _, t := range r.Trials {
@@ -113,8 +113,8 @@ func (r *RunReport) troubles() []string {
 	return append(all, r.Notes...)
 }
 
-// starved puts the steps that a busy host left without a verdict into one sentence, and returns the other steps. They
-// all have the same reason, and the finding of the busiest of them is the one that is quoted.
+// starved combines the steps without a verdict because of a busy host into one sentence, and returns the other steps.
+// All these steps have the same reason. The sentence quotes the finding of the step in which the host was busiest.
 func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 	var names []string
 	least := TrialStep{}
@@ -138,7 +138,7 @@ func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 	return sentences, rest
 }
 
-// saysOf is the finding about a limiter, or the text of the limitation where it has none.
+// saysOf returns the finding about a limiter, or the text of the limitation if there is no such finding.
 func saysOf(l *tuning.Limitation, limiter tuning.Limiter) string {
 	for _, f := range l.Findings {
 		if f.Limiter == limiter {
@@ -148,7 +148,7 @@ func saysOf(l *tuning.Limitation, limiter tuning.Limiter) string {
 	return l.Text
 }
 
-// mostNamedSteps bounds how many other steps that were not OK the lead names.
+// mostNamedSteps is how many other steps that were not OK the lead names.
 const mostNamedSteps = 2
 
 // trialStep is a step with its trial.
@@ -157,9 +157,9 @@ type trialStep struct {
 	step  TrialStep
 }
 
-// why is the verdict's reason in sentences: what was held, the two steps that bound it, each with its own reason, and
-// the other steps that were not OK. A run whose record rate was missed answers nothing, so that comes before everything
-// else.
+// why explains the verdict in sentences: the load that was held, the two steps that bound the capacity with their
+// reasons, and the other steps that were not OK. If the run missed its record rate, its question is not answered, so
+// the text begins with that.
 func (r *RunReport) why() string {
 	held := r.mostHeld()
 	lastOK, firstFail := r.bounding()
@@ -201,8 +201,9 @@ func (r *RunReport) why() string {
 	return strings.TrimSpace(held + r.others(others))
 }
 
-// bounding are the steps between which the capacity lies: of the configuration that held the most, or, where none held
-// anything, that failed latest. A timeline has no capacity, and so no such steps.
+// bounding returns the steps between which the capacity lies, for the configuration with the largest capacity. If no
+// configuration held a load, it is the one that failed at the highest load. A timeline has no capacity and therefore no
+// such steps.
 func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 	if r.Analysis == runstore.OfTimeline || len(r.Rows) == 0 {
 		return nil, nil
@@ -224,8 +225,8 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 	return find(most.Capacity.LastOK, tuning.OK), find(most.Capacity.FirstFail, tuning.Fail)
 }
 
-// others are the further steps that were not OK: a few by name, each with its own reason, else how many of each
-// verdict. The lead stands above everything, so it must stay short.
+// others describes the other steps that were not OK: up to mostNamedSteps by name with their reasons, or else the
+// number of steps for each verdict. The text must be short, because the lead is at the top of the report.
 func (r *RunReport) others(all []trialStep) string {
 	if len(all) <= mostNamedSteps {
 		return strings.Join(each(all, r.firstReason), " ")
@@ -243,7 +244,7 @@ func (r *RunReport) others(all []trialStep) string {
 	return fmt.Sprintf("Of the other steps %s; each has its own reason below.", tuning.Listed(parts))
 }
 
-// at names a step, with its trial where there are several configurations.
+// at returns the name of a step, with its trial if there are several configurations.
 func (r *RunReport) at(p trialStep) string {
 	if len(r.Rows) > 1 {
 		return p.trial.name() + ", " + p.step.Name
@@ -251,7 +252,7 @@ func (r *RunReport) at(p trialStep) string {
 	return p.step.Name
 }
 
-// metAt is a step that was OK, with what its goals were judged by. The share of failed queries is left out.
+// metAt describes a step that was OK with the figures of its goals. It omits the share of failed queries.
 func (r *RunReport) metAt(p trialStep) string {
 	var figures []string
 	for _, f := range p.step.Figures {
@@ -262,8 +263,8 @@ func (r *RunReport) metAt(p trialStep) string {
 	return r.at(p) + tuning.InBrackets(strings.Join(figures, ", "))
 }
 
-// firstReason is a step's first reason with its limiter as a sentence. The limiter is left out where the reason names
-// it already.
+// firstReason describes a step by its first reason and its limiter, as a sentence. It omits the limiter if the reason
+// already names one.
 func (r *RunReport) firstReason(p trialStep) string {
 	s := p.step
 	why, text := s.why(), string(s.Verdict)
@@ -276,8 +277,8 @@ func (r *RunReport) firstReason(p trialStep) string {
 	return fmt.Sprintf("%s: %s.", capital(r.at(p)), text)
 }
 
-// mostHeld is the largest capacity of a configuration as a sentence, and which configurations have none since nothing
-// of them was measured; "" where none held anything.
+// mostHeld states the largest capacity of a configuration in a sentence, and names the configurations of which nothing
+// was measured. It returns "" if no configuration held a load.
 func (r *RunReport) mostHeld() string {
 	var most, unmeasured []RowReport
 	for _, row := range r.Rows {
@@ -296,7 +297,7 @@ func (r *RunReport) mostHeld() string {
 	if len(most) == 0 || r.Analysis == runstore.OfTimeline {
 		return ""
 	}
-	// Configurations that held the same load may have failed at different ones: then only the lower bound is common.
+	// Configurations that held the same load may have failed at different loads. Then only the lower bound is common.
 	held := most[0].Capacity.Text()
 	if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
 		held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
@@ -315,7 +316,7 @@ func (r *RunReport) mostHeld() string {
 	return text
 }
 
-// labelsOf are the labels of configurations as a list in a sentence.
+// labelsOf lists the labels of configurations for a sentence.
 func labelsOf(rows []RowReport) string {
 	return tuning.Listed(each(rows, func(row RowReport) string { return row.Label }))
 }

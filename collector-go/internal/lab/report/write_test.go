@@ -51,7 +51,7 @@ func assertXML(t *testing.T, text []byte) {
 	}
 }
 
-// The page must work offline: the only addresses in it are the names of XML's vocabularies.
+// The page must work offline, so the only URLs in it are names of XML namespaces.
 func TestThePageNeedsNothingBesideIt(t *testing.T) {
 	page := page(t, synthetic())
 	for _, address := range regexp.MustCompile(`https?://[^\s"']+`).FindAllString(page, -1) {
@@ -74,11 +74,11 @@ func TestHostileNamesStayText(t *testing.T) {
 	require.NoError(t, r.WriteFigures(t.TempDir()))
 }
 
-// A line's path starts again after a gap: worker 6701 has one gap and so one path more than worker 6700.
+// The path of a line starts again after a gap. Worker 6701 has one gap, and therefore one path more than worker 6700.
 func TestAGapIsNotDrawnAcross(t *testing.T) {
 	dir := t.TempDir()
 	run := synthetic()
-	run.Workers[1].StartsMs = nil // the mark of a restart is a path too
+	run.Workers[1].StartsMs = nil // the mark of a restart is a path, too
 	require.NoError(t, build(t, run).WriteFigures(dir))
 	svg, err := os.ReadFile(filepath.Join(dir, "cpu.svg"))
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func TestRestartsAreMarkedInEveryPanel(t *testing.T) {
 	assert.Equal(t, count(plain)+5+1, count(marked), "a line a panel and one label")
 }
 
-// A cluster of hundreds of workers gives a legend of two rows and a mean.
+// A cluster of hundreds of workers has a legend of two rows and a mean.
 func TestManyWorkersKeepTheFigureReadable(t *testing.T) {
 	run := synthetic()
 	one := run.Workers[0]
@@ -124,7 +124,7 @@ func TestManyWorkersKeepTheFigureReadable(t *testing.T) {
 	}
 }
 
-// The page is made twice over for people to look at: REPORT_OUT=dir go test -run Sample.
+// This writes the page twice for people to look at: REPORT_OUT=dir go test -run Sample.
 func TestSample(t *testing.T) {
 	dir := os.Getenv("REPORT_OUT")
 	if dir == "" {

@@ -17,10 +17,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Account is a result as people read it: the best as lines of a settings file and what they change of the start (nil
-// for none), what it costs, the way there, the proof, what is open, cost against latency, and what twice the load would
-// take. further are findings of whoever ran the trials. It formats only: every figure and every sentence about the
-// proof is from the result. Sections without rows are left out by the document.
+// Account returns the document for a result. It shows the best configuration as lines of a settings file, its changes
+// against the start (nil for none), and its cost. The trials, the proof, the open configurations, cost against latency,
+// and twice the load follow. further are findings that the caller adds. The function only formats: all figures, and the
+// sentences about the proof, come from the result. The document omits sections without rows.
 func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string,
 	further ...string) *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name,
@@ -49,14 +49,14 @@ func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string
 	return d
 }
 
-// BestText is the best as lines of a settings file. Its first line is a comment that says how sure the result is.
-// r.Best must not be nil.
+// BestText returns the best configuration as lines of a settings file. The first line is a comment that says how sure
+// the result is. r.Best must not be nil.
 func (f *File) BestText(r *optimize.Result) string {
 	return fmt.Sprintf("# %s: %s.\n", f.Name, Outcome(r)) + settingsText("", r.Best.Settings, nil)
 }
 
-// settingsText has a line for each setting whose value another configuration, nil for none, does not have. Names are
-// sorted, so that two results can be compared line by line.
+// settingsText returns a line for each setting whose value differs from the other configuration; nil means all
+// settings. The names are sorted, so that two results can be compared line by line.
 func settingsText(lead string, settings, but map[string]any) (lines string) {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if but == nil || but[name] != settings[name] {
@@ -66,7 +66,7 @@ func settingsText(lead string, settings, but map[string]any) (lines string) {
 	return lines
 }
 
-// valueText is a value as a YAML file has it. Numbers have all their digits and no exponent.
+// valueText formats a value for YAML. Numbers have all their digits and no exponent.
 func valueText(v any) string {
 	if n, is := v.(float64); is {
 		return strconv.FormatFloat(n, 'f', -1, 64)
@@ -78,9 +78,9 @@ func valueText(v any) string {
 	return strings.TrimSpace(string(text))
 }
 
-// verdict is the result in the words that a document's head shows. "proven" also holds for a proof that no
-// configuration holds the target. It is "not proven" while something is open, and "not found" if in addition nothing
-// has held.
+// verdict returns the word for the result in the title of the document. "proven" also covers a proof that no
+// configuration holds the target. The verdict is "not proven" while something is open, and "not found" if in addition
+// nothing has held.
 func verdict(r *optimize.Result) string {
 	switch {
 	case r.Proven && r.Best != nil:
@@ -93,9 +93,9 @@ func verdict(r *optimize.Result) string {
 	return "not found"
 }
 
-// Outcome is a result in a sentence without its full stop. It is the one wording of how far a search came, for the
-// terminal, the document and the settings file alike. A result without a best may be proven too: then no configuration
-// of the space holds the target.
+// Outcome describes a result in a sentence without its full stop. The terminal, the document and the settings file all
+// use this sentence. A result without a best configuration may be proven, too: then no configuration of the space holds
+// the target.
 func Outcome(r *optimize.Result) string {
 	open := fmt.Sprintf("%s could be cheaper and hold", tuning.Counted(r.OpenConfigurations, "configuration"))
 	if r.Best == nil {
@@ -116,8 +116,7 @@ func Outcome(r *optimize.Result) string {
 	return "nothing that was tried held the target: " + open
 }
 
-// findings are the result in sentences, the best configuration first. The doubt is left out where no noise could have
-// turned a verdict.
+// findings returns the sentences of the result, the best configuration first. The doubt is omitted if it is 0.
 func findings(r *optimize.Result, costUnit string) (out []string) {
 	if r.Best != nil {
 		out = append(out, fmt.Sprintf("Best: %s, at a cost of %s.", r.Best.Text, costText(r.Best.Cost, costUnit)))
@@ -136,18 +135,17 @@ func findings(r *optimize.Result, costUnit string) (out []string) {
 	return out
 }
 
-// Took is a time in seconds as people read it. Fractions of a second are cut off.
+// Took formats a time in seconds for people. It drops fractions of a second.
 func Took(seconds float64) string {
 	return (time.Duration(seconds*float64(time.Second)) / time.Second * time.Second).String()
 }
 
-// costText is a cost with its unit, "" for none.
+// costText formats a cost with its unit; "" means no unit.
 func costText(cost float64, unit string) string {
 	return strings.TrimSpace(tuning.Digits(tuning.Figure(cost)) + " " + unit)
 }
 
-// targetText is the target as a title has it: the load first, then the goals that define holding it. What the file does
-// not state is left out.
+// targetText describes the target for a title: first the load, then the goals. What the file does not state is omitted.
 func targetText(t optimize.Target) string {
 	var load, goals []string
 	add := func(into *[]string, f tuning.Figure, format string) {
@@ -167,7 +165,7 @@ func targetText(t optimize.Target) string {
 	return strings.Join(load, ", ") + " with " + strings.Join(goals, ", ")
 }
 
-// ms is a latency. It is infinite where no record came back, which is a measurement and not an unknown figure.
+// ms formats a latency. It is infinite if no record was returned, which is a measurement and not an unknown figure.
 func ms(f tuning.Figure) string {
 	if math.IsInf(float64(f), 1) {
 		return "endless"
@@ -175,7 +173,7 @@ func ms(f tuning.Figure) string {
 	return figureText(f)
 }
 
-// figureText is a figure, or the document's mark for one that is not known.
+// figureText formats a figure, or returns the document's mark for unknown.
 func figureText(f tuning.Figure) string {
 	if !f.Known() {
 		return document.Unknown
@@ -183,7 +181,7 @@ func figureText(f tuning.Figure) string {
 	return tuning.Digits(f)
 }
 
-// trialTable lists the trials in the order in which they were run. Columns without any value are left out.
+// trialTable lists the trials in the order in which they ran. Columns without any value are omitted.
 func trialTable(r *optimize.Result) document.Table {
 	type row = optimize.Record
 	return document.TableOf(r.Trials,
@@ -203,7 +201,7 @@ func trialTable(r *optimize.Result) document.Table {
 	).WithoutBlank()
 }
 
-// reasons say why each trial was run, by its number in the table of trials.
+// reasons lists why each trial was run, with its number in the table of trials.
 func reasons(r *optimize.Result) (out []string) {
 	for _, t := range r.Trials {
 		out = append(out, fmt.Sprintf("%d: %s", t.Number, t.Why))
@@ -211,11 +209,11 @@ func reasons(r *optimize.Result) (out []string) {
 	return out
 }
 
-// percent is a share with two digits, without the sign.
+// percent formats a share as a percentage with two digits, without the sign.
 func percent(share float64) string { return tuning.TwoDigits(tuning.Figure(100 * share)) }
 
-// proofTable lists the trials that the proof rests on. The numbers of what they rule out add up, since none is counted
-// twice.
+// proofTable lists the configurations that the proof relies on. The numbers of configurations that they rule out add
+// up, because none is counted twice.
 func proofTable(r *optimize.Result) document.Table {
 	type row = optimize.Fact
 	return document.TableOf(r.Proof,
@@ -225,7 +223,7 @@ func proofTable(r *optimize.Result) document.Table {
 		document.Number("Doubt", "%", func(f row) string { return percent(f.Doubt) }))
 }
 
-// openTable lists what could still be cheaper and hold, and what keeps it open.
+// openTable lists the configurations that could be cheaper and hold, and why each is still open.
 func openTable(r *optimize.Result) document.Table {
 	type row = optimize.Open
 	return document.TableOf(r.Open,
@@ -235,8 +233,8 @@ func openTable(r *optimize.Result) document.Table {
 		document.Text("Why", func(o row) string { return o.Why }))
 }
 
-// resourceTable adds up what the best configuration costs. A base cost has a row of its own, so that the rows add up to
-// the last one.
+// resourceTable lists the costs of the best configuration. The base cost has a row of its own, so that the rows add up
+// to the last one.
 func resourceTable(r *optimize.Result, unit string) document.Table {
 	rows := slices.Clone(r.Resources)
 	if r.BaseCost != 0 {
@@ -249,8 +247,8 @@ func resourceTable(r *optimize.Result, unit string) document.Table {
 		document.Number("Cost", unit, func(r optimize.Resource) string { return figureText(r.Cost) }))
 }
 
-// requirementTable shows between which values each setting must lie for twice the load, and whether the space has such
-// a value.
+// requirementTable shows which value of each setting is not enough for twice the load and which is. It also says
+// whether the space has such a value.
 func requirementTable(r *optimize.Result) document.Table {
 	type row = optimize.Requirement
 	return document.TableOf(r.TwiceTheLoad,
@@ -267,7 +265,7 @@ func requirementTable(r *optimize.Result) document.Table {
 		}))
 }
 
-// paretoTable lists the configurations that held of which none is both cheaper and quicker.
+// paretoTable lists the configurations that held for which none is both cheaper and faster.
 func paretoTable(r *optimize.Result) document.Table {
 	type row = optimize.Best
 	return document.TableOf(r.Pareto,
@@ -277,8 +275,8 @@ func paretoTable(r *optimize.Result) document.Table {
 		document.Number("Trials", "", func(b row) string { return fmt.Sprint(b.Trials) }))
 }
 
-// front draws latency over cost: what held, what failed, and the front. The latency axis is logarithmic. Trials
-// without a latency are not drawn.
+// front draws latency over cost for configurations that held, for those that failed, and for the Pareto front. The
+// latency axis is logarithmic. Trials without a latency are not drawn.
 func front(r *optimize.Result, costUnit string) chart.Plot {
 	held, failed := chart.Points{Name: "held", Colour: chart.Series(0)},
 		chart.Points{Name: "failed", Colour: chart.Series(1)}

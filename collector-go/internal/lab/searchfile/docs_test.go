@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each field of the files, and each column of a table, has its place on the page.
+// The documentation describes each field of the files and each column of a table.
 func TestThePageHasEachField(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/tune/search-file.md")
 	require.NoError(t, err)

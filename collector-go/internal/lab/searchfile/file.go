@@ -1,8 +1,8 @@
 // Package searchfile reads the two kinds of files of tune optimize, and formats the result of a search. A search file
-// names a target and the settings that may be changed (docs/tune/search-file.md). A space file holds a space together
-// with formulas or recorded trials, for a search without a cluster (docs/tune/search-file.md#space-file).
+// has a target and the settings that may be changed (docs/tune/search-file.md). A space file has a space with formulas
+// or recorded trials, for a search without a cluster (docs/tune/search-file.md#space-file).
 //
-// The package owns fields, units and error positions. It must know no cluster and no clock, and it decides nothing
+// The package defines fields, units and error positions. It must not use a cluster or a clock, and it decides nothing
 // about the search: it translates to optimize.Space, optimize.Target and optimize.Options. Start reading at File.
 package searchfile
 
@@ -18,17 +18,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// maxFileBytes bounds a file.
+// maxFileBytes is the largest size of a file.
 const maxFileBytes = 1 << 20
 
-// File is a search file: the target, the budget of the search, and the settings that may be changed. Pointers and zero
-// values stand for fields that were left out; the methods translate them to tuning.Unknown or to defaults. A File is
-// not changed after it was read.
+// File is a search file: the target, the budget of the search, and the settings that may be changed. A nil pointer or a
+// zero value means that the field was left out; the methods translate it to tuning.Unknown or to a default. A File is
+// immutable after it was read.
 type File struct {
 	Name  string `yaml:"optimize"`
 	Title string `yaml:"title"`
 	About string `yaml:"about"`
-	// Experiment is the file by which a trial on a cluster is launched and measured, relative to this one.
+	// Experiment is the experiment file that launches and measures a trial on a cluster, relative to this file.
 	Experiment textfile.Path `yaml:"experiment"`
 	Target     Target        `yaml:"target"`
 	Budget     Budget        `yaml:"budget"`
@@ -43,8 +43,8 @@ type File struct {
 	places *yamlfile.Places
 }
 
-// Target is the load to hold and the goals that define holding it. At least one goal is required. Fields are pointers,
-// because 0 queries is a load and differs from none stated.
+// Target is the load and the goals that must be met under it. At least one goal is required. The fields are pointers,
+// because 0 queries is a load and differs from an unknown number of queries.
 type Target struct {
 	RecordsPerSecond *float64  `yaml:"records_per_second"`
 	MiBPerSecond     *float64  `yaml:"mib_per_second"`
@@ -54,19 +54,19 @@ type Target struct {
 	CatchUp          *float64  `yaml:"catch_up"`
 }
 
-// Budget is how much may be tried; what is left out is no bound. The time counts the trials' own, not the time between
-// them.
+// Budget limits the trials and the time of a search. A field that is left out is no limit. The time counts only the
+// trials themselves and not the time between them.
 type Budget struct {
 	Trials int      `yaml:"trials"`
 	Time   Duration `yaml:"time"`
 }
 
-// DefaultTrialTime is how long a trial is taken to be where neither file states it: a minute of warm-up, five measured,
-// two to launch. It only serves estimates and budgets: a trial on a cluster takes the time that it takes.
+// DefaultTrialTime is the assumed duration of a trial if neither file states one: one minute of warm-up, five measured
+// minutes and two minutes to launch. It is used only for estimates and budgets and does not limit a trial.
 const DefaultTrialTime = Duration(8 * time.Minute)
 
-// ReadFile reads a file of tune optimize. All faults come at once, with file, line, column and field. The experiment
-// that it names is not read here.
+// ReadFile reads a search file. It reports all errors at once, with file, line, column and field. It does not read the
+// experiment file that the search file names.
 func ReadFile(path string) (*File, error) {
 	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
@@ -75,7 +75,7 @@ func ReadFile(path string) (*File, error) {
 	return parseFile(path, text)
 }
 
-// parseFile is ReadFile of a text. Values are read first; only if all could be read are they checked for their meaning.
+// parseFile reads a search file from its text. It checks the meaning of values only if all of them could be read.
 func parseFile(path string, text []byte) (f *File, err error) {
 	defaults := optimize.DefaultOptions()
 	f = &File{path: path, Confidence: Ratio(defaults.Confidence), Repeats: defaults.Repeats}
@@ -90,6 +90,7 @@ func parseFile(path string, text []byte) (f *File, err error) {
 		faults = append(faults, f.places.Fault("target", "%s", err))
 	}
 	if err := f.Options().Validate(); err != nil {
+		// The error of Validate does not name a field, so it is reported at the last of these fields that the file has.
 		field := "budget"
 		for _, name := range []string{"confidence", "repeats", "tolerance"} {
 			if f.places.Given(name) {
@@ -101,19 +102,20 @@ func parseFile(path string, text []byte) (f *File, err error) {
 	return f, errors.Join(append(faults, f.check(f.places)...)...)
 }
 
-// ExperimentPath is the path of the experiment's file as others open it; "" for none.
+// ExperimentPath returns the path of the experiment file relative to the working directory, or "" if there is none.
 func (f *File) ExperimentPath() string { return f.Experiment.In(f.path) }
 
-// Path is where the file was read from.
+// Path returns the path of the search file.
 func (f *File) Path() string { return f.path }
 
-// Fault is an error at a field of the file. Others use it for faults that show only together with another file.
+// Fault returns an error at a field of the file. Other packages use it for errors that show only in combination with
+// another file.
 func (f *File) Fault(field, format string, args ...any) error {
 	return f.places.Fault(field, format, args...)
 }
 
-// Space is what may be tried, by the file itself. It fails without settings, which a search on recorded trials may
-// leave out.
+// Space returns the space of the file's own settings. It fails if the file has none. A search on recorded trials may
+// leave the settings out.
 func (f *File) Space() (optimize.Space, error) {
 	if len(f.Settings.Settings) == 0 {
 		return optimize.Space{}, f.places.Fault("settings", "are missing; give what may be tried")
@@ -121,7 +123,8 @@ func (f *File) Space() (optimize.Space, error) {
 	return f.Settings.space(), nil
 }
 
-// OptimizeTarget is the target as the search takes it. A goal or load that the file leaves out is Unknown there.
+// OptimizeTarget returns the target in the form of package optimize. A goal or load that the file leaves out is
+// Unknown.
 func (f *File) OptimizeTarget() optimize.Target {
 	t := optimize.Target{
 		RecordsPerSecond: figure(f.Target.RecordsPerSecond), MiBPerSecond: figure(f.Target.MiBPerSecond),
@@ -137,8 +140,8 @@ func (f *File) OptimizeTarget() optimize.Target {
 	return t
 }
 
-// Options are how sure and how patient the search is. What the file leaves out has the defaults of package optimize, so
-// that both have one place.
+// Options returns the options of the search. Fields that the file leaves out have the defaults of package optimize, so
+// that there is only one place for them.
 func (f *File) Options() optimize.Options {
 	o := optimize.DefaultOptions()
 	o.Confidence, o.Repeats, o.Tolerance = float64(f.Confidence), f.Repeats, float64(f.Tolerance)
@@ -146,7 +149,7 @@ func (f *File) Options() optimize.Options {
 	return o
 }
 
-// figure is Unknown for a number that was left out: 0 would be a load or a goal.
+// figure returns Unknown for a nil pointer, because 0 would be a load or a goal.
 func figure(v *float64) tuning.Figure {
 	if v == nil {
 		return tuning.Unknown
@@ -154,7 +157,7 @@ func figure(v *float64) tuning.Figure {
 	return tuning.Figure(*v)
 }
 
-// trialTime is the space's, the file's or the usual one. The space's comes first.
+// trialTime returns the trial time of the space, of the file, or the default, in this order.
 func (f *File) trialTime(space Duration) Duration {
 	for _, d := range []Duration{space, f.TrialTime} {
 		if d > 0 {
@@ -164,10 +167,11 @@ func (f *File) trialTime(space Duration) Duration {
 	return DefaultTrialTime
 }
 
-// TrialSeconds is the file's trial time, or the usual one. A trial that has ended has its own time.
+// TrialSeconds returns the trial time of the file or the default, in s. It is only an estimate; a finished trial has
+// its own time.
 func (f *File) TrialSeconds() float64 { return time.Duration(f.trialTime(0)).Seconds() }
 
-// limiters are the names that files use, as reports have them.
+// limiters are the names of limiters that files may use. Reports use the same names.
 var limiters = []tuning.Limiter{
 	tuning.LimitedByFilterCPU, tuning.LimitedByBoltCPU, tuning.LimitedByBoltBusy, tuning.LimitedByGC,
 	tuning.LimitedByRestart, tuning.LimitedByPending,
@@ -176,10 +180,10 @@ var limiters = []tuning.Limiter{
 	tuning.LimitedByCollector, tuning.LimitedBySilence,
 }
 
-// Limiter is the name of one. It is a type of its own so that a misspelled name is reported with its line.
+// Limiter is the name of a limiter. It is a type of its own so that a misspelled name is reported with its line.
 type Limiter tuning.Limiter
 
-// Set reads a limiter's name; an error names the nearest.
+// Set reads the name of a limiter. Its error suggests the nearest name.
 func (l *Limiter) Set(text string) error {
 	if !slices.Contains(limiters, tuning.Limiter(text)) {
 		var names []string

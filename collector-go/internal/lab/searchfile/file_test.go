@@ -82,7 +82,7 @@ func TestASpaceIsRead(t *testing.T) {
 		Budget: optimize.Budget{Trials: 20, Seconds: 7200}}, f.Options())
 }
 
-// The settings of a file are those that are tried.
+// The search uses the settings of the file.
 func TestAFileMayNarrowASpace(t *testing.T) {
 	narrow := goodFile + `settings:
   - {name: bullet.topology.filter.bolt.parallelism, as: filter, values: [2, 4], cost: 3, easier: more}
@@ -137,7 +137,7 @@ func TestRowsGiveTrials(t *testing.T) {
 	}
 }
 
-// Of one Storm setting several may be tried: heap and collector are both options of the workers.
+// Several settings may have the same Storm name: heap and collector are both JVM options of the workers.
 func TestSettingsMayShareAName(t *testing.T) {
 	f, err := ReadFile(written(t, goodFile+`settings:
   - {name: topology.worker.childopts, as: gc, written: "-XX:+Use{}GC", values: [G1, Parallel]}
@@ -157,7 +157,7 @@ func TestSettingsMayShareAName(t *testing.T) {
 	assert.False(t, found)
 }
 
-// What was tried is a space as data: the same trials come back from it.
+// Trials are recorded as a space file, from which a simulation returns the same trials.
 func TestTrialsAreRecordedAsASpace(t *testing.T) {
 	f, err := ReadFile(written(t, goodFile+`settings:
   - {name: f, as: filter, values: [1, 2], cost: 1, easier: more}

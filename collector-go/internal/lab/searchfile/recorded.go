@@ -10,10 +10,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Recorded is a space as data whose rows are trials of the file's own settings at the file's target: what Simulation
-// gives them back from. It is text and not marshalled, so that a row is one line and the cells stand in the order of
-// the columns. ReadSpace reads it back. The search runner writes it after each trial, so that it is there when a search
-// is interrupted.
+// Recorded returns a space file whose rows are trials at the file's target; Simulation can replay them. The text is
+// written line by line and not marshalled. Each row is therefore one line with its cells in the order of the columns.
+// ReadSpace reads it. The search runner writes it after each trial, so that it exists even if the search is
+// interrupted.
 func (f *File) Recorded(source string, trials []optimize.Trial) []byte {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
@@ -41,8 +41,8 @@ func (f *File) Recorded(source string, trials []optimize.Trial) []byte {
 	return []byte(text.String())
 }
 
-// figureCell writes a figure with all its digits, so that a search on the recorded trials takes the same way. An
-// unknown one is an empty cell.
+// figureCell formats a figure with all its digits, so that a search on the recorded trials makes the same decisions. An
+// unknown figure is an empty cell.
 func figureCell(f tuning.Figure) string {
 	if !f.Known() {
 		return `""`
@@ -50,7 +50,8 @@ func figureCell(f tuning.Figure) string {
 	return strconv.FormatFloat(float64(f), 'g', -1, 64)
 }
 
-// limiterCell leaves out a limiter that no file names. The file would otherwise be refused when it is read back.
+// limiterCell formats a limiter. A limiter that files may not name becomes an empty cell, because ReadSpace would
+// refuse it.
 func limiterCell(l tuning.Limiter) string {
 	if !slices.Contains(limiters, l) {
 		l = ""
@@ -58,8 +59,8 @@ func limiterCell(l tuning.Limiter) string {
 	return cell(string(l))
 }
 
-// cell is a text on a line of YAML: a plain number or word, or in quotes. Words are always quoted: some, such as no or
-// null, mean something else to YAML.
+// cell formats a text for a flow sequence in YAML: a number as it is, any other text in quotes. Words are always
+// quoted, because some, such as no and null, have a different meaning in YAML.
 func cell(text string) string {
 	if _, is := number(text); is {
 		return text

@@ -15,9 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// Settings are what may be tried: in the file of a search, or in a space as data. The same fields are embedded in both
-// kinds of files, so that a space that was recorded can be searched with the settings of either. Cost replaces BaseCost
-// and the settings' own costs.
+// Settings are the settings that a search may change. Search files and space files have the same fields, so that a
+// recorded space can be searched with the settings of either. Cost replaces BaseCost and the costs of the settings.
 type Settings struct {
 	Settings    []Setting `yaml:"settings"`
 	BaseCost    float64   `yaml:"base_cost"`
@@ -27,9 +26,9 @@ type Settings struct {
 	Start       []string  `yaml:"start"`
 }
 
-// Setting is one of them: its values as a list, or from, to and step or factor. As is what formulas and tables call it;
-// Easier states what a proof may conclude from one value about another. Relieves is a pointer, because an empty list
-// (nothing helps) differs from one that was left out (the usual limiters).
+// Setting is one setting with its values: a list, or a range of from, to and step or factor. As is its name in formulas
+// and tables. Easier says what a proof may conclude from one value about another. Relieves is a pointer, because an
+// empty list (it relieves nothing) differs from a list that was left out (the usual limiters).
 type Setting struct {
 	Name     string     `yaml:"name"`
 	As       string     `yaml:"as"`
@@ -45,17 +44,17 @@ type Setting struct {
 	Written  string     `yaml:"written"`
 }
 
-// maxValues bounds a setting. More of them are most likely a step that is too small.
+// maxValues is the largest number of values of a setting. More values mean most likely that the step is too small.
 const maxValues = 1000
 
-// relief is which limiters a setting helps against, by the setting's name or by what it writes.
+// relief says which limiters a setting relieves. The setting is recognised by its name or by the text that it writes.
 type relief struct {
 	name     *regexp.Regexp
 	limiters []Limiter
 }
 
-// relieved are those of settings that state none. The first that fits counts. Other settings relieve nothing, unless
-// the file says so.
+// relieved are the limiters for settings that state none. The first match counts. Any other setting relieves nothing,
+// unless the file says so.
 var relieved = []relief{
 	{regexp.MustCompile(`filter\.bolt\.parallelism$`), []Limiter{Limiter(tuning.LimitedByFilterCPU)}},
 	{regexp.MustCompile(`bolt\.parallelism$`), []Limiter{Limiter(tuning.LimitedByBoltCPU), Limiter(tuning.LimitedByBoltBusy)}},
@@ -65,12 +64,12 @@ var relieved = []relief{
 	{regexp.MustCompile(`heap|-Xmx\{\}`), []Limiter{Limiter(tuning.LimitedByGC), Limiter(tuning.LimitedByRestart)}},
 }
 
-// loads are the names of the load in formulas. No setting may have one of them, since a formula could not tell the two
-// apart.
+// loads are the names of the load in formulas. No setting may have such a name, because a formula could not distinguish
+// the two.
 var loads = []string{"records_per_second", "mib_per_second", "queries"}
 
-// check finds what is wrong with settings that could be read; none at all is not wrong. It also fills in what was left
-// out, so that all later code sees complete settings.
+// check returns the errors of settings that could be read. A file without settings is valid. check also completes each
+// setting, so that later code finds no missing fields.
 func (s *Settings) check(places *yamlfile.Places) (faults []error) {
 	known := slices.Clone(loads)
 	for i := range s.Settings {
@@ -111,8 +110,8 @@ func (s *Settings) check(places *yamlfile.Places) (faults []error) {
 	return faults
 }
 
-// unknownNames are the faults of a formula that uses what there is not. They are reported when the file is read, since
-// an unknown name would otherwise fail in the middle of a search.
+// unknownNames returns an error for each name in a formula that does not exist. The names are checked when the file is
+// read, because an unknown name would otherwise fail in the middle of a search.
 func unknownNames(places *yamlfile.Places, field string, f Formula, known []string) (faults []error) {
 	for _, name := range f.Names() {
 		if !slices.Contains(known, name) {
@@ -123,8 +122,8 @@ func unknownNames(places *yamlfile.Places, field string, f Formula, known []stri
 	return faults
 }
 
-// names are what formulas and tables call the settings, in their order. They are distinct, since check refuses a name
-// that is taken.
+// names returns the names of the settings in formulas and tables, in their order. They are distinct, because check
+// refuses a name that is taken.
 func (s *Settings) names() (all []string) {
 	for _, each := range s.Settings {
 		all = append(all, each.As)
@@ -132,8 +131,8 @@ func (s *Settings) names() (all []string) {
 	return all
 }
 
-// complete fills in what a setting leaves out. Only the first fault of a setting is returned: later checks assume what
-// earlier ones made sure of.
+// complete fills in the fields that a setting leaves out. It returns only the first error of a setting, because later
+// checks rely on earlier ones.
 func (s *Setting) complete() error {
 	if s.Name == "" {
 		return errors.New("name is missing; give Bullet's or Storm's name of the setting")
@@ -162,8 +161,8 @@ func (s *Setting) complete() error {
 	return s.fill()
 }
 
-// fill makes the values of from, to and step or factor. A factor gives rounded values, and two that round to the same
-// are one. The range fields are emptied afterwards, so that a second check finds a plain list of values.
+// fill computes the values of a range. Values of a factor are rounded, and equal ones are merged. Afterwards the fields
+// of the range are nil, so that a second check finds a plain list of values.
 func (s *Setting) fill() error {
 	ranged := s.From != nil || s.To != nil || s.Step != nil || s.Factor != nil
 	switch {
@@ -181,6 +180,7 @@ func (s *Setting) fill() error {
 			} else {
 				v = math.Round(*s.From * math.Pow(*s.Factor, float64(i)))
 			}
+			// The tolerance absorbs rounding errors, so that the value of to itself is included.
 			if v > *s.To*(1+1e-12) {
 				break
 			}
@@ -199,8 +199,8 @@ func (s *Setting) fill() error {
 	return s.checkValues()
 }
 
-// checkValues requires numbers that ascend where values are ordered, because a proof compares them by their places in
-// the list. A cost of a unit needs numbers to multiply.
+// checkValues checks the values and costs of a setting. Ordered values must be ascending numbers, because a proof
+// compares them by their positions. A cost per unit needs numbers to multiply.
 func (s *Setting) checkValues() error {
 	numbers := true
 	for i, v := range s.Values {
@@ -228,7 +228,8 @@ func (s *Setting) checkValues() error {
 	return nil
 }
 
-// start is the configuration of start, nil for none. Values are given in the order of the settings.
+// start returns the configuration of the field start, or nil if there is none. Its values are in the order of the
+// settings.
 func (s *Settings) start() (optimize.Point, error) {
 	if len(s.Start) == 0 {
 		return nil, nil
@@ -249,8 +250,7 @@ func (s *Settings) start() (optimize.Point, error) {
 	return p, nil
 }
 
-// level is the place of a value, -1 for none; 4 and 4.0 are one. Start and the cells of tables are compared by value,
-// so 4 and 4.0 name the same one.
+// level returns the index of a value, or -1. Numbers are compared by value, so that 4 and 4.0 are the same.
 func (s *Setting) level(text string) int {
 	return slices.IndexFunc(s.Values, func(v string) bool {
 		x, numeric := number(v)
@@ -259,8 +259,8 @@ func (s *Setting) level(text string) int {
 	})
 }
 
-// space is what the search takes. It must be called only after check. A value that is a word has its place in the list
-// as its number, which formulas see.
+// space converts the settings to a space of package optimize. It must be called only after check. The number of a value
+// that is a word is its index in the list; formulas use that number.
 func (s *Settings) space() optimize.Space {
 	out := optimize.Space{BaseCost: s.BaseCost}
 	for _, each := range s.Settings {
@@ -287,6 +287,6 @@ func (s *Settings) space() optimize.Space {
 	for _, c := range s.Constraints {
 		out.Constraints = append(out.Constraints, c.Formula)
 	}
-	out.Start, _ = s.start() // was checked
+	out.Start, _ = s.start() // cannot fail: check has called it
 	return out
 }

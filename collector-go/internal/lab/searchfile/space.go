@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// Space is a space given as data: what a trial of each configuration gives. It has either formulas or a table. Trials
-// of both are simulated, so a search can be tried, and tested, without a cluster.
+// Space is a space file: it says what a trial of each configuration gives, by formulas or by a table. Both are used to
+// simulate trials, so that a search can be tried and tested without a cluster.
 type Space struct {
 	Name   string `yaml:"space"`
 	Source string `yaml:"source"`
@@ -30,7 +30,7 @@ type Space struct {
 	places *yamlfile.Places
 }
 
-// Formulas give a trial's figures. A figure without a formula is unknown in every trial.
+// Formulas compute the figures of a trial. A figure without a formula is unknown in every trial.
 type Formulas struct {
 	LatencyMs    *Formula `yaml:"latency_ms"`
 	Completeness *Formula `yaml:"completeness"`
@@ -38,26 +38,25 @@ type Formulas struct {
 	Limiters     []Share  `yaml:"limiters"`
 }
 
-// Share is how much of what a limiter has is used, a ratio. The limiter with the largest share is the one that a
-// simulated trial names.
+// Share is the used share of a limiter's capacity, a ratio. A simulated trial names the limiter with the largest share.
 type Share struct {
 	Limiter Limiter `yaml:"limiter"`
 	Used    Formula `yaml:"used"`
 }
 
-// Table is trials that were measured: a list of cells for each, in the order of the columns. Cells are text until the
-// settings are known, since a setting's values may be words.
+// Table holds measured trials: a row of cells for each, in the order of the columns. Cells stay text until the settings
+// are known, because the values of a setting may be words.
 type Table struct {
 	Columns []string   `yaml:"columns"`
 	Rows    [][]string `yaml:"rows"`
 }
 
-// Columns of a table beside the settings. A table may leave out any of them; their cells are then unknown.
+// columns are the columns of a table beside the settings. Each may be left out; its cells are then unknown.
 var columns = []string{"records_per_second", "queries", "latency_ms", "completeness", "catch_up", "noise", "verdict",
 	"limiter", "seconds"}
 
-// ReadSpace reads a space given as data. All faults come at once, with file, line, column and field. The settings may
-// be left out, if the search file has them.
+// ReadSpace reads a space file. It reports all errors at once, with file, line, column and field. The settings may be
+// left out if the search file has them.
 func ReadSpace(path string) (*Space, error) {
 	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
@@ -66,8 +65,8 @@ func ReadSpace(path string) (*Space, error) {
 	return parseSpace(path, text)
 }
 
-// parseSpace is ReadSpace of a text. Formulas and rows are checked later, in Simulation, since they may be of the
-// search file's settings.
+// parseSpace reads a space file from its text. Formulas and rows are checked later, in Simulation, because they may use
+// the settings of the search file.
 func parseSpace(path string, text []byte) (s *Space, err error) {
 	s = &Space{path: path}
 	if s.places, err = yamlfile.Fields(path, text, s); err != nil {
@@ -86,9 +85,8 @@ func parseSpace(path string, text []byte) (s *Space, err error) {
 	return s, errors.Join(append(faults, s.check(s.places)...)...)
 }
 
-// Simulation is the space as the search's trials, for the target, the settings and the trial time of a file: the file's
-// settings where it has some, the space's otherwise. The target is always the file's, so one space answers several
-// searches.
+// Simulation returns a simulation of the trials in a space file. The target always comes from the search file, so that
+// one space can serve several searches. The settings come from the search file if it has any, else from the space file.
 func (f *File) Simulation(from *Space) (*optimize.Simulation, error) {
 	settings := &from.Settings
 	if len(f.Settings.Settings) > 0 {
@@ -111,8 +109,8 @@ func (f *File) Simulation(from *Space) (*optimize.Simulation, error) {
 	return s, from.formulas(s, settings)
 }
 
-// sameSettings compares those of a file with those of a space, where both have some. A setting that one of them lacks
-// would make the rows of the table ambiguous.
+// sameSettings checks that the search file and the space file have the same settings, if both have some. Otherwise the
+// rows of the table would be ambiguous.
 func (f *File) sameSettings(from *Space) error {
 	if len(f.Settings.Settings) == 0 || len(from.Settings.Settings) == 0 {
 		return nil
@@ -132,8 +130,8 @@ func (f *File) sameSettings(from *Space) error {
 	return errors.Join(faults...)
 }
 
-// formulas checks that every name in a formula is a setting or a load that the target states, and that each goal of the
-// target has a formula. A goal without one could never be judged.
+// formulas adds the formulas to a simulation. Every name in a formula must be a setting or a load that the target
+// states. Each goal of the target must have a formula, because it could not be judged without one.
 func (s *Space) formulas(into *optimize.Simulation, settings *Settings) error {
 	known := []string{}
 	for i, load := range []tuning.Figure{into.Target.RecordsPerSecond, into.Target.MiBPerSecond, into.Target.Queries} {
@@ -178,8 +176,8 @@ func (s *Space) formulas(into *optimize.Simulation, settings *Settings) error {
 	return errors.Join(faults...)
 }
 
-// rows reads the table. A row of a configuration that the space has and the search leaves out is left out; one that the
-// space does not have either is a fault. All faults of the columns are reported before any row is read, because cells
+// rows reads the table. It skips a row with a value that the space has but the search leaves out. A value that the
+// space does not have either is an error. Errors in the columns are reported before any row is read, because cells
 // under a wrong name would only repeat them.
 func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 	known := slices.Concat(columns, settings.names())
@@ -218,7 +216,8 @@ func (s *Space) rows(settings *Settings) (out []optimize.Row, err error) {
 	return out, errors.Join(faults...)
 }
 
-// setting is the space's own of a name; nil where it has none. A search may leave out values that the space has.
+// setting returns the space file's own setting with a name, or nil. The search file may have fewer values than this
+// setting.
 func (s *Space) setting(as string) *Setting {
 	i := slices.IndexFunc(s.Settings.Settings, func(each Setting) bool { return each.As == as })
 	if i < 0 {
@@ -227,8 +226,8 @@ func (s *Space) setting(as string) *Setting {
 	return &s.Settings.Settings[i]
 }
 
-// row reads one; may is false where its configuration is not one that may be tried. Figures of empty cells stay
-// Unknown, never 0.
+// row reads one row. may is false if its configuration is not in the search's space. Figures of empty cells stay
+// Unknown and never become 0.
 func (s *Space) row(settings *Settings, field string, cells []string) (row optimize.Row, may bool, err error) {
 	unknown := tuning.Unknown
 	row = optimize.Row{Point: make(optimize.Point, len(settings.Settings)), RecordsPerSecond: unknown, Queries: unknown,
@@ -277,8 +276,8 @@ func (s *Space) row(settings *Settings, field string, cells []string) (row optim
 	return row, may, errors.Join(faults...)
 }
 
-// Unit is that of costs: the file's where it has settings, the space's otherwise; "" where neither states one. It only
-// labels figures, and no cost is converted.
+// Unit returns the unit of costs, from the search file if it has settings, else from the space file. It is "" if none
+// is stated. The unit is only a label; no cost is converted.
 func (f *File) Unit(from *Space) string {
 	if len(f.Settings.Settings) > 0 {
 		return f.CostUnit

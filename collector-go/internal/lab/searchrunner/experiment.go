@@ -24,20 +24,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// Search joins a search file with the experiment file that measures its trials. It turns each configuration of the
-// space into an experiment with one load step at the target. No method changes it after Open.
+// Search combines a search file with the experiment file that measures its trials. It turns each configuration of the
+// space into an experiment with one load step at the target. It is immutable after Open.
 type Search struct {
 	File  *searchfile.File
 	Space optimize.Space
-	// Text is the experiment's file, byte for byte.
+	// Text is the content of the experiment file.
 	Text []byte
 	base *experimentfile.File
-	// latency is the goal that the target's latency is the limit of.
+	// latency is the goal whose limit is the target's latency.
 	latency tuning.Goal
 }
 
-// Open reads the experiment of a search's file, and checks that trials can be run by both: all faults have their file,
-// line and field.
+// Open reads the experiment file of a search file and checks that trials can be run with both. It reports all errors
+// with file, line and field.
 func Open(file *searchfile.File) (*Search, error) {
 	if file.Experiment == "" {
 		return nil, file.Fault("experiment",
@@ -59,7 +59,8 @@ func Open(file *searchfile.File) (*Search, error) {
 }
 
 // aim changes the experiment to a single step at the target load: no grid, no capacity search, no repeats. The search
-// decides itself which configuration to repeat. All trials must have the same record rate, so calibration is refused.
+// itself decides which configuration to repeat. All trials must have the same record rate, so a calibrated rate is
+// refused.
 func (s *Search) aim() error {
 	x, target := s.base, s.File.OptimizeTarget()
 	rate := target.RecordsPerSecond
@@ -93,8 +94,8 @@ func (s *Search) aim() error {
 	return nil
 }
 
-// goals gives the experiment the target's. Its own of other figures stay; the target's latency is the limit of its
-// first goal of one, else of the mean filter latency.
+// goals adds the target's goals to the experiment and keeps the experiment's goals for other figures. The target's
+// latency becomes the limit of the experiment's first latency goal, or of the mean filter latency if there is none.
 func (s *Search) goals(target optimize.Target) {
 	latency := experimentfile.Goal{Figure: string(tuning.FilterLatency), Statistic: string(tuning.Mean)}
 	var goals []experimentfile.Goal
@@ -128,10 +129,10 @@ func (s *Search) goals(target optimize.Target) {
 	s.base.Goals = goals
 }
 
-// Base is the experiment at the target, without a configuration's settings.
+// Base returns the experiment at the target load, without the settings of a configuration.
 func (s *Search) Base() *experimentfile.File { return s.base }
 
-// Experiment is the experiment of one configuration.
+// Experiment returns the experiment of one configuration.
 func (s *Search) Experiment(p optimize.Point) *experimentfile.File {
 	x := *s.base
 	x.Topology.Settings = slices.Clone(s.base.Topology.Settings)
@@ -146,7 +147,7 @@ func (s *Search) Experiment(p optimize.Point) *experimentfile.File {
 	return &x
 }
 
-// plain is a setting's name without what makes one of Storm's one of Bullet's.
+// plain returns the name of a setting without the prefix with which Bullet passes settings on to Storm.
 func plain(name string) string { return strings.TrimPrefix(name, plugininfo.Custom) }
 
 func valueText(v any) string {
@@ -156,7 +157,7 @@ func valueText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Plan is what one trial does, under topologies' names of its own.
+// Plan returns the plan of one trial. Its topology has the number of the trial in its name.
 func (s *Search) Plan(o Order) runstore.Plan {
 	plan := s.Experiment(o.Point).Plan()
 	plan.EndEarly = true
@@ -174,8 +175,8 @@ func (s *Search) Plan(o Order) runstore.Plan {
 	return plan
 }
 
-// LaunchPlan is a plan by which a cluster can be brought up for all trials: that of a configuration with the most
-// workers.
+// LaunchPlan returns a plan with which a cluster can be started for all trials: it has the most workers that any
+// configuration has.
 func (s *Search) LaunchPlan() runstore.Plan {
 	p := make(optimize.Point, len(s.Space.Settings))
 	for i, each := range s.Space.Settings {
@@ -190,7 +191,8 @@ func (s *Search) LaunchPlan() runstore.Plan {
 	return s.Plan(Order{Point: p, Label: s.Space.Text(p)})
 }
 
-// TrialSeconds is about how long a trial takes: by the file, else by the experiment's plan.
+// TrialSeconds returns the approximate duration of a trial, in s, from the search file or else from the plan of the
+// experiment.
 func (s *Search) TrialSeconds() float64 {
 	if s.File.TrialTime > 0 {
 		return s.File.TrialSeconds()
@@ -214,8 +216,8 @@ func (s *Search) terms() terms {
 
 func (s *Search) termsText() ([]byte, error) { return json.MarshalIndent(s.terms(), "", " ") }
 
-// Load reads the trials of a search's directory in their order; none where there is no directory. An error where they
-// were run on other terms than the search's: they do not compare.
+// Load reads the trials of a search's directory in their order, or none if there is no directory. It returns an error
+// if the trials were run with other terms, because their figures are not comparable.
 func (s *Search) Load(dir string) ([]Kept, error) {
 	before, err := os.ReadFile(filepath.Join(dir, TermsFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -234,8 +236,7 @@ func (s *Search) Load(dir string) ([]Kept, error) {
 	return Load(dir)
 }
 
-// known are settings of which a search may be; the names of Bullet's and the experiment's own YAML are known beside
-// them.
+// known are settings that a search may change. Settings in Bullet's YAML and in the experiment file are known, too.
 var known = []string{
 	"bullet.topology.dsl.spout.parallelism", "bullet.topology.dsl.bolt.parallelism",
 	"bullet.topology.bullet.spout.parallelism", "bullet.topology.query.spout.parallelism",
@@ -248,11 +249,11 @@ var known = []string{
 	"topology.batch.flush.interval.millis", "topology.stats.sample.rate",
 }
 
-// mostEdits is how far a name may be from a known one to be that one, misspelt.
+// mostEdits is the largest edit distance at which a name counts as a misspelling of a known one.
 const mostEdits = 2
 
-// checkNames refuses a setting whose name is a known one's, misspelt: nothing would read it, and all its values would
-// be one.
+// checkNames refuses a setting whose name looks like a misspelled known name. Nothing would read such a setting, so all
+// its values would be the same configuration.
 func (s *Search) checkNames() error {
 	text, err := textfile.Read(s.base.Conf(), textfile.Most)
 	if err != nil {

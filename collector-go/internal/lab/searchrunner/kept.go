@@ -1,10 +1,10 @@
 // Package searchrunner runs the trials of a search (tune optimize) on a cluster and stores their outcomes. Each trial
 // is a run of its own, in a directory below trials/ (docs/tune/search-file.md#directory-of-a-search).
 //
-// The package owns three things: the experiment that a configuration is measured with (search file and experiment file
-// combined), the directory of a search, and the loop that resumes from that directory after an interrupt. It must not
-// know how the next configuration is chosen, which optimize.Search decides, nor how a topology is launched, which is
-// behind Engine.
+// The package has three tasks. It combines search file and experiment file into the experiment of a configuration. It
+// reads and writes the directory of a search. It runs the loop that resumes from that directory after an interrupt. It
+// must not know how the next configuration is chosen, which optimize.Search decides, or how a topology is launched,
+// which is behind Engine.
 //
 // Start reading at Runner in runner.go. Kept and Outcome in this file are the stored form of a trial.
 package searchrunner
@@ -25,8 +25,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// The files of a search's directory; each trial is a directory of its own below TrialsDir, with its KeptFile beside a
-// run's.
+// The files of a search's directory. Each trial is a run directory of its own below TrialsDir, with an additional
+// KeptFile.
 const (
 	TrialsDir = "trials"
 	KeptFile  = "trial.json"
@@ -34,61 +34,62 @@ const (
 	SpaceFile = "space.yaml"
 )
 
-// Kept is the content of trial.json: one trial. The file is written when the trial starts, without an outcome, and
-// again when it ends. A file without an outcome therefore marks a trial that was cut off and must run again.
+// Kept is the content of trial.json: one trial. The file is written without an outcome when the trial starts, and again
+// when it ends. A file without an outcome therefore marks a trial that was interrupted and must run again.
 type Kept struct {
-	// Number counts the trials of the directory from 1, in the order in which they were begun; Attempt those of the
+	// Number counts the trials of the directory from 1 in the order of their start. Attempt counts the trials of the
 	// configuration.
 	Number  int `json:"number"`
 	Attempt int `json:"attempt"`
-	// Why is why it was proposed.
+	// Why is the reason for which the search proposed the trial.
 	Why string `json:"why"`
-	// Settings are the values by what the file's formulas call the settings.
+	// Settings are the values by the settings' names in formulas.
 	Settings map[string]string `json:"settings"`
-	// Outcome is what came of it; nil while it is under way, and where it was cut off.
+	// Outcome is the result. It is nil while the trial runs and after an interrupt.
 	Outcome *Outcome `json:"outcome"`
 
 	Dir string `json:"-"`
 }
 
-// Outcome is the result of a trial as the search needs it. Figures that were not measured are Unknown, never 0: the
-// search would take a latency of 0 ms for an excellent one.
+// Outcome is the result of a trial as the search needs it. Figures that were not measured are Unknown and never 0,
+// because the search would take a latency of 0 ms for an excellent one.
 type Outcome struct {
 	Verdict      tuning.Verdict `json:"verdict"`
 	LatencyMs    tuning.Figure  `json:"latency_ms"`
 	Completeness tuning.Figure  `json:"completeness"`
 	CatchUp      tuning.Figure  `json:"catch_up"`
-	// Noise is by how much trials of the configuration differ, as far as that is stated or shown: a relative standard
-	// deviation.
+	// Noise is the relative standard deviation between trials of the configuration. It is unknown unless it is stated
+	// or visible within the trial.
 	Noise   tuning.Figure  `json:"noise"`
 	Limiter tuning.Limiter `json:"limiter,omitempty"`
 	Reasons []string       `json:"reasons"`
-	// Error is why it could not be measured.
+	// Error is the reason why the trial could not be measured.
 	Error string `json:"error,omitempty"`
-	// What it used: CPU cores of all workers, the share of the host that was left, the records that the topology took.
+	// Resource usage: the CPU cores of all workers, the idle share of the host, and the records that the topology
+	// processed.
 	CPUCores         tuning.Figure `json:"cpu_cores"`
 	HostIdle         tuning.Figure `json:"host_idle"`
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
-	// Seconds is how long it took, from its launch to its end; of one that was cut off and played again the time of the
-	// second.
+	// Seconds is the duration of the trial from its launch to its end. For a trial that was interrupted and run again
+	// it is the duration of the last run.
 	Seconds float64 `json:"seconds"`
 }
 
-// unmeasured is an outcome without figures.
+// unmeasured returns an outcome with a verdict and without figures.
 func unmeasured(verdict tuning.Verdict) Outcome {
 	u := tuning.Unknown
 	return Outcome{Verdict: verdict, LatencyMs: u, Completeness: u, CatchUp: u, Noise: u, CPUCores: u, HostIdle: u,
 		RecordsPerSecond: u, Reasons: []string{}}
 }
 
-// trial is what the search takes.
+// trial converts the outcome, which must not be nil, to a trial of the search.
 func (k Kept) trial(p optimize.Point) optimize.Trial {
 	o := k.Outcome
 	return optimize.Trial{Point: p, Verdict: o.Verdict, LatencyMs: o.LatencyMs, Completeness: o.Completeness,
 		CatchUp: o.CatchUp, Noise: o.Noise, Limiter: o.Limiter, Seconds: o.Seconds, Why: k.Why}
 }
 
-// tally counts, of trials that are kept, those of each configuration that were measured, and those that could not be.
+// tally counts the stored trials of each configuration that were measured, and those that could not be measured.
 func (s *Search) tally(kept []Kept) (measured, failed map[string]int) {
 	measured, failed = map[string]int{}, map[string]int{}
 	for _, k := range kept {
@@ -108,8 +109,8 @@ func (s *Search) tally(kept []Kept) (measured, failed map[string]int) {
 const mostFailed = 2
 
 // Finished returns the stored trials that have an outcome and belong to the space of the search. A configuration that
-// could not be measured mostFailed times counts as FAIL, but only if another configuration was measured after it. That
-// shows that the configuration was at fault and not the cluster.
+// could not be measured mostFailed times counts as FAIL, but only if another trial was measured after it. That shows
+// that the configuration was at fault and not the cluster.
 func (s *Search) Finished(kept []Kept) (all []optimize.Trial) {
 	measured, failed := s.tally(kept)
 	for i, k := range kept {
@@ -127,7 +128,7 @@ func (s *Search) Finished(kept []Kept) (all []optimize.Trial) {
 	return all
 }
 
-// GridLeft are the trials that a grid of points still lacks.
+// GridLeft returns the trials that are still needed to measure every one of the points.
 func (s *Search) GridLeft(points []optimize.Point, kept []Kept) (left []optimize.Proposal) {
 	measured, failed := s.tally(kept)
 	for _, p := range points {
@@ -139,7 +140,7 @@ func (s *Search) GridLeft(points []optimize.Point, kept []Kept) (left []optimize
 	return left
 }
 
-// Load reads the trials of a search's directory in their order; none where there is no directory.
+// Load reads the trials of a search's directory in their order, or none if there is no directory.
 func Load(dir string) (all []Kept, err error) {
 	entries, err := os.ReadDir(filepath.Join(dir, TrialsDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +151,7 @@ func Load(dir string) (all []Kept, err error) {
 		path := filepath.Join(k.Dir, KeptFile)
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was not begun
+			continue // the trial was not started
 		}
 		if err == nil {
 			err = json.Unmarshal(text, &k)
@@ -165,7 +166,7 @@ func Load(dir string) (all []Kept, err error) {
 	return all, nil
 }
 
-// save writes a trial's file, whole or not at all.
+// save writes the file of a trial atomically.
 func (k Kept) save() error {
 	text, err := json.MarshalIndent(k, "", " ")
 	if err != nil {
@@ -181,7 +182,7 @@ func write(dir, name string, text []byte) error {
 	return disk.WriteAside(disk.System{}, dir, filepath.Join(dir, name), text)
 }
 
-// dirOf is a trial's directory.
+// dirOf returns the directory of a trial.
 func dirOf(dir string, number int, label string) string {
 	return filepath.Join(dir, TrialsDir, runstore.PlannedTrial{Number: number, Label: label}.Name())
 }

@@ -16,7 +16,8 @@ import (
 
 // OutcomeOf derives the outcome of a trial from its run directory. It returns an error if nothing was measured, with
 // one exception: a worker that ran out of heap before the first step is a FAIL of the configuration. A verdict of
-// LIMITED becomes FAIL if a setting of the space relieves that limiter, since the search is then meant to change it.
+// LIMITED becomes FAIL if a setting of the space relieves that limiter, because the search is meant to change that
+// setting.
 func (s *Search) OutcomeOf(run *runstore.Run) (Outcome, error) {
 	t := run.Trials[0]
 	if len(t.Steps) == 0 {
@@ -41,13 +42,13 @@ func (s *Search) OutcomeOf(run *runstore.Run) (Outcome, error) {
 		o.Limiter = l.Limiters[0]
 	}
 	if o.Verdict == tuning.Limited && s.relieved(o.Limiter) {
-		o.Verdict = tuning.Fail // what is around the topology elsewhere is what is tried here
+		o.Verdict = tuning.Fail // the limiter is one of the settings of this search
 	}
 	o.Noise = s.noise(t, step)
 	return o, nil
 }
 
-// measured is a figure that a goal of the step asked for.
+// measured returns a figure that a goal of the step has measured, or Unknown.
 func measured(step runstore.Step, figure tuning.GoalFigure, statistic tuning.Statistic) tuning.Figure {
 	for _, o := range step.Figures {
 		if o.Goal.Figure == figure && o.Goal.Statistic == statistic {
@@ -57,16 +58,16 @@ func measured(step runstore.Step, figure tuning.GoalFigure, statistic tuning.Sta
 	return tuning.Unknown
 }
 
-// relieved reports whether some setting of the space helps against a limiter.
+// relieved reports whether a setting of the space relieves a limiter.
 func (s *Search) relieved(l tuning.Limiter) bool {
 	return slices.ContainsFunc(s.Space.Settings, func(each optimize.Setting) bool {
 		return slices.Contains(each.Relieves, l)
 	})
 }
 
-// noise returns the relative standard deviation of the trial's latency: the one of the search file, or the trial's own
-// if that is larger. The trial's own is the standard error of the mean filter latency over the slices of its step. One
-// trial cannot show how launches differ, so a quiet trial without a stated noise returns Unknown.
+// noise returns the relative standard deviation of the trial's latency: the noise stated in the search file, or the
+// trial's own if that is larger. The trial's own noise is the standard error of the mean filter latency over the slices
+// of its step. One trial cannot show how launches differ, so a quiet trial without a stated noise returns Unknown.
 func (s *Search) noise(t runstore.Trial, step runstore.Step) tuning.Figure {
 	stated := tuning.Unknown
 	if s.File.Noise != nil {
@@ -74,7 +75,7 @@ func (s *Search) noise(t runstore.Trial, step runstore.Step) tuning.Figure {
 	}
 	figures, err := t.Figures()
 	if err != nil || figures == nil || s.latency.Figure != tuning.FilterLatency {
-		return stated // a trial that was cut off after its step has none
+		return stated // a trial that was interrupted after its step has no figures
 	}
 	own := spread(figures.FilterLatencySeconds, runstore.Span{From: step.MeasuredFromMs, To: step.EndMs})
 	if stated.Known() || own > optimize.UnstatedNoise {
@@ -83,7 +84,8 @@ func (s *Search) noise(t runstore.Trial, step runstore.Step) tuning.Figure {
 	return tuning.Unknown
 }
 
-// spread is the standard error of the mean over a span's slices, relative to it; unknown of fewer than two.
+// spread returns the relative standard error of the mean over the slices of a span. It is unknown for fewer than two
+// slices.
 func spread(tasks []runstore.Slices, within runstore.Span) tuning.Figure {
 	bySlice := map[int64][]tuning.Figure{}
 	for _, task := range tasks {
@@ -108,15 +110,15 @@ func spread(tasks []runstore.Slices, within runstore.Span) tuning.Figure {
 	return tuning.Figure(math.Sqrt(squares/(n-1)/n)) / mean
 }
 
-// Used is what the trials of a configuration used, on average.
+// Used is the mean resource usage of the trials of a configuration.
 type Used struct {
 	CPUCores         tuning.Figure `json:"cpu_cores"`
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
-	// HostIdle is the share that was left of the host that all ran on; unknown where workers ran elsewhere.
+	// HostIdle is the idle share of the host on which everything ran. It is unknown if workers ran on other hosts.
 	HostIdle tuning.Figure `json:"host_idle"`
 }
 
-// Used is of the trials that are kept of a configuration.
+// Used returns the mean resource usage of the stored trials of a configuration.
 func (s *Search) Used(kept []Kept, p optimize.Point) Used {
 	var cores, records, idle []tuning.Figure
 	for _, k := range kept {
@@ -132,7 +134,7 @@ func (s *Search) Used(kept []Kept, p optimize.Point) Used {
 	return used
 }
 
-// Findings are what was used in sentences, and whether twice of it fits on the host.
+// Findings returns sentences about the resource usage, and about whether twice the load fits on the host.
 func (u Used) Findings() (all []string) {
 	if u.CPUCores.Known() {
 		all = append(all, fmt.Sprintf("Its workers took %s cores at %s records/s.", tuning.TwoDigits(u.CPUCores),
@@ -148,7 +150,7 @@ func (u Used) Findings() (all []string) {
 	return all
 }
 
-// ranOutOfHeap reports whether a log that a trial kept has the error.
+// ranOutOfHeap reports whether a stored worker log has an OutOfMemoryError.
 func ranOutOfHeap(logs string) bool {
 	files, _ := filepath.Glob(filepath.Join(logs, "worker*"))
 	return slices.ContainsFunc(files, func(path string) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// measuredRun is a run with one step, or with none.
+// measuredRun returns a run with one step or with none.
 func measuredRun(t *testing.T, s *Search, step *runstore.Step) *runstore.Run {
 	t.Helper()
 	p := optimize.Point{0, 0}
@@ -88,8 +88,8 @@ func TestNoiseIsWhatIsStatedOrShown(t *testing.T) {
 	assert.False(t, o.Noise.Known(), "one launch does not show what differs between launches")
 }
 
-// That Storm held the spouts back is for an experiment a setting beside the topology; for a search that tries the
-// setting it is a failure.
+// If Storm holds the spouts back, an experiment counts that as a limit outside the topology. For a search that changes
+// the setting it is a failure.
 func TestALimitThatIsTriedIsAFailure(t *testing.T) {
 	pending := strings.Replace(searched, `name: topology.worker.childopts, as: heap, written: "-Xmx{}m"`,
 		"name: topology.max.spout.pending, as: heap", 1)

@@ -14,53 +14,54 @@ import (
 
 // Engine runs a trial on a cluster. The Runner calls it from one goroutine, one trial at a time.
 type Engine interface {
-	// Play runs a trial into its directory, or goes on with one that was cut off there. An error is that nothing of the
-	// configuration was found; that ctx ended is ctx's cause, and the directory can be gone on with.
+	// Play runs a trial into its directory, or continues one that was interrupted there. An error means that the
+	// configuration could not be measured. If ctx ends, the error is the cause of ctx, and the directory can be
+	// continued later.
 	Play(ctx context.Context, o Order) (Outcome, error)
 }
 
-// Order is a trial that is to be played.
+// Order is a request to run a trial.
 type Order struct {
 	Number int
 	Point  optimize.Point
-	// Label is the configuration in a line.
+	// Label is the configuration in one line.
 	Label string
 	Dir   string
 }
 
-// Progress is where the runner reports what it does.
+// Progress receives messages about what the runner does.
 type Progress interface {
 	Say(format string, args ...any)
 }
 
-// Runner runs the trials of a search one after the other and stores them in a directory. All methods belong to one
-// goroutine.
+// Runner runs the trials of a search one after the other and stores them in a directory. It is not safe for concurrent
+// use.
 //
 // The directory is the only state: NewRunner reads the stored trials, and the search recomputes its next proposal from
-// them. Several failures in a row stop the Runner, because then the cluster is broken and not the configurations; the
-// outcomes of these trials are removed, so that they run again later.
+// them. Several failures in a row stop the Runner, because they mean that the cluster is broken and not the
+// configurations. The outcomes of these trials are removed, so that they run again later.
 type Runner struct {
 	search   *Search
 	dir      string
 	engine   Engine
 	progress Progress
-	// Deadline is when no further trial is begun; the zero time for none.
+	// Deadline is the time after which no trial starts. The zero time means no deadline.
 	Deadline time.Time
 	now      func() time.Time
 
 	kept    []Kept
-	failing []int // the places in kept of the last trials, as far as none of them could be measured
+	failing []int // indices in kept of the latest trials, as long as none of them could be measured
 }
 
-// ErrTime is that the time limit of this invocation had passed.
+// ErrTime means that the time limit of this invocation has passed.
 var ErrTime = errors.New("the time limit has passed")
 
-// mostFailing is how many trials in a row may fail to be measured before it is the cluster that is at fault, and none
-// of the configurations.
+// mostFailing is how many trials in a row may fail to be measured. After that the cluster is assumed to be at fault and
+// not the configurations.
 const mostFailing = 3
 
 // NewRunner continues from a directory, which it creates if necessary. It refuses a directory whose trials were run
-// with another target, load or launch (terms.json), because their figures cannot be compared.
+// with another target, load or launch (terms.json), because their figures are not comparable.
 func NewRunner(search *Search, dir string, engine Engine, progress Progress) (*Runner, error) {
 	r := &Runner{search: search, dir: dir, engine: engine, progress: progress, now: time.Now}
 	if err := os.MkdirAll(filepath.Join(dir, TrialsDir), 0o755); err != nil {
@@ -80,22 +81,22 @@ func NewRunner(search *Search, dir string, engine Engine, progress Progress) (*R
 	return r, err
 }
 
-// Finished are the trials that have an outcome and are of the search's space, in their order.
+// Finished returns the trials that have an outcome and belong to the search's space, in their order.
 func (r *Runner) Finished() []optimize.Trial { return r.search.Finished(r.kept) }
 
-// Used is what the trials of a configuration used.
+// Used returns the mean resource usage of the trials of a configuration.
 func (r *Runner) Used(p optimize.Point) Used { return r.search.Used(r.kept, p) }
 
-// Left is how many of the points a grid still lacks.
+// Left returns how many of the points a grid still has to measure.
 func (r *Runner) Left(points []optimize.Point) int { return len(r.search.GridLeft(points, r.kept)) }
 
-// Search runs what a search proposes until it is at its end. An error is ctx's cause, ErrTime, or that nothing can be
-// measured; what was is kept.
+// Search runs the proposals of a search until it ends. It returns the cause of ctx, ErrTime, or an error if trials
+// cannot be measured. Finished trials stay stored in any case.
 func (r *Runner) Search(ctx context.Context, s *optimize.Search) error {
 	return r.run(ctx, func() (optimize.Proposal, bool, error) { return s.Next(r.Finished()) })
 }
 
-// Grid runs each of the points once, those that could not be measured twice at most. Its errors are those of Search.
+// Grid runs each of the points once, and a second time if it could not be measured. Its errors are those of Search.
 func (r *Runner) Grid(ctx context.Context, points []optimize.Point) error {
 	return r.run(ctx, func() (optimize.Proposal, bool, error) {
 		if left := r.search.GridLeft(points, r.kept); len(left) > 0 {
@@ -105,6 +106,7 @@ func (r *Runner) Grid(ctx context.Context, points []optimize.Point) error {
 	})
 }
 
+// run repeats interrupted trials and then runs the proposals of next until it returns false.
 func (r *Runner) run(ctx context.Context, next func() (optimize.Proposal, bool, error)) error {
 	if err := r.again(ctx); err != nil {
 		return err
@@ -131,7 +133,8 @@ func (r *Runner) run(ctx context.Context, next func() (optimize.Proposal, bool, 
 	}
 }
 
-// again repeats the trials that were cut off, before any new one. The search would otherwise propose without them.
+// again repeats the interrupted trials before any new one, because the search would otherwise propose without their
+// outcomes.
 func (r *Runner) again(ctx context.Context) error {
 	for i, k := range r.kept {
 		p, found := r.search.Space.At(k.Settings)
@@ -149,7 +152,7 @@ func (r *Runner) again(ctx context.Context) error {
 	return nil
 }
 
-// begin is nil where another trial may begin.
+// begin returns nil if another trial may start.
 func (r *Runner) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -167,7 +170,7 @@ func (r *Runner) lastNumber() int {
 	return r.kept[len(r.kept)-1].Number
 }
 
-// play plays the i-th of the trials that are kept.
+// play runs the i-th of the stored trials and stores its outcome.
 func (r *Runner) play(ctx context.Context, i int, p optimize.Point) error {
 	k := &r.kept[i]
 	began := r.now()
@@ -207,7 +210,7 @@ func (r *Runner) forget() (err error) {
 	return err
 }
 
-// record writes what was found as a space given as data.
+// record writes the finished trials as a space file.
 func (r *Runner) record() error {
 	trials := r.Finished()
 	source := fmt.Sprintf("%d trials of %s on a cluster, kept in %s", len(trials), filepath.Base(r.search.File.Path()),

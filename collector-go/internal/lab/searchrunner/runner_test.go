@@ -45,7 +45,7 @@ launch:
   slice_width: 5s
 `
 
-// opened is a search of two texts, as if they were read from a directory.
+// opened returns a search from the texts of two files.
 func opened(t *testing.T, searched, experimented string) (*Search, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,13 +70,14 @@ func search(t *testing.T, s *Search) *optimize.Search {
 	return found
 }
 
-// cluster is an engine on which 100 queries a filter bolt are held, with more than 64 MiB of heap.
+// cluster is an engine that holds 100 queries for each filter bolt, if the heap is larger than 64 MiB.
 type cluster struct {
 	space  optimize.Space
 	played []string
-	// before is called before each trial's end, with how many were begun; its error is the trial's.
+	// before is called before each trial ends, with the number of trials that have started. Its error is the error of
+	// the trial.
 	before func(ctx context.Context, begun int) error
-	// clock is the time that it lets pass.
+	// clock is the simulated time.
 	clock time.Time
 }
 
@@ -120,7 +121,7 @@ func runner(t *testing.T, s *Search, dir string, c *cluster, say *said) *Runner 
 	return r
 }
 
-// complete is a search that nothing interrupted.
+// complete runs a search without interruption.
 func complete(t *testing.T, s *Search) (*Runner, []string) {
 	c := &cluster{}
 	r := runner(t, s, t.TempDir(), c, &said{})
@@ -148,8 +149,7 @@ func TestASearchIsRunToItsProof(t *testing.T) {
 	assert.Equal(t, tuning.Figure(120), from.Rows[0].Seconds)
 }
 
-// A process that is killed leaves what was written: a new one takes the same way from there, and plays what was under
-// way again.
+// A killed process leaves its files. A new process continues in the same way and repeats the interrupted trial.
 func TestAKilledSearchGoesOn(t *testing.T) {
 	s := open(t)
 	_, expected := complete(t, s)
@@ -202,7 +202,7 @@ func TestABudgetAndATimeLimitEndASearch(t *testing.T) {
 	require.NoError(t, runner(t, s, dir, c, &said{}).Search(t.Context(), search(t, s)))
 	assert.Len(t, c.played, 3, "a fourth of two minutes would exceed seven")
 
-	s, err = opened(t, searched, experimented) // the budget is no term of a trial
+	s, err = opened(t, searched, experimented) // a change of the budget keeps the trials
 	require.NoError(t, err)
 	c = &cluster{}
 	r := runner(t, s, dir, c, &said{})
@@ -231,7 +231,7 @@ func TestOneTrialThatCannotBeMeasuredIsTriedAgain(t *testing.T) {
 	assert.Equal(t, "the topology did not come up", r.kept[1].Outcome.Error)
 }
 
-// Where nothing can be measured it is the cluster, and no configuration is to bear it.
+// If no trial can be measured, the cluster is at fault and no configuration counts as failed.
 func TestACommonFaultEndsTheSearchAndLeavesNoVerdict(t *testing.T) {
 	s, c, dir := open(t), &cluster{}, t.TempDir()
 	c.before = func(_ context.Context, begun int) error {
@@ -263,7 +263,7 @@ func TestAGridIsRunOverSeveralInvocations(t *testing.T) {
 	for range 3 {
 		c := &cluster{}
 		r := runner(t, s, dir, c, &said{})
-		r.Deadline = c.clock.Add(15 * time.Minute) // eight trials
+		r.Deadline = c.clock.Add(15 * time.Minute) // enough time for eight trials
 		if err := r.Grid(t.Context(), points); len(played) < 16 {
 			assert.ErrorIs(t, err, ErrTime)
 		} else {
@@ -282,11 +282,11 @@ func TestAGridIsRunOverSeveralInvocations(t *testing.T) {
 	assert.Len(t, played, 18)
 }
 
-// A topology that does not come up twice, where another does after it, does not hold the load.
+// A topology that fails to start twice counts as FAIL if another configuration is measured after it.
 func TestAConfigurationThatDoesNotComeUpFails(t *testing.T) {
 	s, c := open(t), &cluster{}
 	c.before = func(context.Context, int) error {
-		if strings.HasSuffix(c.played[len(c.played)-1], " filter=3 heap=256") { // the proof rests on it
+		if strings.HasSuffix(c.played[len(c.played)-1], " filter=3 heap=256") { // the proof relies on this trial
 			return errors.New("no topology")
 		}
 		return nil
@@ -300,7 +300,7 @@ func TestAConfigurationThatDoesNotComeUpFails(t *testing.T) {
 
 	grid := &cluster{}
 	grid.before = func(_ context.Context, begun int) error {
-		if strings.HasSuffix(grid.played[begun-1], " filter=1 heap=64") { // the first
+		if strings.HasSuffix(grid.played[begun-1], " filter=1 heap=64") { // the first configuration
 			return errors.New("no topology")
 		}
 		return nil
@@ -316,8 +316,8 @@ func TestAConfigurationThatDoesNotComeUpFails(t *testing.T) {
 		"until another configuration was measured after it")
 }
 
-// The cheap form of what a search is for: on the trials of a grid it finds a configuration that costs no more than the
-// grid's best, in at most a third of its time.
+// A search replays the trials of a grid. It finds a configuration that costs no more than the best of the grid, in at
+// most a third of the time.
 func TestTheTrialsOfAGridAreASpaceForTheSearch(t *testing.T) {
 	s, err := opened(t, strings.Replace(searched, "to: 6", "to: 12", 1), experimented)
 	require.NoError(t, err)
