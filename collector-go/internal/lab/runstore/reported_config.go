@@ -28,7 +28,6 @@ type ReportedConfig struct {
 	GCFlags     string `json:"gc_flags"`
 	// HeapLimitBytes is the largest maximum heap size of any worker, as its JVM reports it.
 	HeapLimitBytes tuning.Figure `json:"heap_limit_bytes"`
-	// Executors are those of Bullet's components, "FilterBolt 4, JoinBolt 1"; Requested is what all ask of the
 	// Executors lists the executors of Bullet's components, such as "FilterBolt 4, JoinBolt 1". Requested is the total
 	// resource request to the scheduler.
 	Executors string `json:"executors"`
