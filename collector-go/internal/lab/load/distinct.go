@@ -22,7 +22,7 @@ func (q CountDistinctQuery) BQL(probe string) string {
 // (bullet.query.aggregation.count.distinct.sketch.entries).
 const estimateError = 3.0 / 128
 
-// estimates begin above exactEntries, the number of distinct values that Bullet counts exactly by default
+// exactEntries is the number of distinct values that Bullet counts exactly by default.
 const exactEntries = 16384
 
 // sketched is what an answer states about its sketch if bullet.result.metadata.enable is on.
