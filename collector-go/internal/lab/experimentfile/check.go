@@ -346,7 +346,7 @@ func (c *checker) launch() {
 	}
 }
 
-// Placeholders of the commands that launch and end a topology.
+// placeholders are the placeholders of the commands that launch and end a topology.
 var placeholders = []string{"{name}", "{conf}", "{settings}", "{workers}"}
 
 var placeholder = regexp.MustCompile(`\{[a-z_]*\}`)

@@ -1,5 +1,5 @@
-// Package load generates the query load of an experiment. It submits queries of every class to a Bullet topology,
-// either at a constant rate or with a constant number in flight, and checks each answer for completeness.
+// Package load generates the query load of an experiment. It submits queries of every class to a Bullet topology, at a
+// constant rate or with a constant number in flight. It checks each answer for completeness.
 //
 // There are two load models, as in queueing theory. In the closed model (ClosedLoop) a number of slots each hold one
 // query and submit the next when it returns, so a slow topology receives fewer queries. In the open model (OpenLoop)

@@ -17,8 +17,8 @@ func generated(perSecond float64, from, to time.Time) int {
 	return int(max(0, made(perSecond, to)-made(perSecond, from)))
 }
 
-// settling is a tolerance at both ends of a query's life. Records made within it after the submission or before the
-// end need not be in the answer, because the query and the records take time to arrive.
+// settling is a tolerance at both ends of a query's life. Records made within it need not be in the answer, because
+// the query and the records take time to arrive.
 const settling = time.Second
 
 // arrears is how long before a query's submission a record may have been scheduled and still be seen by the query. The

@@ -151,8 +151,8 @@ func byLabel(series []Series, label string) map[string][]Series {
 	return groups
 }
 
-// sum adds series up. A slice that is missing in one of them is a gap in the sum, because a partial sum would look
-// like a drop of the total.
+// sum adds series up. A slice that is missing in one series is a gap in the sum, because a partial sum would look like
+// a drop of the total.
 func sum(series []Series) (out runstore.Slices) {
 	totals, counts := map[int64]tuning.Figure{}, map[int64]int{}
 	for _, s := range series {

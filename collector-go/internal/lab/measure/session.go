@@ -1,5 +1,5 @@
-// Package measure measures a running topology. It calibrates the record rate, applies the load of one step after the
-// other, waits for the collector's slices of the step, and gathers the figures and the evidence for its verdict.
+// Package measure measures a running topology. It calibrates the record rate and applies the load of one step after the
+// other. For each step it waits for the collector's slices, and gathers the figures and the evidence for the verdict.
 //
 // The package owns the timing of a step: when the load starts, which slices count, and how long to wait for late ones.
 // It reaches the outside only through the interfaces in ports.go: the gateway's record source, the load clients, the
@@ -137,7 +137,7 @@ func (s *Session) elsewhere() bool { return s.o.Plan.Launch == runstore.CommandL
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// Close abandons the queries under way and ends the session. It may be called twice.
+// Close abandons the queries in flight and ends the session. It may be called twice.
 func (s *Session) Close() {
 	s.cancel(nil)
 	s.asker.Close()

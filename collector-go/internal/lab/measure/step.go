@@ -208,8 +208,8 @@ func (s *Session) ended(done <-chan struct{}) {
 	}
 }
 
-// openOptions limits an open loop to the probes that the source emits. MostInFlight allows all queries that can be in
-// flight at the rate even if each one times out, so that the client itself never delays a query.
+// openOptions limits an open loop to the probes that the source emits. MostInFlight allows for every query in flight
+// to time out at the given rate. The client itself therefore never delays a query.
 func openOptions(rate float64, length, life time.Duration, probes int) load.OpenOptions {
 	o := load.DefaultOpenOptions(rate, length)
 	o.Probes = max(1, min(o.Probes, probes))
@@ -243,9 +243,8 @@ func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	return nil
 }
 
-// judge reads the figures of the step from the collector and calls tuning.JudgeGoals. If the catch-up ratio is the
-// only missed goal, it judges again with the evidence of the catch-up period, because the step itself met its other
-// goals.
+// judge reads the figures of the step from the collector and calls tuning.JudgeGoals. If only the catch-up ratio was
+// missed, it judges again with the evidence of the catch-up period, because the step itself met its other goals.
 func (s *Session) judge(step *runstore.Step) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	var figures runstore.Figures

@@ -3,8 +3,8 @@ package tuning
 // GCReport is the cost of garbage collection by collector, and its correlation with other figures.
 type GCReport struct {
 	Steps []GCStep `json:"steps"`
-	// The correlations are those of all workers' GC time with their CPU time and with the mean filter latency, over
-	// the slices within the measured time of a step.
+	// The correlations are between all workers' GC time and their CPU time or the mean filter latency. They use the
+	// slices within the measured time of a step.
 	WithCPU     Estimate `json:"correlation_with_cpu"`
 	WithLatency Estimate `json:"correlation_with_filter_latency"`
 	Confidence  float64  `json:"confidence"`

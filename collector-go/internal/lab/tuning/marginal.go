@@ -42,8 +42,8 @@ func (s ConcurrencyStep) costs(from CostSource) []LaunchCost {
 	return []LaunchCost{{AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute}}
 }
 
-// costFrom returns the source of the cost. It is the mirrored loads if enough of them were measured, and one of them
-// twice, so that the drift between the two is in the interval. Otherwise it is the climb.
+// costFrom returns the source of the cost. It is the mirrored loads if enough of them were measured, and at least one
+// of them twice. The drift between the two is then in the interval. Otherwise it is the climb.
 func (c *Concurrency) costFrom() CostSource {
 	ofRun := slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool {
 		return s.launches != nil || s.mirrored != nil

@@ -38,8 +38,8 @@ type Search struct {
 	Values []float64
 	// InconclusiveRepeats is how often an inconclusive value is measured again.
 	InconclusiveRepeats int
-	// Confirm makes an ascending search measure the last OK and the first failed value once more, because a bound that
-	// cannot be repeated is not a bound.
+	// Confirm makes an ascending search measure the last OK and the first failed value once more. A bound that cannot
+	// be repeated is not a bound.
 	Confirm bool
 }
 
