@@ -42,7 +42,7 @@ func (a Aggregate) from(probe string) string {
 	return fmt.Sprintf("FROM STREAM(%d, TIME) WHERE probe = '%s'", a.Duration.Milliseconds(), probe)
 }
 
-// counted compares a count with the records that were generated. Bullet guarantees only that the true count is within
+// counted compares a count with the records that were generated. The engine states that the true count is within
 // [least, most].
 func (a Aggregate) counted(least, count, most float64, submitted, finished time.Time) Check {
 	due, possible := spans(a.PerSecond, a.Duration, submitted, finished)

@@ -19,8 +19,7 @@ type Annotation struct {
 	Origin      string // who made it, as the collector reports
 }
 
-// KilledTag is the tag that marks a topology as killed on purpose, so that the collector does not report its end as a
-// failure (docs/annotations.md).
+// KilledTag is the tag by which a collector recognises that a topology was killed on purpose (docs/annotations.md).
 const KilledTag = "killed"
 
 // Killed returns the annotation for a topology that is killed at the given time because its measurement is over.

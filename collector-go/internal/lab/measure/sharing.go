@@ -20,7 +20,7 @@ const (
 	transferMetric      = "storm_transfer_queue_arrivals_per_second"
 )
 
-// notOfSystem excludes the __system bolt, which Storm adds to every worker and whose tuples do not matter.
+// notOfSystem excludes the __system bolt, which Storm adds to every worker and which receives no relevant tuples.
 const notOfSystem = `component!="__system"`
 
 // mostPairs bounds the pairs of workers whose traffic is kept. Those with the most traffic are kept.

@@ -35,8 +35,8 @@ func Values(plan Plan, bulletSettings []Entry, manifest Manifest) map[string]str
 }
 
 // Values returns the properties of one trial: the run's values that hold for it, its launch settings and its
-// topology's reported configuration. The steps' values are listed under steps.values, because two trials are compared
-// at the same values.
+// topology's reported configuration. The steps' values are listed under steps.values, which belongs to no variable,
+// because two trials are compared at the same values.
 func (r *Run) Values(t Trial) (map[string]string, error) {
 	plan := r.Plan
 	plan.Trials = []PlannedTrial{t.PlannedTrial}
