@@ -120,7 +120,6 @@ func TestQueriesInFlightBySlice(t *testing.T) {
 
 // The client allows all queries that a rate can have in flight, so that the endpoint refuses queries and not the
 // client.
-// client.
 func TestTheClientHasRoomForTheRate(t *testing.T) {
 	assert.Equal(t, 2000, openOptions(20, time.Minute, 30*time.Second, 10).MostInFlight)
 	assert.Equal(t, 100*45+1, openOptions(100, time.Minute, 30*time.Second, 10).MostInFlight)

@@ -225,7 +225,6 @@ func resultBolt(c *stored, executed, capacity func(float64) float64) Topology {
 
 // The latency hook measures the span itself, so no window must be undone; few samples limit its precision as they do
 // Storm's.
-// Storm's.
 func TestTheHooksTotalIsTheBusyShare(t *testing.T) {
 	all := collected()
 	topology := resultBolt(all, rising(200), func(t float64) float64 { return 0.4 + 0.1*math.Sin(t/50) })
@@ -268,7 +267,6 @@ func TestACapacityWithoutExecutionsIsNoBusyShare(t *testing.T) {
 }
 
 // The ten-minute window cannot be undone for a short time, because the uncertainty of Storm's buckets is then longer
-// than the time itself.
 // than the time itself.
 func TestTheCapacityWindowIsNotUndoneForAShortTime(t *testing.T) {
 	all := collected()
@@ -393,7 +391,6 @@ func TestCollectorsAreGatheredApart(t *testing.T) {
 }
 
 // The run adds its own observations to the evidence: the load, the client's view, the host and the surroundings of the
-// topology.
 // topology.
 func TestWhatTheRunKnowsIsEvidence(t *testing.T) {
 	from := evidenceStart.Add(31 * time.Minute).UnixMilli()

@@ -106,7 +106,6 @@ func TestTheHooksTotalIsAnExecuteTime(t *testing.T) {
 }
 
 // Samples of an older Storm show nothing if there are few tuples, or if tuples are so short that the samples contain
-// Samples of an older Storm show nothing if there are few tuples, or if tuples are so short that the samples contain
 // hardly a millisecond.
 func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
 	for name, rate := range map[string]float64{"few": 1, "short": 1000} {
@@ -121,7 +120,6 @@ func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
 	}
 }
 
-// A spout receives acks: Storm computed a wait of 1,369 ms for it without any query. The wait is also unknown for few
 // A spout receives acks: Storm computed a wait of 1,369 ms for it without any query. The wait is also unknown for few
 // tuples.
 func TestSpoutsAndFewTuplesHaveNoWait(t *testing.T) {

@@ -236,7 +236,6 @@ launch:
 `
 
 // The records cannot be controlled; their rate is the collector's figure. The host is that of tune run, so its lack of
-// The records cannot be controlled; their rate is the collector's figure. The host is that of tune run, so its lack of
 // idle CPU says nothing.
 func TestRecordsThatNobodySteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -267,7 +266,6 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 	})
 }
 
-// Workers that take longer than the file allows end the trial. The error points to the cluster and not to logs on this
 // Workers that take longer than the file allows end the trial. The error points to the cluster and not to logs on this
 // machine.
 func TestWorkersAreWaitedForAsLongAsTheFileSays(t *testing.T) {

@@ -20,28 +20,26 @@ import (
 
 // world is a fake cluster whose topologies hold a given number of queries and records, in the time of a synctest
 // bubble.
-// capacity is how many queries a trial's topology holds within the limit; carries is how many records/s.
 type world struct {
 	// capacity is how many queries a trial's topology holds within the limit; carries is how many records/s.
 	capacity map[string]float64
 	carries  map[string]float64
-	// starvesAbove is the rate of background records that uses all of the host's CPU, if set.
+	// starved reports whether the host has no idle CPU now. broken is why a trial's topology cannot be launched.
 	starved func() bool
 	// starvesAbove is the rate of background records that uses all of the host's CPU, if set.
 	starvesAbove float64
 	broken       map[string]error
-	// worker returns the CPU that a topology's worker has used at a time after its launch; nil means none.
+	// cpu returns the CPU in s that a topology has used at a time after its launch; nil means a steady use.
 	cpu func(since time.Duration) float64
 	// worker returns the CPU that a topology's worker has used at a time after its launch; nil means none.
 	worker func(since time.Duration) time.Duration
 	// away reports whether the collector does not answer now, stale whether no more slices close; nil means never.
 	// With mute no worker reports; with lossy the last record of each query is lost.
-	// With mute no worker reports; with lossy the last record of each query is lost.
 	away, stale func() bool
 	mute, lossy bool
-	// broker puts each topology behind a broker; nil means no broker.
+	// uncounted is the share of the source's records that the gateway reports but the source itself did not count.
 	uncounted float64
-	// ask, if set, is called for each query first; its error is the result of the query.
+	// broker puts each topology behind a broker; nil means no broker.
 	broker func(*fakeTopology) *brokered
 	// ask, if set, is called for each query first; its error is the result of the query.
 	ask func(ctx context.Context) error
@@ -49,7 +47,7 @@ type world struct {
 	mu          sync.Mutex
 	launches    []string
 	ended       []string
-	killed      []string // how often the cluster was restarted
+	killed      []string // the killed topologies that the collector was informed about
 	again       int      // how often the cluster was restarted
 	stopped     bool
 	topology    map[string]*fakeTopology
@@ -115,7 +113,7 @@ type fakeTopology struct {
 	// lag is how many records are scheduled and not made yet, for a source that has reached its limit.
 	lag    float64
 	active int
-	// idle is the idle CPU time of the machine up to looked.
+	// slow counts, by slice, the times at which the load exceeded the capacity.
 	slow map[int64]bool
 	// idle is the idle CPU time of the machine up to looked.
 	idle   time.Duration

@@ -206,7 +206,6 @@ func TestStartUpQueriesEndBeforeTheFirstStep(t *testing.T) {
 
 // If there is no time for both the cost steps and the minimum number of steps, the cost steps are left out and that is
 // noted.
-// noted.
 func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -226,7 +225,6 @@ func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 }
 
 // If only the verdict matters, a step ends once it is certain to miss its goal. Its verdict is the same as that of a
-// whole step.
 // whole step.
 func TestAStepEndsOnceItIsCertainToFail(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -390,7 +390,6 @@ launch:
 
 // If the host has no idle CPU during the catch-up, the step says nothing about the topology, even if the host had
 // enough before.
-// enough before.
 func TestAHostThatStarvesWhileRecordsAreCaughtUpIsInconclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

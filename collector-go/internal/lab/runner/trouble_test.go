@@ -74,7 +74,6 @@ func TestACollectorThatIsAwayForAMomentIsAskedAgain(t *testing.T) {
 
 // A collector that stays unreachable ends the trial. The steps before it are kept, and a resumed run continues after
 // them.
-// them.
 func TestACollectorThatStaysAwayEndsTheTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
