@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What answers too little, too much or another sum is an error.
+// Too few slices, too many slices or another sum are errors.
 func TestACheckFindsWhatIsMissing(t *testing.T) {
 	w := Written{Topology: "t", Hosts: 5, Metrics: 1, StartMs: 61_000, Steps: 120, StepMs: 1000, WidthMs: 60_000,
 		Sums: []float64{6000}}

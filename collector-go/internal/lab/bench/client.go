@@ -18,8 +18,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// client is one sender: a stream, the hosts whose rows it sends, and the batches in flight. One goroutine sends and one
-// receives; mu guards what they share. Batches wait in slots until they are acknowledged, so that a batch which the
+// client is one sender: a stream, the hosts whose rows it sends, and the batches in flight. One goroutine sends and
+// one receives; mu guards what they share. Batches stay in slots until they are acknowledged, so that a batch that the
 // collector refuses can be sent again without being generated again.
 type client struct {
 	load   Load
@@ -30,25 +30,24 @@ type client struct {
 	epoch  [16]byte
 
 	sequence uint64
-	slots    []slot // of the batches under way, by sequence
+	slots    []slot // batches in flight, by sequence modulo their number
 
 	mu           sync.Mutex
 	moved        sync.Cond
 	acknowledged uint64
-	back         uint64        // the sequence that the collector wants again; 0 for none
-	rest         time.Duration // and after how long
+	back         uint64        // the first sequence that the collector wants again; 0 if none
+	rest         time.Duration // the pause before sending again
 	fulls        uint64
 	rejected     uint64
 	example      string
 	failure      error
-	latency      *hdrhistogram.Histogram // us, from the first sending of a batch to its acknowledgement
+	latency      *hdrhistogram.Histogram // µs, from the first sending of a batch to its acknowledgement
 	received     chan struct{}
 
-	at atomic.Int64 // steps sent
+	at atomic.Int64 // number of steps sent
 }
 
-// slot is a batch that is in flight, in memory that is used again. sent is zero where the latency of the batch does not
-// count.
+// slot is a batch in flight, in memory that is reused. sent is zero if the latency of the batch does not count.
 type slot struct {
 	batch  *pb.Batch
 	block  *pb.Block
@@ -56,11 +55,11 @@ type slot struct {
 	sent   time.Time
 }
 
-// longestLatency is what latencies are cut to, us.
+// longestLatency is the upper bound of recorded latencies, in µs.
 const longestLatency = int64(10 * time.Minute / time.Microsecond)
 
-// open begins a stream of a topology and waits until the collector has admitted it. The collector states how many
-// batches may be in flight; fewer are used where the load says so. Without a place for another stream the error is
+// open opens the stream of a topology and waits until the collector has admitted it. The collector limits the batches
+// in flight; the load may limit them further. If the collector has no capacity for another stream, the error is
 // ResourceExhausted (Full).
 func (c *client) open(ctx context.Context, topology string, number int) error {
 	var err error
@@ -70,7 +69,7 @@ func (c *client) open(ctx context.Context, topology string, number int) error {
 	open := &pb.Open{Topology: topology, TopologyId: topology + "-1-1", Host: "sender", Port: uint32(number % 65000)}
 	if err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil &&
 		!errors.Is(err, io.EOF) {
-		return err // EOF: the status is what Recv returns
+		return err // on EOF, Recv returns the status
 	}
 	answer, err := c.export.Recv()
 	if err != nil {
@@ -88,8 +87,8 @@ func (c *client) open(ctx context.Context, topology string, number int) error {
 	return nil
 }
 
-// receive takes the collector's answers until the stream ends. It only notes what they say and signals it. Sending
-// again is for the goroutine that sends, in await.
+// receive reads the collector's answers until the stream ends. It only stores what they say and signals it. The
+// sending goroutine sends refused batches again, in await.
 func (c *client) receive() {
 	defer close(c.received)
 	for {
@@ -113,8 +112,8 @@ func (c *client) receive() {
 	}
 }
 
-// acknowledge notes an acknowledgement of all batches up to a sequence: their latencies, and what was rejected for
-// good. It is called under the lock.
+// acknowledge processes the acknowledgement of all batches up to a sequence: it records their latencies and the
+// permanently rejected samples. The caller must hold the lock.
 func (c *client) acknowledge(a *pb.Acknowledgement) {
 	now := time.Now()
 	for ; c.acknowledged < a.GetSequence(); c.acknowledged++ {
@@ -128,9 +127,8 @@ func (c *client) acknowledge(a *pb.Acknowledgement) {
 	}
 }
 
-// await returns once at most so many batches are in flight. Meanwhile it sends again what the collector had no room
-// for, so that nothing is lost while the collector is full; only the time is. The first failure of the stream is its
-// error.
+// await returns when at most inFlight batches are in flight. Meanwhile it sends again the batches that the collector
+// refused for lack of capacity, so that a full collector costs only time. It returns the first failure of the stream.
 func (c *client) await(inFlight uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,8 +153,8 @@ func (c *client) await(inFlight uint64) error {
 	}
 }
 
-// again sends batches once more, from a sequence on, after the pause that the collector asked for. The batches are
-// still in their slots, since a slot is only used again once its batch was acknowledged.
+// again sends batches again from a sequence on, after the pause that the collector requested. The batches are still in
+// their slots, because a slot is reused only after its batch was acknowledged.
 func (c *client) again(from uint64, rest time.Duration) error {
 	select {
 	case <-time.After(rest):
@@ -170,11 +168,11 @@ func (c *client) again(from uint64, rest time.Duration) error {
 	return nil
 }
 
-// put sends one batch. Where the stream has ended, gRPC answers with EOF alone; the reason is what receive got, so it
-// is waited for.
+// put sends one batch. If the stream has ended, gRPC returns only EOF, so put waits for receive, which gets the
+// reason.
 func (c *client) put(b *pb.Batch) error {
 	err := c.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}})
-	if errors.Is(err, io.EOF) { // the stream has ended: what receive got states why
+	if errors.Is(err, io.EOF) { // the stream has ended, and receive got the reason
 		<-c.received
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -183,7 +181,7 @@ func (c *client) put(b *pb.Batch) error {
 	return err
 }
 
-// next is the slot of the next batch, once the batch that it held was acknowledged.
+// next returns the slot for the next batch, after the previous batch in that slot was acknowledged.
 func (c *client) next() (*slot, error) {
 	if err := c.await(uint64(len(c.slots)) - 1); err != nil {
 		return nil, err
@@ -191,8 +189,8 @@ func (c *client) next() (*slot, error) {
 	return &c.slots[(c.sequence+1)%uint64(len(c.slots))], nil
 }
 
-// send numbers and sends a slot's batch. measured reports whether its latency counts: definitions are sent before the
-// measured time and would only blur it.
+// send numbers and sends a slot's batch. measured states whether its latency counts. Definitions do not count, because
+// they are sent before the measured time.
 func (c *client) send(s *slot, measured bool) error {
 	c.mu.Lock()
 	if s.sent = (time.Time{}); measured {
@@ -205,7 +203,7 @@ func (c *client) send(s *slot, measured bool) error {
 	return c.put(s.batch)
 }
 
-// sendBatch sends definitions, whose latency does not count.
+// sendBatch sends a batch of definitions, whose latency does not count.
 func (c *client) sendBatch(b *pb.Batch) error {
 	s, err := c.next()
 	if err != nil {
@@ -215,11 +213,11 @@ func (c *client) sendBatch(b *pb.Batch) error {
 	return c.send(s, false)
 }
 
-// Bounds of a batch of definitions.
+// hostsDefinedAtOnce bounds the hosts in a batch of definitions.
 const hostsDefinedAtOnce = 1000
 
-// define sends what the samples refer to: all series, and a layout for each message, so that a message of values needs
-// no names. It returns once the collector has acknowledged them, before anything is measured.
+// define sends the definitions that the samples refer to: all series, and a layout for each message, so that a message
+// of values needs no names. It returns when the collector has acknowledged them, before anything is measured.
 func (c *client) define() error {
 	metrics := c.walk.rows.Metrics
 	for m := range c.messages() {
@@ -244,8 +242,8 @@ func (c *client) define() error {
 	return c.await(0)
 }
 
-// definitions are the series of a host, the n-th of the client. With tags each series carries TSBS' tags as a key, so
-// that a collector has to store and index them as other stores do.
+// definitions returns the series of a host, which is the n-th host of the client. With tags, each series has TSBS'
+// tags as its key, so that a collector must store and index them as other stores do.
 func (c *client) definitions(host, n int) (all []*pb.SeriesDefinition) {
 	metrics := c.walk.rows.Metrics
 	for metric := range metrics {
@@ -261,19 +259,19 @@ func (c *client) definitions(host, n int) (all []*pb.SeriesDefinition) {
 	return all
 }
 
-// messages is how many messages a step takes, each of at most RowsPerBatch hosts.
+// messages returns the number of messages per step, each with at most RowsPerBatch hosts.
 func (c *client) messages() int {
 	return (len(c.hosts) + c.load.RowsPerBatch - 1) / c.load.RowsPerBatch
 }
 
-// part is the hosts of a message, and the place of the first among the client's. The same message always has the same
-// hosts, so that one layout describes all of its batches.
+// part returns the hosts of a message, and the index of the first among the client's hosts. A message has the same
+// hosts in each step, so that one layout describes all of its batches.
 func (c *client) part(m int) (hosts []int, first int) {
 	first = m * c.load.RowsPerBatch
 	return c.hosts[first:min(first+c.load.RowsPerBatch, len(c.hosts))], first
 }
 
-// sendStep sends the present values of all hosts, one message after the other.
+// sendStep sends the current values of all hosts, one message after the other.
 func (c *client) sendStep(timeMs int64, measured bool) error {
 	for m := range c.messages() {
 		if err := c.sendMessage(m, timeMs, measured); err != nil {
@@ -283,7 +281,7 @@ func (c *client) sendStep(timeMs int64, measured bool) error {
 	return nil
 }
 
-// sendMessage sends the present values of a message's hosts, once a slot is free. Its latency counts where measured is
+// sendMessage sends the current values of a message's hosts when a slot is free. Its latency counts if measured is
 // set.
 func (c *client) sendMessage(m int, timeMs int64, measured bool) error {
 	s, err := c.next()
@@ -297,8 +295,8 @@ func (c *client) sendMessage(m int, timeMs int64, measured bool) error {
 	return c.send(s, measured)
 }
 
-// fill makes the slot's batch a block of one row. It uses the slot's memory again, because a client that allocates for
-// each batch would compete with the collector for the machine.
+// fill makes the slot's batch a block of one row. It reuses the slot's memory, because a client that allocates for
+// each batch would compete with the collector for the CPU.
 func (s *slot) fill(values []float64, layout uint32, timeMs int64, trimmed bool) {
 	if s.block == nil {
 		s.block = &pb.Block{Count: 1, Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES}
@@ -317,8 +315,8 @@ func (s *slot) fill(values []float64, layout uint32, timeMs int64, trimmed bool)
 	s.block.LayoutId, s.block.FirstTimeMs, s.block.Values = layout, timeMs, s.values
 }
 
-// close waits until all is acknowledged, and ends the stream. Samples that the collector rejected for good are an
-// error: a benchmark sends none that are wrong.
+// close waits until everything is acknowledged, and ends the stream. Permanently rejected samples are an error,
+// because a benchmark sends only valid ones.
 func (c *client) close() error {
 	if err := c.await(0); err != nil {
 		return err

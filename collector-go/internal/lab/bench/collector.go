@@ -1,8 +1,8 @@
-// Package bench measures how much a collector can carry (bullet-metrics bench). It generates rows from a seed, sends
-// them as many clients, and compares the answers of the collector's queries with what was sent. A collector that is
-// fast and wrong therefore fails the benchmark.
+// Package bench measures the throughput of a collector (bullet-metrics bench). It generates rows from a seed, sends
+// them through many clients, and compares the answers of the collector's queries with what was sent. A collector that
+// is fast and wrong therefore fails the benchmark.
 //
-// The package owns the generated rows, the clients, and the measuring of the server process. It must not know the
+// The package owns the generated rows, the clients, and the measurement of the server process. It must not know the
 // limits by which a figure is judged. It runs the collector as a separate process and reaches it over gRPC and HTTP
 // only. Start reading at ingest.go for the sending side and Written.Check in this file for the comparison.
 package bench
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// StartCollector starts a collector over a directory, on loopback, with room for a load.
+// StartCollector starts a collector on a directory, listening on loopback, with limits that allow a benchmark's load.
 func StartCollector(ctx context.Context, program, dir string, more ...string) (*Process, Target, error) {
 	web, err := FreeAddress()
 	if err != nil {
@@ -33,10 +33,11 @@ func StartCollector(ctx context.Context, program, dir string, more ...string) (*
 	return p, Target{Address: wire, Loopback: true}, err
 }
 
-// StoredName is what a collector makes of a field's name: the catalogue does not know it, so it is one of Storm's.
+// StoredName returns the name under which a collector stores a field. The catalog does not know the field, so it is
+// stored as a metric of Storm.
 func StoredName(metric int) string { return "storm_" + strings.ReplaceAll(Field(metric), ".", "_") }
 
-// Written is what a load wrote into whole slices, to be held against queries.
+// Written describes what a load wrote into whole slices, for comparison with queries.
 type Written struct {
 	Topology       string
 	Hosts, Metrics int
@@ -44,17 +45,17 @@ type Written struct {
 	Steps          int
 	StepMs         int64
 	WidthMs        int64
-	// Sums are of each metric's values; nil where they are not looked at.
+	// Sums are the sums of each metric's values; nil if sums are not compared.
 	Sums []float64
-	// Inexact states that the values are no whole numbers, whose sum depends on the order in which they are added up.
+	// Inexact states that the values are not whole numbers, so that a sum depends on the order of the additions.
 	Inexact bool
 }
 
-// perSlice is how many steps a slice takes.
+// perSlice returns the number of steps in a slice.
 func (w Written) perSlice() int { return int(max(1, w.WidthMs/w.StepMs)) }
 
-// Check asks the collector how much it has, and compares: slices and, where they are known, sums. A sum of whole
-// numbers is exact, though the slices of several samples hold their mean.
+// Check compares the collector's number of slices and, if known, the sums with what was written. A sum of whole
+// numbers is exact, although a slice of several samples holds their mean.
 func (w Written) Check(ctx context.Context, v *Server) error {
 	slices := w.Steps / w.perSlice()
 	if slices < 1 {
@@ -100,11 +101,11 @@ func (w Written) checkMetric(ctx context.Context, v *Server, metric, slices int,
 	return nil
 }
 
-// rounding is how far two sums of the same numbers may be apart, as a ratio, where the order in which they were added
-// up differs.
+// rounding is the allowed relative difference between two sums of the same numbers that were added in different
+// orders.
 const rounding = 1e-9
 
-// Same reports whether two sums of the same values agree: exactly, or but for rounding.
+// Same reports whether two sums of the same values are equal: exactly, or up to rounding if inexact is set.
 func Same(got, want float64, inexact bool) bool {
 	return got == want || inexact && math.Abs(got-want) <= rounding*math.Abs(want)
 }

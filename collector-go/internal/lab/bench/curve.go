@@ -2,24 +2,25 @@ package bench
 
 import "context"
 
-// Why a curve ends.
+// Reasons why a curve ends.
 const (
-	// ByRejections: the collector answered that it has no room.
+	// ByRejections means that the collector refused batches or streams for lack of capacity.
 	ByRejections = "rejections"
-	// ByThroughput: more clients brought no more rows.
+	// ByThroughput means that more clients did not increase the rows/s.
 	ByThroughput = "throughput"
-	// ByClients: as many clients as were to be tried.
+	// ByClients means that the largest number of clients was measured.
 	ByClients = "clients"
 )
 
-// rise is how much more a step must bring than the best before it, as a ratio.
+// rise is the factor by which a step must exceed the best step before it.
 const rise = 1.05
 
-// leastSteps are measured whatever they bring: a curve of two points shows nothing.
+// leastSteps is the minimum number of steps of a curve, whatever their throughput: two points show nothing.
 const leastSteps = 4
 
-// Curve steps through numbers of clients, until rejections appear, throughput no longer rises, or none is left. Where
-// exactly these were asked for, all are measured. It returns the steps that were, and why it ended.
+// Curve measures steps with the given numbers of clients. It ends at the first rejection, when throughput no longer
+// rises, or after the last number. With all it measures every number. It returns the measured steps, and why the curve
+// ended.
 func Curve(ctx context.Context, clients []int, all bool, measure func(ctx context.Context, clients int) (Step, error)) (
 	steps []Step, by string, err error) {
 	best := 0.0
@@ -41,7 +42,7 @@ func Curve(ctx context.Context, clients []int, all bool, measure func(ctx contex
 	return steps, ByClients, nil
 }
 
-// Doubled are 1, 2, 4 ... clients up to a number, which is the last.
+// Doubled returns 1, 2, 4 ... and finally most.
 func Doubled(most int) (all []int) {
 	for n := 1; n < most; n *= 2 {
 		all = append(all, n)
@@ -49,7 +50,7 @@ func Doubled(most int) (all []int) {
 	return append(all, most)
 }
 
-// Best is the place of the step with the most rows a second, the first of equal ones; -1 where there is none.
+// Best returns the index of the step with the most rows/s, the first of equal ones; -1 if there are no steps.
 func Best(steps []Step) int {
 	best := -1
 	for i, s := range steps {

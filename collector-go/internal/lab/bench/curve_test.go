@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fakeServer takes so many rows a second by clients, and from how many on it rejects.
+// fakeServer accepts a given number of rows/s by clients, and rejects from a number of clients on.
 type fakeServer struct {
 	rows    map[int]float64
 	rejects int

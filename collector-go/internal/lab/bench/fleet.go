@@ -18,55 +18,56 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
-// Load is how rows are sent.
+// Load defines how rows are sent.
 type Load struct {
-	// Topology is the name under which they are stored.
+	// Topology is the topology's name under which the rows are stored.
 	Topology string
-	// Clients are the senders, each a stream from an address of its own; the hosts are spread over them in turns.
+	// Clients is the number of senders. Each has a stream from its own address; the hosts are distributed over them in
+	// turn.
 	Clients int
-	// RowsPerBatch is the rows of a message: hosts at one step, of a client's.
+	// RowsPerBatch is the number of rows in a message; all belong to one step and one client.
 	RowsPerBatch int
-	// InFlight is how many batches a client has under way unacknowledged, 0 for as many as the collector allows.
+	// InFlight limits the unacknowledged batches of a client; 0 means the collector's limit.
 	InFlight int
-	// StartMs is the time of the first step, ms since the Unix epoch; Step the time from each to the next.
+	// StartMs is the time of the first step in ms since the Unix epoch; Step is the time between steps.
 	StartMs int64
 	Step    time.Duration
-	// Tags reports whether each series carries TSBS' tags.
+	// Tags states whether each series has TSBS' tags.
 	Tags bool
-	// Trimmed sends values in as few bytes as each needs, as Storm's plugin does, not as doubles.
+	// Trimmed sends each value in as few bytes as it needs, as Storm's plugin does, instead of 8 bytes.
 	Trimmed bool
-	// Lead is how many steps a client may be before the slowest.
+	// Lead bounds how many steps a client may be ahead of the slowest; 0 means no bound.
 	Lead int
 }
 
-// Target is where rows go.
+// Target is the collector that rows are sent to.
 type Target struct {
-	// Address is the collector's gRPC, host:port.
+	// Address is the collector's gRPC address, host:port.
 	Address string
-	// Loopback states that it is on this machine: clients then come from addresses of their own, as workers do, since
-	// an address has but its share of the streams.
+	// Loopback states that the collector is on this machine. Clients then use different source addresses, as workers
+	// on different hosts do, because each address may have only a share of the streams.
 	Loopback bool
-	// TLS states how connections are protected, TokenFile holds the token that the collector wants; "" for none.
+	// TLS configures the connections. TokenFile holds the collector's token; "" means none.
 	TLS       sender.TLS
 	TokenFile string
 }
 
-// Fleet is the clients that send a load.
+// Fleet is the set of clients that send a load.
 type Fleet struct {
 	rows    *Rows
 	load    Load
 	clients []*client
-	wire    atomic.Int64 // bytes sent
+	wire    atomic.Int64 // number of bytes sent
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	moved    sync.Cond
 	slowest  int64
 	finished int64 // the step after which sending ends
 	broken   bool
 }
 
-// Connect opens the streams of a fleet, one a client, and spreads the hosts over them in turns. Where one cannot be
-// opened, those that were are closed again, and the error is that one's.
+// Connect opens one stream per client, and distributes the hosts over them in turn. If one cannot be opened, the
+// others are closed again, and its error is returned.
 func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet, error) {
 	f := &Fleet{rows: rows, load: load}
 	f.moved.L = &f.mu
@@ -103,8 +104,8 @@ func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet,
 	return f, nil
 }
 
-// dialed makes a client's connections. It counts the bytes that are sent, and on this machine gives each client an
-// address of its own, as workers on hosts of their own have.
+// dialed returns the dial option of client i. It counts the sent bytes. On this machine it gives each client its own
+// source address, as workers on different hosts have.
 func (f *Fleet) dialed(target Target, i int) grpc.DialOption {
 	var dialer net.Dialer
 	if target.Loopback {
@@ -119,7 +120,7 @@ func (f *Fleet) dialed(target Target, i int) grpc.DialOption {
 	})
 }
 
-// counted is a connection whose sent bytes are counted.
+// counted is a connection that counts the sent bytes.
 type counted struct {
 	net.Conn
 	sent *atomic.Int64
@@ -132,11 +133,11 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Full says of an error of Connect or Send that the collector has no room for another stream.
+// Full reports whether an error of Connect or Send means that the collector has no capacity for another stream.
 func Full(err error) bool { return status.Code(err) == codes.ResourceExhausted }
 
-// each runs a part for every client at once, and returns the first error. The others are stopped by that, since a fleet
-// with fewer clients would measure another load.
+// each calls part for every client concurrently, and returns the first error. The error stops the other clients,
+// because a fleet with fewer clients would measure another load.
 func (f *Fleet) each(part func(*client) error) error {
 	var running sync.WaitGroup
 	var first error
@@ -156,14 +157,14 @@ func (f *Fleet) each(part func(*client) error) error {
 	return first
 }
 
-// Define sends all definitions.
+// Define sends the definitions of all clients.
 func (f *Fleet) Define() error { return f.each((*client).define) }
 
-// errBroken is of clients that end since another has failed.
+// errBroken is the error of clients that end because another client has failed.
 var errBroken = errors.New("another client failed")
 
-// Send sends up to so many further steps; it ends before where until has passed, with a number of steps that is a
-// multiple of whole. All clients end at the same step. It returns how many were sent.
+// Send sends up to the given number of further steps, rounded down to a multiple of whole. It ends earlier when until
+// has passed, again at a multiple of whole. All clients end at the same step. It returns the number of steps sent.
 func (f *Fleet) Send(ctx context.Context, steps, whole int, until time.Time) (int, error) {
 	begun := f.clients[0].at.Load()
 	f.finished = begun + int64(steps/whole*whole)
@@ -176,7 +177,7 @@ func (f *Fleet) Send(ctx context.Context, steps, whole int, until time.Time) (in
 	return int(f.finished - begun), err
 }
 
-// Skip leaves out so many steps: the rows that come next are so much later. It is called between two calls of Send.
+// Skip skips a number of steps, so that the next rows are later by that much. Call it between two calls of Send.
 func (f *Fleet) Skip(steps int) {
 	for _, c := range f.clients {
 		c.at.Add(int64(steps))
@@ -184,7 +185,7 @@ func (f *Fleet) Skip(steps int) {
 	f.slowest += int64(steps)
 }
 
-// march sends a client's steps.
+// march sends the steps of one client.
 func (f *Fleet) march(c *client, begun, whole int64, until time.Time) error {
 	for {
 		at := c.at.Load()
@@ -202,8 +203,8 @@ func (f *Fleet) march(c *client, begun, whole int64, until time.Time) error {
 	}
 }
 
-// mayStep waits until a client is no longer too far before the slowest; false where it has come to the end, or another
-// client failed.
+// mayStep waits until a client is no longer too far ahead of the slowest. It returns false if the client has reached
+// the end or another client has failed.
 func (f *Fleet) mayStep(at int64) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -219,8 +220,8 @@ func (f *Fleet) mayStep(at int64) (bool, error) {
 	return false, nil
 }
 
-// stepped counts a step of a client, and lets those go on that waited for the slowest. Only the client that was the
-// slowest can change that, so others return at once.
+// stepped counts a step of a client, and notifies the clients that wait for the slowest. Only the slowest client can
+// change that, so for others it returns at once.
 func (f *Fleet) stepped(c *client) {
 	before := c.at.Add(1) - 1
 	if f.load.Lead == 0 {
@@ -241,33 +242,33 @@ func (f *Fleet) stepped(c *client) {
 	}
 }
 
-// endAt lets all clients end at the first step that none has passed and that is whole.
+// endAt makes all clients end at the first step that none has passed and that is a multiple of whole after begun.
 func (f *Fleet) endAt(begun, whole int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	furthest := begun
 	for _, c := range f.clients {
-		furthest = max(furthest, c.at.Load()+1) // it may be sending that one
+		furthest = max(furthest, c.at.Load()+1) // it may be sending that step
 	}
 	end := begun + (max(furthest-begun, 1)+whole-1)/whole*whole
 	f.finished = min(f.finished, end)
 	f.moved.Broadcast()
 }
 
-// Close waits until all is acknowledged. The error names samples that were rejected indefinitely.
+// Close waits until everything is acknowledged. The error states permanently rejected samples.
 func (f *Fleet) Close() error { return f.each((*client).close) }
 
-// Await waits until all that was sent is acknowledged.
+// Await waits until everything that was sent is acknowledged.
 func (f *Fleet) Await() error { return f.each(func(c *client) error { return c.await(0) }) }
 
-// Abandon ends the streams without waiting for anything; it may be called twice, and during Send, which then fails.
+// Abandon closes the streams without waiting. It may be called twice, and during Send, which then fails.
 func (f *Fleet) Abandon() {
 	for _, c := range f.clients {
 		_ = c.conn.Close()
 	}
 }
 
-// Sums are, by metric, of all values sent so far.
+// Sums returns the sum of all values sent so far, by metric.
 func (f *Fleet) Sums() []float64 {
 	sums := make([]float64, f.rows.Metrics)
 	for _, c := range f.clients {
@@ -278,10 +279,10 @@ func (f *Fleet) Sums() []float64 {
 	return sums
 }
 
-// WireBytes are what was sent so far, HTTP/2's framing included.
+// WireBytes returns the number of bytes sent so far, including HTTP/2 framing.
 func (f *Fleet) WireBytes() int64 { return f.wire.Load() }
 
-// Fulls is how often the collector answered that it has no room for a batch.
+// Fulls returns how often the collector refused a batch for lack of capacity.
 func (f *Fleet) Fulls() (n uint64) {
 	for _, c := range f.clients {
 		c.mu.Lock()
@@ -291,7 +292,7 @@ func (f *Fleet) Fulls() (n uint64) {
 	return n
 }
 
-// Latency are the quantiles of the time from a batch's first sending to its acknowledgement, ms.
+// Latency returns the quantiles of the time from a batch's first sending to its acknowledgement, in ms.
 func (f *Fleet) Latency() Quantiles {
 	all := hdrhistogram.New(1, longestLatency, 3)
 	for _, c := range f.clients {
@@ -303,14 +304,14 @@ func (f *Fleet) Latency() Quantiles {
 	return Quantiles{P50: at(50), P99: at(99), P999: at(99.9)}
 }
 
-// Quantiles are of a time, ms.
+// Quantiles are quantiles of a duration, in ms.
 type Quantiles struct {
 	P50  float64 `json:"p50"`
 	P99  float64 `json:"p99"`
 	P999 float64 `json:"p999"`
 }
 
-// Pace sends a step as it falls due: the messages of all clients spread over the time that begins then.
+// Pace sends one step at its scheduled time: the messages of all clients are spread over the step that begins then.
 func (f *Fleet) Pace(ctx context.Context, begins time.Time) error {
 	const slots = 50
 	for slot := range slots {

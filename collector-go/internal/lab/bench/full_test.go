@@ -13,8 +13,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// fullAtTimes is a collector without room for every third batch when it comes first; what follows such a batch is
-// skipped until it comes again, as the protocol has it.
+// fullAtTimes is a collector that refuses every third batch once. As the protocol requires, it skips the following
+// batches until the refused one comes again.
 type fullAtTimes struct {
 	pb.UnimplementedIngestServiceServer
 	mu    sync.Mutex
@@ -59,7 +59,7 @@ func (f *fullAtTimes) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.Exp
 	}
 }
 
-// What a collector has no room for comes again, in order, and is counted.
+// Batches that a collector refuses are sent again, in order, and are counted.
 func TestAClientSendsAgainWhatThereWasNoRoomFor(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestAClientSendsAgainWhatThereWasNoRoomFor(t *testing.T) {
 	server.Stop()
 	require.NoError(t, <-serving)
 	var want []uint64
-	for n := range uint64(4 + 2*18) { // series and layout of each message, then two messages a step
+	for n := range uint64(4 + 2*18) { // series and layout of each message, then two messages per step
 		want = append(want, n+1)
 	}
 	assert.Equal(t, want, collector.taken)

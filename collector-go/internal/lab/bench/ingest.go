@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Ingest is how rows are sent to see what a collector takes.
+// Ingest configures a measurement of a collector's ingest throughput.
 type Ingest struct {
 	Seed           uint64
 	Hosts, Metrics int
@@ -17,59 +17,59 @@ type Ingest struct {
 	InFlight       int
 	Step, Width    time.Duration
 	Duration       time.Duration
-	MostRows       int // of a step of the curve; 0 for no bound
+	MostRows       int // for each step of the curve; 0 means no limit
 	WorkerSamples  float64
 	Program, Dir   string   // of an own collector
-	More           []string // flags of it
-	Remote         *Remote  // in its place; nil for an own one
+	More           []string // further flags of an own collector
+	Remote         *Remote  // a running collector to use instead; nil for an own one
 }
 
-// Remote is a collector that runs already.
+// Remote is a collector that is already running.
 type Remote struct {
 	Target Target
 	Server *Server
 }
 
-// Step is what so many clients brought.
+// Step is the result with one number of clients.
 type Step struct {
 	Clients int `json:"clients"`
-	// Rows and Samples are what was written and checked; a further row of each host closed the last slices.
+	// Rows and Samples count what was written and checked. One further row of each host only closed the last slices.
 	Rows    int     `json:"rows"`
 	Samples int     `json:"samples"`
 	Seconds float64 `json:"seconds"`
-	// RowsPerS and SamplesPerS are what was checked over the time until every slice of it could be queried;
-	// AckedRowsPerS counts up to the acknowledgement alone.
+	// RowsPerS and SamplesPerS are over the time until every slice can be queried. AckedRowsPerS is over the time
+	// until the last acknowledgement.
 	RowsPerS      float64 `json:"rows_per_s"`
 	SamplesPerS   float64 `json:"samples_per_s"`
 	AckedRowsPerS float64 `json:"acknowledged_rows_per_s"`
-	// SamplesPerCPUSecond is by the server's CPU without that of definitions and of the queries that check; 0 where it
-	// could not be measured.
+	// SamplesPerCPUSecond uses the server's CPU without that of definitions and of the checking queries. It is 0 if
+	// the CPU could not be measured.
 	SamplesPerCPUSecond float64          `json:"samples_per_server_cpu_second"`
 	CPUSeconds          float64          `json:"server_cpu_seconds"`
 	DefiningCPUSeconds  float64          `json:"server_cpu_seconds_of_definitions"`
 	Ack                 Quantiles        `json:"ack_ms"`
 	Stages              map[string]Stage `json:"stages"`
-	// Rejected is how often the collector answered that it has no room for now; nothing of that is lost.
+	// Rejected is how often the collector refused a batch for lack of capacity; refused batches are sent again.
 	Rejected  int     `json:"rejected"`
 	ServerMiB float64 `json:"server_rss_mib"`
 	WireBytes float64 `json:"wire_bytes_per_sample"`
 	Journal   float64 `json:"journal_bytes_per_sample"`
-	// Disk is the store's, index included, when all was in parts; nil where nothing was settled in time.
+	// Disk is the size of the store, including its index, after everything was written to parts. It is nil if unknown.
 	Disk    *float64 `json:"disk_bytes_per_sample"`
 	Written *float64 `json:"written_bytes_per_sample"`
-	// Workers is how many workers of the kind that was asked about these samples are.
+	// Workers is the number of workers that these samples/s correspond to, with WorkerSamples each.
 	Workers int `json:"workers"`
-	// EndedBy is what ended the sending: duration, rows, or window, the day in which samples are taken.
+	// EndedBy is the reason why sending ended: duration, rows, or window (the day for which samples are accepted).
 	EndedBy string `json:"ended_by"`
-	// SaturatedBy is why the curve ended here; "" for all but the last step.
+	// SaturatedBy is the reason why the curve ended at this step; "" for all but the last step.
 	SaturatedBy string `json:"saturated_by,omitempty"`
 	Best        bool   `json:"best,omitempty"`
 }
 
-// back is how far before now rows begin: what is older than a day is not taken, and the run takes time itself.
+// back is the age of the first rows. Samples older than a day are rejected, and the run itself takes time.
 const back = 22 * time.Hour
 
-// Validate names the option that makes no sense.
+// Validate returns an error that names an invalid option.
 func (o *Ingest) Validate() error {
 	switch {
 	case o.Hosts < 1 || o.Hosts > 1_000_000:
@@ -96,17 +96,17 @@ func (o *Ingest) Validate() error {
 
 func (o *Ingest) perSlice() int { return int(o.Width / o.Step) }
 
-// Closing is how many steps behind the last row that is measured a row closes the last slices that are.
+// Closing returns after how many steps beyond the last measured row a further row closes the last measured slices.
 func Closing(step, width time.Duration) int { return int((2*time.Minute+2*width)/step) + 1 }
 
-// run is one step of a curve: a collector, the clients that send to it, and what was read of both. It is for one
-// goroutine, and clear ends whatever of it was started, also after an error.
+// run is one step of a curve: a collector, the clients that send to it, and what was read from both. It is for one
+// goroutine. clear ends everything that was started, also after an error.
 type run struct {
 	*Ingest
 	clients  int
 	server   *Server
 	measured Measured
-	process  *Process // nil for one that runs already
+	process  *Process // nil if the collector was already running
 	dir      string
 	target   Target
 	fleet    *Fleet
@@ -116,8 +116,8 @@ type run struct {
 	step     Step
 }
 
-// bases are the collector's figures before the first sample. Its counters count since its start, so that a step's
-// figures are differences to these.
+// bases are the collector's figures before the first sample. Its counters count since its start, so a step's figures
+// are differences to these.
 type bases struct {
 	cpu                                  time.Duration
 	inSlices                             int
@@ -125,8 +125,8 @@ type bases struct {
 	stages                               StageReading
 }
 
-// Measure sends rows from so many clients, waits until all answer, and checks that they do. A collector that has no
-// room for so many streams gives a step with a rejection and no rows.
+// Measure sends rows from the given number of clients, waits until all can be queried, and checks them. If the
+// collector has no capacity for so many streams, the step has one rejection and no rows.
 func (o *Ingest) Measure(ctx context.Context, clients int) (Step, error) {
 	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
 	defer r.clear()
@@ -137,8 +137,8 @@ func (o *Ingest) Measure(ctx context.Context, clients int) (Step, error) {
 	return r.step, err
 }
 
-// write sends the rows, checks them, and lets them settle. The order matters: figures are read before the first sample,
-// and the disk only after the collector has ended.
+// write sends the rows, checks them, and reads the costs. The order matters: figures are read before the first sample,
+// and the disk size only after the collector has ended.
 func (r *run) write(ctx context.Context) error {
 	if err := r.start(ctx); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (r *run) write(ctx context.Context) error {
 	return r.settle(ctx)
 }
 
-// connect opens the clients' streams; the first rows are of a time.
+// connect opens the clients' streams. startMs is the time of the first rows, in ms since the Unix epoch.
 func (r *run) connect(ctx context.Context, startMs int64) (err error) {
 	load := Load{Topology: r.topology, Clients: min(r.clients, r.Hosts), RowsPerBatch: r.RowsPerBatch,
 		InFlight: r.InFlight, StartMs: startMs, Step: r.Step, Tags: true,
@@ -164,7 +164,7 @@ func (r *run) connect(ctx context.Context, startMs int64) (err error) {
 	return err
 }
 
-// start starts an own collector, or takes the one that runs.
+// start starts an own collector, or uses the remote one.
 func (r *run) start(ctx context.Context) error {
 	now := time.Now()
 	r.startMs = now.Add(-back).UnixMilli()/r.Width.Milliseconds()*r.Width.Milliseconds() + r.Step.Milliseconds()
@@ -177,12 +177,12 @@ func (r *run) start(ctx context.Context) error {
 	return r.serve(ctx)
 }
 
-// Home is the directory of an own collector with so many clients.
+// Home returns the directory of an own collector for the given number of clients.
 func (o *Ingest) Home(clients int) string {
 	return filepath.Join(o.Dir, fmt.Sprintf("clients-%d", clients))
 }
 
-// serve starts an own collector over the run's directory, with room for all of the load's series.
+// serve starts an own collector on the run's directory, with a limit that allows all series of the load.
 func (r *run) serve(ctx context.Context) error {
 	p, target, err := StartCollector(ctx, r.Program, r.dir,
 		append([]string{"--slice-width", r.Width.String(), "--limits-series-per-topology",
@@ -194,7 +194,7 @@ func (r *run) serve(ctx context.Context) error {
 	return nil
 }
 
-// clear ends what was started, and removes what it kept. It may be called at any stage of a run.
+// clear ends everything that was started, and removes its data. It may be called at any stage of a run.
 func (r *run) clear() {
 	if r.fleet != nil {
 		r.fleet.Abandon()
@@ -203,12 +203,12 @@ func (r *run) clear() {
 		r.process.Kill()
 	}
 	if r.dir != "" {
-		_ = os.RemoveAll(r.dir) // below a temporary directory, which is removed at the end
+		_ = os.RemoveAll(r.dir) // within a temporary directory, which is removed at the end
 	}
 }
 
-// define sends the definitions of all series and waits until the collector knows them. What that costs is a figure of
-// its own: it happens once, however long samples come.
+// define sends the definitions of all series and waits until the collector knows them. Their cost is a separate
+// figure, because they are sent only once, however long samples follow.
 func (r *run) define(ctx context.Context) error {
 	before, err := r.measured.CPU(ctx)
 	if err != nil {
@@ -227,7 +227,7 @@ func (r *run) define(ctx context.Context) error {
 	return r.read(ctx, before)
 }
 
-// read takes the figures before the first sample, and what defining the series has cost.
+// read reads the figures before the first sample, and computes the CPU of the definitions.
 func (r *run) read(ctx context.Context, before time.Duration) (err error) {
 	b := &r.base
 	if b.cpu, err = r.measured.CPU(ctx); err != nil {
@@ -255,8 +255,8 @@ const (
 	flushedSlices = "bullet_metrics_embedded_flushed_slices_total"
 )
 
-// send sends for the run's time, waits until the collector has all of it in slices, and compares. Throughput is over
-// the whole of that time, because what a collector has acknowledged and not processed is work still to do.
+// send sends for the run's duration, waits until the collector has stored everything in slices, and checks it.
+// Throughput is over all of that time, because samples that are acknowledged but not processed are still work to do.
 func (r *run) send(ctx context.Context) error {
 	closes := Closing(r.Step, r.Width)
 	window := int(back/r.Step) - closes - int(time.Minute/r.Step)
@@ -304,15 +304,15 @@ func (r *run) send(ctx context.Context) error {
 	return r.check(ctx, written)
 }
 
-// endedByWindow is why a step ended whose rows reached the end of the day in which a collector takes samples.
+// endedByWindow is the reason of a step whose rows reached the end of the day for which a collector accepts samples.
 const endedByWindow = "window"
 
-// patience is how long what was written may take to answer, once enough is in slices: one client's may be behind the
-// others'.
+// patience is how long written rows may take to be queryable after enough samples are in slices: those of one client
+// may be behind the others.
 const patience = time.Minute
 
-// check compares until what was written answers, at most for patience: the newest slices may close a moment later. The
-// CPU of the comparing queries is taken off, since it is not the samples'.
+// check compares until the written rows can be queried, for at most patience, because the newest slices may close a
+// moment later. The CPU of the comparing queries is excluded from the result.
 func (r *run) check(ctx context.Context, written Written) error {
 	before, err := r.measured.CPU(ctx)
 	if err != nil {
@@ -336,8 +336,8 @@ func (r *run) check(ctx context.Context, written Written) error {
 	return err
 }
 
-// settle takes what the collector has cost. An own collector is ended first, so that all its samples are on disk in
-// parts and that work is counted; one that goes on running is taken as it is.
+// settle reads what the step has cost. An own collector is ended first, so that all its samples are on disk in parts
+// and the CPU for that is counted. A remote collector keeps running and is read as it is.
 func (r *run) settle(ctx context.Context) error {
 	s, all := &r.step, float64(r.step.Samples)
 	s.Workers = int(s.SamplesPerS / r.WorkerSamples)
@@ -374,8 +374,8 @@ func (r *run) settle(ctx context.Context) error {
 	return nil
 }
 
-// end ends an own collector, which puts all into parts, and takes its CPU and its bytes on disk from the operating
-// system.
+// end ends an own collector, which writes everything to parts. It reads the CPU and the bytes on disk from the
+// operating system.
 func (r *run) end(all float64) (time.Duration, error) {
 	cpu, written, err := r.process.End()
 	if err != nil {
@@ -390,8 +390,8 @@ func (r *run) end(all float64) (time.Duration, error) {
 	return cpu + r.process.Begun - r.base.cpu, nil
 }
 
-// flushed takes what a collector that goes on running has cost so far; of what is in parts already, the bytes a slice.
-// Parts that are written later are not known, so this is of the flushed slices alone.
+// flushed reads what a running collector has cost so far, and the bytes per sample of the slices already in parts.
+// Parts that are written later are unknown.
 func (r *run) flushed(ctx context.Context, all float64) (time.Duration, error) {
 	cpu, err := r.measured.CPU(ctx)
 	if err != nil {

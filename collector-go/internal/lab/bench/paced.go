@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Paced is what workers cost that send at their usual rate. Beside the saturated figures it shows what a collector
-// costs that has time to spare.
+// Paced is the cost of workers that send at their usual rate. It complements the saturated figures, because it shows
+// the cost for a collector that is not busy.
 type Paced struct {
 	Workers     int       `json:"workers"`
 	Streams     int       `json:"streams"`
@@ -19,15 +19,15 @@ type Paced struct {
 	Cores       float64   `json:"server_cores"`
 	ServerMiB   float64   `json:"server_rss_mib"`
 	Ack         Quantiles `json:"ack_ms"`
-	// Stages are those of the messages that were measured.
+	// Stages are those of the measured messages.
 	Stages map[string]Stage `json:"stages"`
 }
 
 const journaled = "bullet_metrics_ingest_journaled_samples_total"
 
-// Pace sends each host's row every Step as it falls due, over so many streams, one message a host, spread over the
-// time. Every sample must be acknowledged and, by the collector's own count, journaled. A first round is sent before
-// the time is measured: what the collector learns of new series is no cost of every second.
+// Pace sends each host's row once per Step at its scheduled time, over the given number of streams, spread over the
+// step. Every sample must be acknowledged and, by the collector's own count, journaled. A first round is sent before
+// the measured time, because learning new series is a cost that occurs only once.
 func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	r := &run{Ingest: o, clients: streams}
 	defer r.clear()
@@ -45,7 +45,7 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	if err != nil {
 		return result, err
 	}
-	if err := r.fleet.Pace(ctx, time.Now()); err != nil { // what is learnt of new series is no cost of every second
+	if err := r.fleet.Pace(ctx, time.Now()); err != nil { // the collector learns new series only once
 		return result, err
 	}
 	earlier, err := r.server.ReadStages(ctx)
@@ -88,8 +88,9 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	return result, r.booked(ctx, before, result.Samples+o.Hosts*o.Metrics)
 }
 
-// booked compares the collector's count of journaled samples with what was sent: every sample once. Of a collector that
-// others send to, more may have been counted. Queries are not asked, since the newest slices are not closed yet.
+// booked compares the collector's count of journaled samples with what was sent: each sample once. A remote collector
+// may have counted more, because others send to it. It does not use queries, because the newest slices are not closed
+// yet.
 func (r *run) booked(ctx context.Context, before float64, sent int) error {
 	now, err := r.server.Figure(ctx, journaled)
 	if err != nil {
@@ -101,15 +102,15 @@ func (r *run) booked(ctx context.Context, before float64, sent int) error {
 	return nil
 }
 
-// SendersResult is what `bench senders` prints as JSON, which other programs read: first the senders as fast as they
-// are taken, then at their own pace.
+// SendersResult is the JSON output of `bench senders`, which other programs read: the senders at full speed, then at
+// their own rate.
 type SendersResult struct {
 	Saturated Step  `json:"saturated"`
 	Paced     Paced `json:"paced"`
 	Run
 }
 
-// Text is the result for people; samples are those of a message.
+// Text returns the result as text. samples is the number of samples per message.
 func (r *SendersResult) Text(samples int) string {
 	var out strings.Builder
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)

@@ -16,19 +16,19 @@ import (
 )
 
 // Process is a server that was started to be measured. Its CPU and memory come from the operating system, so that they
-// are known also of a program that states nothing of itself. Whoever started it ends it, by End or by Kill.
+// are known even if the program does not report them. The caller of Start ends it with End or Kill.
 type Process struct {
 	*Server
 	Command *exec.Cmd
-	// Begun is its CPU when it was ready.
+	// Begun is the CPU that it had used when it was ready.
 	Begun time.Duration
 
 	log  string
-	over chan struct{} // closed when it has ended
+	over chan struct{} // closed when the process has ended
 }
 
-// FreeAddress is one on loopback that nobody listens at. Somebody else may take it before it is used; the server that
-// was to use it then ends at its start, which Start reports.
+// FreeAddress returns a loopback address on which nobody listens. Another program may use it first; the server for
+// which it was meant then ends at its start, which Start reports.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,17 +38,17 @@ func FreeAddress() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// readyEvery is how often it is looked whether a server that was started answers.
+// readyEvery is the interval for polling whether a started server answers.
 const readyEvery = 20 * time.Millisecond
 
-// Start starts a program that serves HTTP at base, and waits until the path ready answers. What it prints is added to
-// the file log. Whoever started it ends it: by End, or by Kill.
+// Start starts a program that serves HTTP at base, and waits until the path ready answers. Its output is appended to
+// the file log. The caller ends it with End or Kill.
 func Start(ctx context.Context, program string, arguments []string, base, ready, log string) (*Process, error) {
 	return StartCommand(ctx, exec.Command(program, arguments...), base, ready, log)
 }
 
-// StartCommand is Start of a command that has an environment of its own. The server ends where this process ends
-// without having ended it, so that a benchmark that is killed leaves no server behind.
+// StartCommand is Start for a command that may have its own environment. The kernel kills the server if this process
+// ends first, so that a killed benchmark leaves no server behind.
 func StartCommand(ctx context.Context, command *exec.Cmd, base, ready, log string) (*Process, error) {
 	if err := os.MkdirAll(filepath.Dir(log), 0o750); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func StartCommand(ctx context.Context, command *exec.Cmd, base, ready, log strin
 	}
 }
 
-// CPU is what the process has used so far, user and system time, by the operating system, in steps of 10 ms.
+// CPU returns the user and system time of the process so far, from the operating system, in steps of 10 ms.
 func (p *Process) CPU(context.Context) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Command.Process.Pid))
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *Process) CPU(context.Context) (time.Duration, error) {
 	return time.Duration(user+system) * 10 * time.Millisecond, nil // USER_HZ is 100 on every Linux
 }
 
-// Resident is the memory that the process has now, bytes: what is in RAM, whatever else it has mapped.
+// Resident returns the resident memory of the process in bytes.
 func (p *Process) Resident(context.Context) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Command.Process.Pid))
 	if err != nil {
@@ -106,11 +106,11 @@ func (p *Process) Resident(context.Context) (int64, error) {
 	return pages * int64(os.Getpagesize()), err
 }
 
-// endedBySignal is the exit code of a JVM that was asked to end, and did.
+// endedBySignal is the exit code of a JVM that ended after SIGTERM.
 const endedBySignal = 128 + int(syscall.SIGTERM)
 
-// End asks the process to end, and returns the CPU since it was ready, and the bytes that it had written to the disk.
-// What the server still does while it ends is counted, such as writing all it holds.
+// End asks the process to end. It returns the CPU since the process was ready, and the bytes that the process has
+// written to disk. The work of ending, such as writing all data, is counted.
 func (p *Process) End() (cpu time.Duration, written int64, err error) {
 	if err := p.Command.Process.Signal(syscall.SIGTERM); err != nil {
 		return 0, 0, err
@@ -124,13 +124,14 @@ func (p *Process) End() (cpu time.Duration, written int64, err error) {
 	return state.UserTime() + state.SystemTime() - p.Begun, usage.Oublock * 512, nil
 }
 
-// Kill ends the process at once, as a crash does, where it has not ended.
+// Kill ends the process at once, like a crash. It may have ended already.
 func (p *Process) Kill() {
 	_ = p.Command.Process.Kill()
 	<-p.over
 }
 
-// lastLine is the last that the server printed, which is mostly why it ended; the whole log stays in its file.
+// lastLine returns the last line of the server's output, which usually states why it ended. The whole log stays in its
+// file.
 func (p *Process) lastLine() string {
 	text, err := os.ReadFile(p.log)
 	if err != nil {
@@ -140,7 +141,7 @@ func (p *Process) lastLine() string {
 	return string(text[bytes.LastIndexByte(text, '\n')+1:])
 }
 
-// BytesIn is what files below a directory take, bytes; 0 where there is no directory.
+// BytesIn returns the total size of the files below a directory, in bytes; 0 if the directory does not exist.
 func BytesIn(dir string) (sum int64, err error) {
 	if _, err := os.Stat(dir); os.IsNotExist(err) {
 		return 0, nil

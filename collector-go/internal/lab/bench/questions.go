@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Question is a query and what it cost. The costs are those of the cheapest of three times, because the others contain
-// what else the machine did.
+// Question is a query with its cost. The costs are the minimum of three attempts, because higher ones include other
+// work of the machine.
 type Question struct {
 	What       string  `json:"what"`
 	Expression string  `json:"expression"`
 	StepS      float64 `json:"step_s"`
-	// CPUMs is the server's CPU and Ms the time until the answer was there, of the cheapest of three times each.
+	// CPUMs is the server's CPU and Ms the time until the answer; each is the minimum of three attempts.
 	CPUMs       float64 `json:"server_cpu_ms"`
 	Ms          float64 `json:"ms"`
 	AnswerBytes int     `json:"answer_bytes"`
 }
 
-// questions are what people ask of a day: an average, a maximum of each hour, every slice, and all metrics at once.
+// questions returns typical queries over a day: an average, a maximum per hour, every slice, and all metrics together.
 func (r *run) questions() []Question {
 	metric := fmt.Sprintf("%s{topology=%q}", StoredName(0), r.topology)
 	return []Question{
@@ -35,8 +35,9 @@ func (r *run) questions() []Question {
 	}
 }
 
-// Ask writes rows as Measure does, and asks the questions of a day about them. An own collector restarts in between, so
-// that what is asked comes from the disk. asked is called after each question, for a caller that shows progress.
+// Ask writes rows as Measure does, and runs the questions over a day on them. An own collector is restarted before the
+// questions, so that their data comes from disk. asked is called after each question, for a caller that shows
+// progress.
 func (o *Ingest) Ask(ctx context.Context, clients int, asked func(Question)) (Step, []Question, error) {
 	r := &run{Ingest: o, clients: clients, step: Step{Clients: clients}}
 	defer r.clear()
@@ -59,8 +60,8 @@ func (o *Ingest) Ask(ctx context.Context, clients int, asked func(Question)) (St
 	return r.step, questions, nil
 }
 
-// ask asks a question three times and keeps the cheapest. The server's memory of answers is left out, since a second
-// answer from it would cost nothing.
+// ask runs a question three times and keeps the minimum costs. The server's cache is bypassed, because a cached answer
+// would cost nothing.
 func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error {
 	for n := range 3 {
 		before, err := r.measured.CPU(ctx)
@@ -86,14 +87,14 @@ func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error 
 	return nil
 }
 
-// QueryResult is what `bench query` prints as JSON, which other programs read.
+// QueryResult is the JSON output of `bench query`, which other programs read.
 type QueryResult struct {
 	Queries []Question `json:"queries"`
 	Written Step       `json:"written"`
 	Run
 }
 
-// Text is the result for people.
+// Text returns the result as text.
 func (r *QueryResult) Text() string {
 	var out strings.Builder
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -14,9 +14,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// IngestResult is a whole curve of `bench ingest`, as JSON that other programs read: units end the keys, and what is
-// not known is null. The first figures are those of the step with the most rows a second, since that is the capacity;
-// rejected is of all steps.
+// IngestResult is the result of a whole curve of `bench ingest`, as JSON that other programs read. Units end the keys,
+// and unknown values are null. The first figures are those of the step with the most rows/s, which is the capacity;
+// rejected is the sum over all steps.
 type IngestResult struct {
 	RowsPerS            float64          `json:"rows_per_s"`
 	SamplesPerS         float64          `json:"samples_per_s"`
@@ -31,7 +31,7 @@ type IngestResult struct {
 	Settings IngestSettings `json:"settings"`
 }
 
-// IngestSettings are the parameters of a run, so that a kept result can be repeated and two results can be compared.
+// IngestSettings are the parameters of a run, so that it can be repeated and two results can be compared.
 type IngestSettings struct {
 	Target        string  `json:"target"`
 	Seed          uint64  `json:"seed"`
@@ -47,16 +47,16 @@ type IngestSettings struct {
 	WorkerSamples float64 `json:"worker_samples_per_s"`
 }
 
-// Run is what surrounds a measurement: on which machine, by which program, against which collector.
+// Run describes a measurement's environment: the machine, the program and the collector.
 type Run struct {
 	Machine runstore.Machine `json:"machine"`
 	Version string           `json:"version"`
-	// Target is the collector that was named; "" for one of its own.
+	// Target is the address of a remote collector; "" if the run started its own.
 	Target string `json:"-"`
 }
 
-// Result sums up the steps of a curve. It marks the best step, and the last with why the curve ended. Without a row
-// there is no result: the error says that the collector admitted no client.
+// Result combines the steps of a curve. It marks the best step, and sets in the last step why the curve ended. If no
+// step has rows there is no result, and the error says that the collector admitted no client.
 func (o *Ingest) Result(steps []Step, by string, run Run) (*IngestResult, error) {
 	best := &steps[Best(steps)]
 	if best.Rows == 0 {
@@ -76,7 +76,7 @@ func (o *Ingest) Result(steps []Step, by string, run Run) (*IngestResult, error)
 	return r, nil
 }
 
-// Text is the report for people.
+// Text returns the report as text.
 func (r *IngestResult) Text() string { return report.OfIngest(r.report()).Text() }
 
 // Write writes the report as HTML, the result as JSON, and the curve as CSV for tune analyze scaling.
@@ -97,16 +97,15 @@ func (r *IngestResult) Write(dir string) error {
 	return r.report().Write(dir, map[string][]byte{"result.json": result.Bytes(), "scaling.csv": curve.Bytes()})
 }
 
-// best is the step with the most rows a second.
+// best returns the step with the most rows/s.
 func (r *IngestResult) best() *Step { return &r.Steps[Best(r.Steps)] }
 
-// stageOf states what one passing of a stage is.
+// stageOf describes the unit of work that a stage counts and times.
 var stageOf = map[string]string{"accept": "a batch, decoded and queued, without fsync",
 	"journal": "a write and fsync of what waits", "extract": "a batch, from the journal into slices",
 	"write": "what is handed to the store at once"}
 
-// report is the document's content. A scaling law is fitted where the curve has enough steps; without a fit the report
-// has none.
+// report returns the content of the report. It contains a scaling law if the curve has enough steps to fit one.
 func (r *IngestResult) report() *report.Ingest {
 	i := &report.Ingest{Capacity: r.capacity(), Findings: []string{r.full()}, Notes: r.notes()}
 	var rows []tuning.ScalingRow
@@ -155,7 +154,7 @@ func (r *IngestResult) report() *report.Ingest {
 	return i
 }
 
-// orNone writes a bound on rows, where 0 is no bound.
+// orNone formats the limit of rows; 0 means no limit.
 func orNone(n int) string {
 	if n == 0 {
 		return "any number of"
@@ -163,7 +162,7 @@ func orNone(n int) string {
 	return strconv.Itoa(n)
 }
 
-// figure is a number that is unknown where it is 0: a step without rows has no throughput.
+// figure returns a number as a Figure. 0 is unknown, because a step without rows has no throughput.
 func figure(v float64) tuning.Figure {
 	if v == 0 {
 		return tuning.Unknown
@@ -171,7 +170,7 @@ func figure(v float64) tuning.Figure {
 	return tuning.Figure(v)
 }
 
-// capacity is the answer in a sentence: workers of the reader's kind, since nobody plans by rows a second.
+// capacity states the result in a sentence. It counts workers of the reader's kind, because nobody plans in rows/s.
 func (r *IngestResult) capacity() string {
 	b := r.best()
 	where := "This collector on this machine"
@@ -184,7 +183,7 @@ func (r *IngestResult) capacity() string {
 		tuning.Digits(tuning.Figure(b.SamplesPerS)), tuning.Counted(b.Clients, "client"))
 }
 
-// full states where the curve ended, and whether that is the collector's limit or only that of the trial.
+// full states where the curve ended, and whether that is the collector's limit or only that of the measurement.
 func (r *IngestResult) full() string {
 	last := r.Steps[len(r.Steps)-1]
 	switch last.SaturatedBy {
@@ -199,7 +198,8 @@ func (r *IngestResult) full() string {
 		tuning.Counted(last.Clients, "client"))
 }
 
-// notes are what a reader must know to compare the result with another: what was verified, and who shared the machine.
+// notes states what a reader must know to compare the result with another: what was verified, and what shared the
+// machine.
 func (r *IngestResult) notes() []string {
 	notes := []string{
 		"Count and sum of every metric were read back through queries in each step, and are what was sent.",

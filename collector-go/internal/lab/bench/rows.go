@@ -6,22 +6,23 @@ import (
 	"math/rand/v2"
 )
 
-// Rows are TSBS' cpu-only rows: for each host, at each step, one value a metric, a random walk of deviation 1 within 0
-// to 100. They follow from the seed, whoever sends which of them, so that two stores can be given the same rows and a
-// sum can be checked. After NewRows it is read only, and safe from any goroutine.
+// Rows are the cpu-only rows of TSBS. For each host and step they have one value per metric: a random walk with steps
+// of standard deviation 1, limited to 0 to 100. They depend only on the seed, so that two stores can receive the same
+// rows and sums can be checked. After NewRows they are read-only and safe for concurrent use.
 type Rows struct {
 	Hosts, Metrics int
 	Seed           uint64
 
-	// Play, where it is set, is the value of a host's metric at a step, from 0 on, in the place of a random walk.
+	// Play, if set, returns the value of a host's metric at a step, counted from 0. It replaces the random walk.
 	Play   func(host, metric, step int) float64
-	deltas []float64 // drawn once: what sends should not be busier than what is measured
+	deltas []float64 // drawn once, so that sending costs little CPU
 }
 
-// drawn is how many steps of random walks are drawn, a power of two; each series goes on by another of them each time.
+// drawn is the number of random steps that are drawn, a power of two. Each series starts at another of them in each
+// step.
 const drawn = 1 << 18
 
-// NewRows draws what the rows are made of.
+// NewRows returns the rows of a seed.
 func NewRows(seed uint64, hosts, metrics int) *Rows {
 	r := &Rows{Hosts: hosts, Metrics: metrics, Seed: seed, deltas: make([]float64, drawn)}
 	random := rand.New(rand.NewPCG(seed, 2))
@@ -31,7 +32,7 @@ func NewRows(seed uint64, hosts, metrics int) *Rows {
 	return r
 }
 
-// Mixed spreads a number over 64 bits (splitmix64).
+// Mixed hashes a number and the seed to 64 bits (splitmix64).
 func (r *Rows) Mixed(n uint64) uint64 {
 	z := r.Seed + (n+1)*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -39,20 +40,20 @@ func (r *Rows) Mixed(n uint64) uint64 {
 	return z ^ z>>31
 }
 
-// Walk is the rows of some hosts, step after step. It is for one goroutine.
+// Walk generates the rows of some hosts, step after step. It is for one goroutine.
 type Walk struct {
-	// Values are those of the present step, host by host.
+	// Values are those of the current step, host by host.
 	Values []float64
-	// Sums are, by metric, of all values of all steps so far; exact for whole numbers.
+	// Sums are the sums of all values of all steps so far, by metric. They are exact for whole numbers.
 	Sums []float64
-	// Steps is how many there were.
+	// Steps is the number of steps so far.
 	Steps int
 
 	rows  *Rows
 	hosts []int
 }
 
-// Walk begins before the first step of some hosts.
+// Walk returns the walk of some hosts before its first step.
 func (r *Rows) Walk(hosts []int) *Walk {
 	w := &Walk{rows: r, hosts: hosts, Values: make([]float64, len(hosts)*r.Metrics), Sums: make([]float64, r.Metrics)}
 	for i, h := range hosts {
@@ -63,7 +64,7 @@ func (r *Rows) Walk(hosts []int) *Walk {
 	return w
 }
 
-// Next goes on to the next step.
+// Next advances to the next step.
 func (w *Walk) Next() {
 	r := w.rows
 	from := int(r.Mixed(uint64(w.Steps) + 1<<32))
@@ -82,11 +83,11 @@ func (w *Walk) Next() {
 	w.Steps++
 }
 
-// fields are TSBS' cpu-only ones.
+// fields are the fields of TSBS' cpu-only rows.
 var fields = []string{"usage_user", "usage_system", "usage_idle", "usage_nice", "usage_iowait", "usage_irq",
 	"usage_softirq", "usage_steal", "usage_guest", "usage_guest_nice"}
 
-// Field is the name of a metric's field as it is sent, "cpu.usage_user"; those beyond TSBS' ten are numbered.
+// Field returns the name of a metric's field as it is sent, "cpu.usage_user"; metrics beyond TSBS' ten are numbered.
 func Field(metric int) string {
 	if metric < len(fields) {
 		return "cpu." + fields[metric]
@@ -94,7 +95,7 @@ func Field(metric int) string {
 	return fmt.Sprintf("cpu.field_%d", metric)
 }
 
-// Tags are TSBS' tags of a host but for its name, as its lines have them.
+// Tags returns TSBS' tags of a host except its name, in the form of TSBS' lines.
 func Tags(host int) string {
 	return fmt.Sprintf("region=eu-west-1,datacenter=eu-west-1c,rack=%d,os=Ubuntu16.04LTS,arch=x86,team=SF,service=%d,service_version=1,service_environment=test",
 		host%100, host%20)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// walked are the values of a host's rows, step after step, and the sums of all hosts that were walked with it.
+// walked returns the values of a host's rows, step after step, and the sums over all given hosts.
 func walked(seed uint64, hosts []int, host, steps int) (values []float64, sums []float64) {
 	w := NewRows(seed, 10, 3).Walk(hosts)
 	for range steps {

@@ -16,41 +16,41 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
-// Server is what is measured, by what it answers over HTTP. It is safe for concurrent use.
+// Server is a measured server, accessed over HTTP. It is safe for concurrent use.
 type Server struct {
 	base   string
 	client *http.Client
 }
 
-// plain asks for answers as they are: compressing them would be on the server's account.
+// plain requests uncompressed answers, because compression would use the measured server's CPU.
 var plain = httpclient.Plain(httpclient.Options{MostBytes: 1 << 30, Pages: true})
 
-// NewServer is the server at a base such as "http://127.0.0.1:9320".
+// NewServer returns a client of the server at a base URL such as "http://127.0.0.1:9320".
 func NewServer(base string, client *http.Client) *Server { return &Server{base, client} }
 
-// Base is where the server serves HTTP.
+// Base returns the base URL of the server.
 func (v *Server) Base() string { return v.base }
 
-// Measured is a server whose CPU and memory are known: a Process by the operating system, a Server by its own figures.
-// Both may be read at any time, and the CPU of two readings is subtracted.
+// Measured is a server whose CPU and memory are known: a Process from the operating system, a Server from its own
+// metrics. Both may be read at any time. The CPU of a period is the difference of two readings.
 type Measured interface {
 	CPU(context.Context) (time.Duration, error)
 	Resident(context.Context) (int64, error)
 }
 
-// CPU is what the server states that it has used so far.
+// CPU returns the CPU that the server reports to have used so far.
 func (v *Server) CPU(ctx context.Context) (time.Duration, error) {
 	seconds, err := v.Figure(ctx, "process_cpu_seconds_total")
 	return time.Duration(seconds * float64(time.Second)), err
 }
 
-// Resident is the memory that the server says it has now, bytes.
+// Resident returns the resident memory that the server reports, in bytes.
 func (v *Server) Resident(ctx context.Context) (int64, error) {
 	bytes, err := v.Figure(ctx, "process_resident_memory_bytes")
 	return int64(bytes), err
 }
 
-// Get asks for a path.
+// Get requests a path and returns the body of the answer.
 func (v *Server) Get(ctx context.Context, path string) ([]byte, error) { return v.get(ctx, path, "") }
 
 func (v *Server) get(ctx context.Context, path, accept string) ([]byte, error) {
@@ -73,8 +73,8 @@ func (v *Server) get(ctx context.Context, path, accept string) ([]byte, error) {
 	return body, err
 }
 
-// Figure is the sum of a metric's samples of /metrics whose line contains all parts; 0 where it has none. It reads the
-// text format by lines, which costs the measured server no more than a scrape does.
+// Figure returns the sum of a metric's samples in /metrics whose lines contain all parts; 0 if there are none. It
+// parses the text format line by line, which costs the measured server no more than a scrape.
 func (v *Server) Figure(ctx context.Context, name string, parts ...string) (float64, error) {
 	body, err := v.Get(ctx, "/metrics")
 	if err != nil {
@@ -103,28 +103,28 @@ next:
 	return sum, lines.Err()
 }
 
-// The collector's own store, as its figures name it.
+// embedded is the label of the collector's own store in its metrics.
 const embedded = `store="embedded"`
 
-// InSlices is how many samples the collector's store has been given in slices. It is what a measurement waits for:
-// acknowledged samples may still wait in the journal.
+// InSlices returns how many samples the collector's store has received in slices. A measurement waits for this count,
+// because acknowledged samples may still be in the journal.
 func (v *Server) InSlices(ctx context.Context) (int, error) {
 	n, err := v.Figure(ctx, "bullet_metrics_feed_samples", `fate="in_slices"`, embedded)
 	return int(n), err
 }
 
-// Defined is how many series the collector knows for which the catalogue has no name, as those of a load. Before all
-// are defined, no sample is sent.
+// Defined returns how many series the collector knows whose names are not in the catalog, such as those of a load. No
+// sample is sent before all are defined.
 func (v *Server) Defined(ctx context.Context) (int, error) {
 	n, err := v.Figure(ctx, "bullet_metrics_feed_unknown_series", embedded)
 	return int(n), err
 }
 
-// awaitEvery is how often it is looked whether a server has come so far.
+// awaitEvery is the polling interval of Await.
 const awaitEvery = 100 * time.Millisecond
 
-// Await waits until a count has reached a number, or ctx ends. It asks every awaitEvery, which bounds what the asking
-// costs.
+// Await waits until a count has reached a number, or ctx ends. It polls every awaitEvery, which bounds the cost of
+// polling.
 func Await(ctx context.Context, number int, count func(context.Context) (int, error)) error {
 	looking := time.NewTicker(awaitEvery)
 	defer looking.Stop()
@@ -141,7 +141,8 @@ func Await(ctx context.Context, number int, count func(context.Context) (int, er
 	}
 }
 
-// Query asks for one number, past the server's memory of answers. An answer of no or of several series is an error.
+// Query evaluates an expression to one number and bypasses the server's cache. Any other number of series than one is
+// an error.
 func (v *Server) Query(ctx context.Context, expression string, at time.Time) (float64, error) {
 	body, err := v.Get(ctx, "/api/v1/query?"+url.Values{"query": {expression},
 		"time": {strconv.FormatInt(at.Unix(), 10)}, "nocache": {"1"}}.Encode())
@@ -161,14 +162,15 @@ func (v *Server) Query(ctx context.Context, expression string, at time.Time) (fl
 	return strconv.ParseFloat(text, 64)
 }
 
-// Range asks a range query, whose whole answer is read and not looked at: reading is part of what a client waits for.
+// Range runs a range query and returns the size of the answer in bytes. It reads the whole answer, because a client
+// waits for that too.
 func (v *Server) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (
 	size int, err error) {
 	body, err := v.Answer(ctx, expression, start, end, step)
 	return len(body), err
 }
 
-// Answer asks a range query, and gives the answer as it came.
+// Answer runs a range query and returns the body of the answer.
 func (v *Server) Answer(ctx context.Context, expression string, start, end time.Time, step time.Duration) (
 	[]byte, error) {
 	return v.Get(ctx, "/api/v1/query_range?"+url.Values{"query": {expression},

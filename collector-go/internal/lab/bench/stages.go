@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 )
 
-// stageMetrics are the stages of a sample's way, and the native histograms that a collector has of them.
+// stageMetrics are the stages of a sample's data path, with the collector's native histogram of each.
 var stageMetrics = []struct{ stage, metric string }{
 	{"accept", "bullet_metrics_ingest_accept_duration_seconds"},
 	{"journal", "bullet_metrics_journal_fsync_duration_seconds"},
@@ -21,7 +21,7 @@ var stageMetrics = []struct{ stage, metric string }{
 	{"write", "bullet_metrics_feed_write_duration_seconds"},
 }
 
-// StageNames are the stages in the order in which a sample passes them, which is the order of the report.
+// StageNames returns the stages in the order in which a sample passes them, which is also the order in the report.
 func StageNames() (all []string) {
 	for _, s := range stageMetrics {
 		all = append(all, s.stage)
@@ -29,19 +29,19 @@ func StageNames() (all []string) {
 	return all
 }
 
-// Stage is how long one stage took, ms, and how often it was passed: by a batch, by a group of them (journal), or by
-// what was handed to the store at once (write). The counts of different stages are therefore not comparable.
+// Stage states how long one stage took, in ms, and how often it ran. It runs once per batch, per group of batches
+// (journal), or per write to the store (write). The counts of different stages are therefore not comparable.
 type Stage struct {
 	Count uint64 `json:"count"`
 	Quantiles
 }
 
-// StageReading is the stages' histograms at one moment. They count since the collector's start, so that only the
-// difference of two readings is about a measurement (Since).
+// StageReading holds the stages' histograms at one moment. They count since the collector's start, so only the
+// difference of two readings (Since) describes a measurement.
 type StageReading map[string]*histogram.FloatHistogram
 
-// ReadStages reads the stages of a collector; those that an older one does not have are missing. The protobuf format is
-// asked for, because only it has native histograms.
+// ReadStages reads the stages of a collector; those that an older collector lacks are missing. It requests the
+// protobuf format, because only that has native histograms.
 func (v *Server) ReadStages(ctx context.Context) (StageReading, error) {
 	format := expfmt.NewFormat(expfmt.TypeProtoDelim)
 	body, err := v.get(ctx, "/metrics", string(format))
@@ -64,7 +64,7 @@ func (v *Server) ReadStages(ctx context.Context) (StageReading, error) {
 	}
 }
 
-// add takes a metric family of a stage. Stores on the network have feeds of their own, which are left out.
+// add adds the metric family of a stage. Histograms of stores on the network are left out.
 func (r StageReading) add(stage string, family *dto.MetricFamily) {
 	for _, m := range family.GetMetric() {
 		for _, l := range m.GetLabel() {
@@ -78,7 +78,7 @@ func (r StageReading) add(stage string, family *dto.MetricFamily) {
 	}
 }
 
-// native is a histogram as Prometheus computes with it: counts in place of differences between buckets.
+// native converts a histogram to Prometheus' form, with counts instead of differences between buckets.
 func native(h *dto.Histogram) *histogram.FloatHistogram {
 	out := histogram.Histogram{Schema: h.GetSchema(), Count: h.GetSampleCount(), Sum: h.GetSampleSum(),
 		ZeroThreshold: h.GetZeroThreshold(), ZeroCount: h.GetZeroCount(),
@@ -89,7 +89,7 @@ func native(h *dto.Histogram) *histogram.FloatHistogram {
 	return out.ToFloat(nil)
 }
 
-// Since is what was added after another reading, as quantiles. A stage that the earlier reading does not have counts as
+// Since returns quantiles of what was added after an earlier reading. A stage that the earlier reading lacks counts as
 // a whole.
 func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
 	out := map[string]Stage{}
@@ -107,8 +107,8 @@ func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
 	return out, nil
 }
 
-// quantileMs is a quantile of a histogram of seconds, in ms; 0 where it is empty. Within a bucket it interpolates
-// exponentially, as the bucket's bounds grow.
+// quantileMs returns a quantile of a histogram of seconds, in ms; 0 if it is empty. Within a bucket it interpolates
+// exponentially, as the bounds of the buckets do.
 func quantileMs(h *histogram.FloatHistogram, q float64) float64 {
 	rank := q*h.Count - h.ZeroCount
 	for buckets := h.PositiveBucketIterator(); buckets.Next(); {

@@ -1,7 +1,7 @@
 // Package canary runs one query of each class continuously at a fixed rate, and records latency, outcome and
 // completeness. It delivers them as samples to a collector, and as summaries of each minute and hour to its caller.
 //
-// A canary shows what users of a production topology experience, also when nobody measures it. Its load is therefore
+// A canary shows what users of a production topology experience, even when nobody measures it. Its load is therefore
 // small and bounded, and a query that cannot start in time is counted as missed instead of being submitted later.
 //
 // The package owns the schedule, the aggregation and the probes in the record source. It must know nothing of the
@@ -20,24 +20,24 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
-// Options say what is asked how often.
+// Options define the queries of a canary and their rate.
 type Options struct {
-	// Classes are asked one query each, Every so often.
+	// Classes lists the query classes. One query of each is submitted per Every.
 	Classes []load.Class
 	Every   time.Duration
-	// Query is what the classes leave open.
+	// Query holds the parameters that all classes share.
 	Query load.Parameters
-	// Own are queries of somebody's own, reported under their names beside the classes.
+	// Own are the user's own queries, reported under their names next to the classes.
 	Own []load.TextQuery
-	// MostInFlight bounds the queries of a class under way; what is due beyond is missed, and counted.
+	// MostInFlight limits the queries in flight for each class. A query beyond the limit is counted as missed.
 	MostInFlight int
-	// Grace is how long after its own end a query may take to return before it has timed out.
+	// Grace is how long after its own end a query may take to return before it counts as timed out.
 	Grace time.Duration
-	// Reading is how often samples are delivered.
+	// Reading is the interval at which samples are delivered.
 	Reading time.Duration
 }
 
-// DefaultOptions ask a query of each class every 10 s that lives 5 s and finds about 50 records.
+// DefaultOptions submit a query of each class every 10 s. Each query lives 5 s and finds about 50 records.
 func DefaultOptions() Options {
 	return Options{
 		Classes: load.Classes(), Every: 10 * time.Second, Query: load.Parameters{Duration: 5 * time.Second,
@@ -79,7 +79,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// all are the classes and the names of the own queries.
+// all returns the classes and the names of the user's own queries.
 func (o Options) all() []load.Class {
 	all := slices.Clone(o.Classes)
 	for _, q := range o.Own {
@@ -88,20 +88,20 @@ func (o Options) all() []load.Class {
 	return all
 }
 
-// Records is the topology's record source, as far as the canary needs it. load.Gateway is one.
+// Records is the topology's record source, as far as the canary needs it. load.Gateway implements it.
 type Records interface {
 	Control(context.Context) (load.Control, error)
 	SetControl(context.Context, load.Control) error
 	Status(context.Context) (load.Status, error)
 }
 
-// Samples takes readings for a collector; it never blocks. sender.Sender is one.
+// Samples accepts readings for a collector and never blocks. sender.Sender implements it.
 type Samples interface {
 	Offer([]sender.Sample)
 }
 
-// Canary holds the parts of a canary; New starts nothing. Run may be called once. It starts one goroutine for each
-// query, and returns only after all have ended.
+// Canary holds the parts of a canary. New starts nothing. Run may be called once; it starts one goroutine per query
+// and returns only after all have ended.
 type Canary struct {
 	options  Options
 	target   load.Submitter
@@ -115,7 +115,7 @@ type Canary struct {
 }
 
 // New returns a canary. records, samples and report may be nil: then completeness is not judged, nothing is delivered,
-// and no summaries are reported.
+// or no summaries are reported.
 func New(o Options, target load.Submitter, records Records, samples Samples, report func(Summary)) (*Canary, error) {
 	o.Query.NoSource = records == nil
 	if err := o.Validate(); err != nil {
@@ -144,11 +144,11 @@ func New(o Options, target load.Submitter, records Records, samples Samples, rep
 	return c, nil
 }
 
-// prefix begins the value of a class' probe.
+// prefix begins the value of the probe of a class.
 func prefix(class load.Class) string { return "canary-" + string(class) }
 
-// Run asks until ctx ends. Before it returns it delivers a last reading, reports the minute and hour that had begun,
-// and takes its probes back.
+// Run submits queries until ctx ends. Before it returns it delivers a last reading, reports the current minute and
+// hour, and removes its probes from the source.
 func (c *Canary) Run(ctx context.Context) error {
 	began := time.Now()
 	c.minute.begin(began)
@@ -158,11 +158,11 @@ func (c *Canary) Run(ctx context.Context) error {
 		parts.Go(func() { c.keeper.run(ctx) })
 	}
 	for i, query := range c.queries {
-		// Spread over the interval, so that classes do not start together.
+		// Queries are spread over the interval, so that classes do not start together.
 		offset := c.options.Every * time.Duration(i) / time.Duration(len(c.queries))
 		parts.Go(func() { c.ask(ctx, query, offset) })
 	}
-	c.read(time.Now()) // zeros, from which totals rise
+	c.read(time.Now()) // zeros, so that later totals show an increase
 	c.watch(ctx)
 	parts.Wait()
 	now := time.Now()
@@ -174,7 +174,7 @@ func (c *Canary) Run(ctx context.Context) error {
 	return nil
 }
 
-// ask asks one class.
+// ask submits the queries of one class until ctx ends.
 func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration) {
 	if !load.WaitUntil(ctx, time.Now().Add(offset)) {
 		return
@@ -185,7 +185,7 @@ func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration
 	}
 	loop, err := load.NewOpenLoop(query, c.target, options, c.observe)
 	if err != nil {
-		panic(err) // it was checked
+		panic(err) // impossible, because New has validated it
 	}
 	loop.Run(ctx)
 }
@@ -193,7 +193,7 @@ func (c *Canary) ask(ctx context.Context, query load.Query, offset time.Duration
 func (c *Canary) observe(o load.Outcome) {
 	bySource := slices.Contains(c.options.Classes, o.Class)
 	if c.keeper != nil && bySource && !c.keeper.steadySince(time.UnixMilli(o.SubmittedMs)) {
-		// the source has not received the records' setting yet, or received another: nothing is known
+		// the probes were not set during the whole query, so its completeness is unknown
 		o.Due, o.Missing = 0, 0
 	}
 	c.recorder.Add(o)
@@ -201,7 +201,7 @@ func (c *Canary) observe(o load.Outcome) {
 	c.hour.add(o)
 }
 
-// watch reads and reports when it is time.
+// watch delivers readings and reports summaries at their times until ctx ends.
 func (c *Canary) watch(ctx context.Context) {
 	readings := time.NewTicker(c.options.Reading)
 	defer readings.Stop()
@@ -232,7 +232,7 @@ func (c *Canary) read(now time.Time) {
 	}
 	samples, err := c.recorder.Samples(now)
 	if err != nil {
-		panic(err) // a histogram of ours that cannot be read is a bug
+		panic(err) // our own histogram is always readable
 	}
 	c.samples.Offer(samples)
 }

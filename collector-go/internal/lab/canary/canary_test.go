@@ -22,11 +22,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a topology with its record source, and a collector, under a bubble's clock.
+// world is a topology with its record source and a collector, in synctest time.
 type world struct {
 	mu       sync.Mutex
 	control  load.Control
-	stalled  time.Time // until when queries do not return
+	stalled  time.Time // until then queries do not return
 	failing  bool
 	lossy    bool
 	samples  []sender.Sample
@@ -47,7 +47,7 @@ func (w *world) Query(ctx context.Context, bql string) (load.Answer, error) {
 		return load.Answer{}, ctx.Err()
 	}
 	var answer load.Answer
-	// RAW: all of the probe's records in the query's life.
+	// a RAW query returns all records of the probe during the query's life
 	probe := bql[strings.Index(bql, "'")+1 : strings.LastIndex(bql, "'")]
 	for k := began.Unix()*10 + 1; k <= time.Now().Unix()*10; k++ {
 		if lossy && k%4 == 0 {
@@ -88,7 +88,7 @@ func (w *world) change(change func()) {
 	change()
 }
 
-// total is the newest sample of a counter or a histogram's count; the oldest is in first.
+// total returns the oldest and the newest sample of a counter or a histogram's count.
 func (w *world) total(name, key string) (first, newest float64) {
 	first = math.NaN()
 	for _, s := range w.samples {
@@ -188,8 +188,8 @@ func TestLostRecordsAndErrorsAreReported(t *testing.T) {
 	})
 }
 
-// Somebody configures the source again without the canary's records: the canary orders them again, and judges nothing
-// meanwhile.
+// Another client replaces the source's setting without the canary's probes. The canary adds them again, and does not
+// judge completeness meanwhile.
 func TestASourceThatIsConfiguredAgainIsNoLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{}

@@ -9,30 +9,31 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
-// Bounds of the keeper's questions.
+// Intervals and limits of the keeper.
 const (
 	lookEvery     = 2 * time.Second
 	takeBackLimit = 5 * time.Second
 )
 
-// keeper keeps the canary's probes in the setting of the record source. Another client, such as an experiment, replaces
-// that setting as a whole and thereby removes the probes; the keeper adds them again. Completeness is judged only for
-// queries during which the source emitted the probes without a break, since the number of records is unknown otherwise.
+// keeper keeps the canary's probes in the setting of the record source. Another client, such as an experiment,
+// replaces that setting as a whole and thereby removes the probes; the keeper adds them again. Completeness is judged
+// only for queries during which the source emitted the probes without a break, because the number of records is
+// unknown otherwise.
 type keeper struct {
 	records Records
 	probes  []load.Probe
 
 	mu     sync.Mutex
-	steady time.Time // since when the source makes them without a break; zero while it is not known to
+	steady time.Time // since when the source has emitted the probes without a break; zero if it does not
 }
 
-// newKeeper returns a keeper of some probes. It asks nothing before run.
+// newKeeper returns a keeper of some probes. It sends no request before run.
 func newKeeper(records Records, probes []load.Probe) *keeper {
 	return &keeper{records: records, probes: probes}
 }
 
-// run looks every lookEvery until ctx ends. A source that cannot be reached is asked again: a canary outlives restarts
-// of the topology.
+// run calls look every lookEvery until ctx ends. An unreachable source is asked again, because a canary must survive
+// restarts of the topology.
 func (k *keeper) run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -46,8 +47,8 @@ func (k *keeper) run(ctx context.Context) {
 	}
 }
 
-// look asks what the source makes, and orders what is missing. The source replaces its setting as a whole, so that the
-// other clients' probes are sent along. Only where all tasks follow the setting is the number of records known.
+// look reads the setting of the source and adds missing probes. The source replaces its setting as a whole, so the
+// other clients' probes are sent along. The number of records is known only if all tasks follow the setting.
 func (k *keeper) look(ctx context.Context) {
 	control, err := k.records.Control(ctx)
 	if err == nil && !k.ordered(control) {
@@ -63,7 +64,7 @@ func (k *keeper) look(ctx context.Context) {
 	k.set(err == nil && status.Reporting > 0 && status.Following == status.Reporting)
 }
 
-// set notes whether the source makes the probes. After a break, however short, the time counts from the start again.
+// set stores whether the source emits the probes. After any break, the time counts from the start again.
 func (k *keeper) set(steady bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -75,8 +76,8 @@ func (k *keeper) set(steady bool) {
 	}
 }
 
-// steadySince reports whether the source has made the records without a break since a moment. Only then is a query's
-// completeness judged: otherwise missing records would look like a loss in the topology.
+// steadySince reports whether the source has emitted the probes without a break since a moment. Only then is a query's
+// completeness judged, because missing probes would otherwise look like a loss in the topology.
 func (k *keeper) steadySince(moment time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

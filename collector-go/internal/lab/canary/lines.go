@@ -11,22 +11,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
-// Lines prints what became of a minute's or an hour's queries, and the state of the delivery to the collector with it.
-// A collector that is away is reported each time, so that a reader of the newest lines knows.
+// Lines prints the summaries of a minute or an hour together with the state of the delivery to the collector. An
+// unreachable collector is reported each time, so that a reader of only the newest lines knows.
 type Lines struct {
-	// Out receives the lines, Said what is wrong with queries or with the delivery.
+	// Out receives the lines; Said receives the problems of queries and of the delivery.
 	Out, Said io.Writer
-	// JSON has each class' line written as JSON, in the place of a table for all.
+	// JSON writes one JSON line for each class instead of a table for all.
 	JSON bool
-	// Delivery sends the samples; nil where nothing is delivered.
+	// Delivery sends the samples; nil if nothing is delivered.
 	Delivery *sender.Sender
-	// Err is the first error of writing. Later lines are still tried: a canary does not end for want of a reader.
+	// Err is the first write error. Later lines are still tried, because a canary must not end for lack of a reader.
 	Err  error
 	lost uint64
 }
 
-// Line is a class' minute or hour as JSON, which other programs read. Units end the keys, and what is not known is
-// null.
+// Line is a minute or an hour of one class as JSON, which other programs read. Units end the keys, and unknown values
+// are null.
 type Line struct {
 	Period       string    `json:"period"`
 	From         time.Time `json:"from"`
@@ -43,7 +43,7 @@ type Line struct {
 	Completeness *float64  `json:"completeness_ratio"`
 }
 
-// Print is a report of New. It is for one goroutine at a time, as Run calls it.
+// Print can be used as the report function of New. It may be called by one goroutine at a time, as Run does.
 func (l *Lines) Print(s Summary) {
 	name := map[time.Duration]string{time.Minute: "minute", time.Hour: "hour"}[s.Length]
 	var lines []Line
@@ -71,8 +71,8 @@ func (l *Lines) Print(s Summary) {
 	}
 }
 
-// health reports the delivery to the collector: that it is away, with how many samples wait or are lost, and what was
-// dropped or rejected. Losses are only repeated where there are more than at the last report.
+// health reports problems of the delivery: an unreachable collector, with the number of samples that wait or are lost,
+// and dropped or rejected samples. Losses are reported again only if there are new ones.
 func (l *Lines) health() {
 	if l.Delivery == nil {
 		return
@@ -100,7 +100,7 @@ func writeJSON(out io.Writer, _ string, _ time.Time, lines []Line) error {
 	return nil
 }
 
-// writeTable writes one table for all classes, headed by the period and its end.
+// writeTable writes one table for all classes, with the period and its end in the header.
 func writeTable(out io.Writer, name string, to time.Time, lines []Line) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "%s to %s\treturned\tfailed\ttimed out\tmissed\tp50 ms\tp95 ms\tp99 ms\tmax ms\tcomplete\n",

@@ -7,21 +7,21 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
-// Summary is what became of the queries that ended in a minute or an hour.
+// Summary summarises the queries that ended in a minute or an hour.
 type Summary struct {
-	// Length is a minute or an hour; From and To are what of it was seen.
+	// Length is a minute or an hour; From and To are the part of it that was observed.
 	Length   time.Duration
 	From, To time.Time
 	Classes  []ClassSummary
 }
 
-// ClassSummary is a class' part.
+// ClassSummary is the summary of one class.
 type ClassSummary struct {
 	Class  load.Class
 	Result load.Result
 }
 
-// period aggregates the queries that end during a minute or an hour. It is safe for concurrent use, since each query
+// period aggregates the queries that end during a minute or an hour. It is safe for concurrent use, because each query
 // reports from its own goroutine.
 type period struct {
 	length  time.Duration
@@ -36,7 +36,7 @@ func newPeriod(length time.Duration, classes []load.Class) *period {
 	return &period{length: length, classes: classes}
 }
 
-// begin starts a period with empty tallies of all classes, so that a class without a query still has a line.
+// begin starts a period with empty tallies of all classes, so that a class without queries still has a line.
 func (p *period) begin(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -46,7 +46,7 @@ func (p *period) begin(now time.Time) {
 	}
 }
 
-// over is when the period ends: the next full minute or hour after its beginning. The first period is therefore
+// over returns the end of the period: the next full minute or hour after its beginning. The first period is therefore
 // shorter, and all later ones are aligned with the clock.
 func (p *period) over() time.Time {
 	p.mu.Lock()
@@ -63,7 +63,7 @@ func (p *period) add(o load.Outcome) {
 	}
 }
 
-// end is the summary of what ended in the period so far. It does not begin the next one.
+// end returns the summary of the queries that have ended in the period. It does not begin the next period.
 func (p *period) end(now time.Time) *Summary {
 	p.mu.Lock()
 	defer p.mu.Unlock()

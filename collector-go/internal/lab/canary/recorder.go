@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
-// The metrics, as the catalogue knows them.
+// Metrics of a canary, as named in the catalog.
 const (
 	latencyMetric      = "bullet_query_latency_seconds"
 	completenessMetric = "bullet_query_result_completeness_ratio"
@@ -29,18 +29,18 @@ const (
 	outcomeMissed   = "missed"
 )
 
-// bucketFactor makes buckets of schema 5, each 2.2% wide; zeroThreshold is the project's.
+// bucketFactor selects native histogram schema 5, whose buckets are 2.2% wide; zeroThreshold is that of the whole
+// project.
 const (
 	bucketFactor  = 1.0220
 	zeroThreshold = 0.0005
 )
 
-// maxRatios bounds the completeness samples between two readings; more are left out, and counted as such by their
-// number alone.
+// maxRatios bounds the completeness samples between two readings. Further ones are dropped.
 const maxRatios = 1000
 
-// Recorder turns outcomes of queries into samples for a collector: since its start, how long the queries of each class
-// took and how they ended; and how complete each answer was. It is safe for concurrent use.
+// Recorder turns outcomes of queries into samples for a collector. For each class it counts latencies and ends since
+// its start, and it reports the completeness of each answer. It is safe for concurrent use.
 type Recorder struct {
 	reading, every time.Duration
 
@@ -49,8 +49,8 @@ type Recorder struct {
 	order   []load.Class
 }
 
-// record is what is kept of one class: totals since the start, so that a lost reading loses no query, and the ratios
-// since the last reading, which are values of single queries and not totals.
+// record is the state of one class. Latencies and ends are totals since the start, so that a lost reading loses no
+// query. ratios are values of single queries since the last reading and not totals.
 type record struct {
 	latencies prometheus.Histogram
 	ends      map[string]float64
@@ -62,7 +62,7 @@ type ratio struct {
 	value float64
 }
 
-// NewRecorder returns a recorder of classes whose queries start at the given interval; it is read once every reading.
+// NewRecorder returns a recorder of classes whose queries start at the interval every. It is read once per reading.
 func NewRecorder(reading, every time.Duration, classes ...load.Class) *Recorder {
 	r := &Recorder{reading: reading, every: every, classes: map[load.Class]*record{}, order: slices.Clone(classes)}
 	for _, class := range classes {
@@ -77,8 +77,8 @@ func NewRecorder(reading, every time.Duration, classes ...load.Class) *Recorder 
 	return r
 }
 
-// Add takes an outcome. Queries that timed out or were missed count with how long they took at least; those that the
-// end of the program cut off do not count.
+// Add records an outcome. Queries that timed out or were missed count with a lower bound of their latency. Queries
+// that the end of the program cut off do not count.
 func (r *Recorder) Add(o load.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -96,7 +96,8 @@ func (r *Recorder) Add(o load.Outcome) {
 	}
 }
 
-// outcomeOf is the label of an end; "" for queries that the end of the canary cut off, of which nothing is known.
+// outcomeOf returns the label of an end. It is "" for queries that the end of the canary cut off, because their
+// outcome is unknown.
 func outcomeOf(end load.End) string {
 	switch end {
 	case load.Returned:
@@ -112,8 +113,8 @@ func outcomeOf(end load.End) string {
 	return ""
 }
 
-// Samples are a reading: totals since the start, and what was complete since the reading before. Each outcome has a
-// series from the first reading on, also at zero, because a rate needs a value before the first event.
+// Samples returns a reading: totals since the start, and the completeness of the answers since the last reading. Each
+// outcome has a series from the first reading on, even at zero, because a rate needs a value before the first event.
 func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,14 +140,14 @@ func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
 	return samples, nil
 }
 
-// series names one of the totals of a class. Its samples come once a reading, so that the collector knows when one is
-// missing.
+// series returns one of the totals of a class. Its interval is that of the readings, so that the collector detects a
+// missing sample.
 func (r *Recorder) series(name string, class load.Class, histogram bool) sender.Series {
 	return sender.Series{Name: name, Key: [2]string{string(class)}, Histogram: histogram, Cumulative: true,
 		Interval: r.reading}
 }
 
-// wire is a native histogram as the protocol has it. The client library stores differences between neighbouring
+// wire converts a native histogram to the protocol. The client library stores differences between neighbouring
 // buckets, and the protocol absolute counts.
 func wire(h prometheus.Histogram) (*pb.HistogramSample, error) {
 	var metric dto.Metric

@@ -15,23 +15,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// Bounds of what may be asked for.
+// Bounds of an experiment.
 const (
-	maxQueries     = 1000 // the record source has as many probes
+	maxQueries     = 1000 // the number of probes of the record source
 	maxTrials      = 200
 	maxStepsATrial = 100
 	maxRepeats     = 20
 )
 
-// checker collects the faults of a file whose fields could all be parsed. It checks what involves the meaning of a
-// field or several fields together, and it continues after a fault, so that one attempt reports every problem.
+// checker collects the faults of a file whose fields could all be parsed. It checks the meaning of fields and the
+// relations between them. It continues after a fault, so that one attempt reports every problem.
 type checker struct {
 	file   *File
 	faults []error
 }
 
-// fault adds an error at a field. A field that the file leaves out is located at its parent, since that is where it
-// belongs.
+// fault adds an error at a field. If the file omits the field, the error points to the parent, because the field
+// belongs there.
 func (c *checker) fault(field, format string, args ...any) {
 	c.faults = append(c.faults, c.file.places.Fault(field, format, args...))
 }
@@ -51,8 +51,8 @@ func (c *checker) atLeast(field string, value, least float64) {
 
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
-// Check reports every contradiction in the file, each with its line. Parse has already called it. Callers need it again
-// only after they changed fields, as the search runner does; File.Plan relies on a file that passed.
+// Check reports every contradiction in the file, each with its line. Parse has already called it. Callers need it
+// again only after they changed fields, as the search runner does. File.Plan relies on a file that passed.
 func (f *File) Check() error {
 	c := checker{file: f}
 	if !experimentName.MatchString(f.Experiment) {
@@ -77,7 +77,7 @@ func (f *File) Check() error {
 	return errors.Join(c.faults...)
 }
 
-// goals requires at least one goal, because a step without one would always be OK.
+// goals requires at least one goal, because a step without goals would always be OK.
 func (c *checker) goals() {
 	if len(c.file.Goals) == 0 {
 		c.fault("goals", "there is none; say what each step is to hold, with its statistic")
@@ -106,8 +106,8 @@ func (c *checker) goals() {
 	}
 }
 
-// limit is the limit in the unit of the goal's figure; an error where the text does not fit the figure, such as 200 for
-// a time.
+// limit returns the limit in the unit of the goal's figure. It returns an error if the text does not fit the figure,
+// such as 200 for a time.
 func (g Goal) limit() (float64, error) {
 	limit := g.AtMost
 	if g.AtLeast.Given {
@@ -128,8 +128,8 @@ func (c *checker) topology() {
 	}
 }
 
-// grid bounds the number of trials and refuses an axis that is there twice: a trial's place on the grid is found by the
-// axis' name.
+// grid bounds the number of trials and refuses a repeated axis name, because a trial's position on the grid is looked
+// up by that name.
 func (c *checker) grid() {
 	trials := max(1, c.file.Steps.Repeats)
 	seen := map[string]bool{}
@@ -156,7 +156,7 @@ func (c *checker) grid() {
 	}
 }
 
-// configurations requires a label for each, since trials and their directories are named after it.
+// configurations requires a label for each configuration, because trials and their directories are named after it.
 func (c *checker) configurations(field string, all []Configuration) {
 	for i, each := range all {
 		within := fmt.Sprintf("%s.configurations[%d]", field, i)
@@ -167,8 +167,8 @@ func (c *checker) configurations(field string, all []Configuration) {
 	}
 }
 
-// values checks the loads of a trial's steps. A load that is there twice is refused, because repeats have a field of
-// their own. Queries are whole, while rates need not be.
+// values checks the loads of a trial's steps. A repeated load is refused, because repeats have their own field.
+// Numbers of queries must be whole; rates need not be.
 func (c *checker) values(field string, values []float64, needed bool) {
 	if needed && len(values) == 0 {
 		c.fault(field, "it is missing; list where on the axis the steps are")
@@ -190,8 +190,7 @@ func (c *checker) values(field string, values []float64, needed bool) {
 	}
 }
 
-// steps checks the times against the slice width, since a step that is no whole number of slices cannot be read back
-// from the collector.
+// steps checks the durations against the slice width, because only whole slices can be read back from the collector.
 func (c *checker) steps() {
 	s := c.file.Steps
 	c.oneOf("steps.kind", s.Kind, string(runstore.LoadStep), string(runstore.TimelineStep))
@@ -234,7 +233,8 @@ func (c *checker) steps() {
 	c.catchUp(s.CatchUp)
 }
 
-// expectedCapacity is for steps along queries alone. The loads that measure what a query costs follow from it.
+// expectedCapacity accepts an expected capacity only for load steps along queries. The loads of the cost steps are
+// derived from it.
 func (c *checker) expectedCapacity(s Steps) {
 	switch {
 	case s.ExpectedCapacity == 0:
@@ -246,7 +246,7 @@ func (c *checker) expectedCapacity(s Steps) {
 	}
 }
 
-// catchUp requires a factor above 1: at the step's own rate nothing would be caught up.
+// catchUp requires a factor above 1, because at the step's own rate nothing would be caught up.
 func (c *checker) catchUp(u CatchUp) {
 	asked := slices.ContainsFunc(c.file.Goals, func(g Goal) bool { return g.Figure == string(tuning.CatchUp) })
 	if u.Factor != 0 && !(u.Factor > 1) {
@@ -261,8 +261,8 @@ func (c *checker) catchUp(u CatchUp) {
 	}
 }
 
-// everyConfigurationHasSteps reports whether an axis gives each of its configurations steps of its own. steps.values
-// may then be left out.
+// everyConfigurationHasSteps reports whether every configuration of an axis has its own steps. steps.values may then
+// be left out.
 func (c *checker) everyConfigurationHasSteps() bool {
 	for _, axis := range c.file.Grid {
 		if len(axis.Configurations) > 0 && !slices.ContainsFunc(axis.Configurations,
@@ -273,11 +273,11 @@ func (c *checker) everyConfigurationHasSteps() bool {
 	return false
 }
 
-// leastDRPCThreads is the minimum for the local cluster's DRPC server: it occupies some threads itself, and each
-// running query blocks one more.
+// leastDRPCThreads is the minimum for the local cluster's DRPC server. It needs some threads itself, and each running
+// query blocks one more.
 const leastDRPCThreads = 8
 
-// load checks the part of the load that all steps share, and that a local launch has what its way of submitting needs.
+// load checks the load that all steps share, and the requirements of its way of submitting queries.
 func (c *checker) load() {
 	l := c.file.Load
 	c.oneOf("load.submit", l.Submit, SubmitByGateway, SubmitByDRPC)
@@ -313,10 +313,10 @@ func (c *checker) load() {
 	}
 }
 
-// queryClasses are those of the tuning workflow (internal/lab/load knows how to ask them).
+// queryClasses are the query classes of the tuning workflow, which internal/lab/load implements.
 var queryClasses = []string{"raw", "group", "count_distinct", "distribution", "top_k"}
 
-// launch checks that exactly one way to launch is given, and what that way requires.
+// launch checks that exactly one way to launch is given, and the fields of that way.
 func (c *checker) launch() {
 	l := c.file.Launch
 	if l.SliceWidth < Duration(time.Second) || l.SliceWidth%Duration(time.Second) != 0 {
@@ -334,7 +334,7 @@ func (c *checker) launch() {
 		if k := l.Local.Kafka; k != nil {
 			least := 1.0
 			if k.Bootstrap != "" {
-				least = 0 // not known
+				least = 0 // the number may be unknown
 			}
 			c.atLeast("launch.local.kafka.partitions", float64(k.Partitions), least)
 		}
@@ -346,7 +346,7 @@ func (c *checker) launch() {
 	}
 }
 
-// Placeholders of the commands that launch and end a topology.
+// placeholders are the placeholders of the commands that launch and end a topology.
 var placeholders = []string{"{name}", "{conf}", "{settings}", "{workers}"}
 
 var placeholder = regexp.MustCompile(`\{[a-z_]*\}`)
@@ -363,7 +363,8 @@ func (c *checker) placeholders(field string, words []string, known ...string) {
 	}
 }
 
-// command requires {name} in the submit command: the name is how the collector's figures of a trial are found.
+// command checks a command launch. It requires {name} in the submit command, because the collector's figures of a
+// trial are found by that name.
 func (c *checker) command(l Command) {
 	for _, part := range []struct {
 		field string
@@ -398,14 +399,14 @@ func (c *checker) command(l Command) {
 	c.atLeast("launch.command.partitions", float64(l.Partitions), 0)
 }
 
-// Conf is the path of the Bullet YAML.
+// Conf returns the path of the Bullet YAML.
 func (f *File) Conf() string { return f.Topology.Conf.In(f.path) }
 
-// CA and Token are the paths of the command launch's files; "" for none.
+// CA returns the path of the collector's CA certificate for a command launch, Token that of its token; "" if not set.
 func (f *File) CA() string    { return f.Launch.Command.TLSCA.In(f.path) }
 func (f *File) Token() string { return f.Launch.Command.TokenFile.In(f.path) }
 
-// url checks an address that is set. An address that is required and missing has a fault of its own.
+// url checks an address that is set. A required address that is missing is reported elsewhere.
 func (c *checker) url(key, given string, form address.Form) {
 	if given == "" {
 		return

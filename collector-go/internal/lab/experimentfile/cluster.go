@@ -8,14 +8,15 @@ import (
 )
 
 // Cluster holds the facts about an existing cluster that the program cannot find out itself. They go into the manifest
-// and from there into reports. For a local launch the machine must be left out, since it is measured.
+// and from there into reports. A local launch must omit the machine, because it is measured.
 type Cluster struct {
 	KafkaVersion string   `yaml:"kafka_version"`
 	Machines     Machines `yaml:"machines"`
 	BusyByOthers Share    `yaml:"busy_by_others"`
 }
 
-// Machines describes the machines of the workers. All are assumed to be alike; Cores and Memory are those of one.
+// Machines describes the machines of the workers. All are assumed to be alike; Cores and Memory are those of one
+// machine.
 type Machines struct {
 	Count       int     `yaml:"count"`
 	CPUModel    string  `yaml:"cpu_model"`
@@ -31,7 +32,7 @@ type Share struct {
 	Given bool
 }
 
-// Set reads a share and notes that it was given, so that 0% differs from a field that was left out.
+// Set parses a share and notes that it was given, so that 0% differs from an omitted field.
 func (s *Share) Set(text string) error {
 	err := s.Ratio.Set(text)
 	s.Given = err == nil
@@ -63,7 +64,7 @@ func (c *checker) cluster() {
 }
 
 // Manifest returns the part of the run's manifest that only the file can state: records, cluster and Kafka version.
-// The runner adds everything that it can observe itself. A figure that the file leaves out is Unknown, never 0.
+// The runner adds everything that it can observe itself. A figure that the file omits is Unknown, never 0.
 func (f *File) Manifest() runstore.Manifest {
 	r := f.Records
 	m := runstore.Manifest{Versions: runstore.Versions{Kafka: f.Cluster.KafkaVersion},
@@ -90,7 +91,7 @@ func (f *File) Manifest() runstore.Manifest {
 	return m
 }
 
-// meanSize is the mean size of a record, bytes; unknown where nobody states it.
+// meanSize returns the mean size of a record in bytes; unknown if the file does not state it.
 func (r Records) meanSize() tuning.Figure {
 	if r.MeanSize == 0 {
 		return tuning.Unknown
@@ -98,8 +99,8 @@ func (r Records) meanSize() tuning.Figure {
 	return tuning.Figure(r.MeanSize)
 }
 
-// kafkaPartitions are those of the topic that the records come from; 0 where their number is not stated, or there is
-// none.
+// kafkaPartitions returns the number of partitions of the topic that the records come from. It is 0 if unknown or if
+// there is no topic.
 func (f *File) kafkaPartitions() int {
 	switch {
 	case f.Launch.Command != nil:

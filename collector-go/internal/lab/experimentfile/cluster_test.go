@@ -11,10 +11,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// onACluster is such a launch with the rate that it needs.
+// onACluster is a command launch with the record rate that it needs.
 const onACluster = elsewhere + "\nload: {records_per_second: 5}\n"
 
-// What is measured on the local cluster is not stated by the file, and what is stated of a cluster must be possible.
+// The file must not state what is measured on the local cluster, and what it states about a cluster must be possible.
 func TestFaultsOfACluster(t *testing.T) {
 	for name, c := range map[string]struct{ new, want string }{
 		"machines that are measured": {local + "\ncluster: {machines: {cores: 48}}",

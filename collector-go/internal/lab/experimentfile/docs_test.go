@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// fieldsOf are the paths of all fields, "goals[].figure".
+// fieldsOf returns the paths of all fields, such as "goals[].figure".
 func fieldsOf(t reflect.Type, prefix string) (all []string) {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -51,7 +51,7 @@ func fieldsOf(t reflect.Type, prefix string) (all []string) {
 
 var row = regexp.MustCompile("(?m)^\\| `([a-z_.\\[\\]]+)` \\|")
 
-// The pages have a row for each field and no other.
+// The documentation pages have a row for each field and no other row.
 func TestThePagesHaveEveryField(t *testing.T) {
 	read := func(file string) string {
 		page, err := os.ReadFile("../../../../docs/" + file)

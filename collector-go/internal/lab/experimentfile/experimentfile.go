@@ -1,13 +1,13 @@
-// Package experimentfile reads an experiment file (docs/experiments.md), checks it, and derives the plan of a run.
-// An experiment file names the topology, the grid of configurations, the load, the steps and the goals of each step.
+// Package experimentfile reads an experiment file (docs/experiments.md), checks it, and derives the plan of a run. An
+// experiment file names the topology, the grid of configurations, the load, the steps and the goals of each step.
 //
 // The package owns the file's fields, their defaults, their checks and the expansion of the grid into trials. It must
 // know no cluster, no clock and no earlier run. The same file therefore always gives the same plan, also on a machine
 // that cannot reach the cluster.
 //
 // Start reading at File. Read parses a file in three passes: defaults (defaults), values with their positions
-// (yamlfile.Fields), and checks that involve several fields (File.Check). File.Plan then turns it into a runstore.Plan,
-// which is all that the runner gets to see.
+// (yamlfile.Fields), and checks that involve several fields (File.Check). File.Plan then turns it into a
+// runstore.Plan, which is all that the runner sees.
 package experimentfile
 
 import (
@@ -21,9 +21,9 @@ import (
 // File is an experiment file as it was read, with defaults filled in. Every field has a line in docs/experiments.md; a
 // test compares the two.
 //
-// The fields keep the vocabulary and the units of the file: a duration is a Duration and a limit is still text with a
+// The fields keep the vocabulary and the units of the file: a duration is a Duration, and a limit is still text with a
 // unit. File.Plan does the conversion, so that an error can quote what the user wrote. The search runner changes
-// fields of a File between trials; whoever does so must call Check again.
+// fields of a File between trials. After a change, Check must be called again.
 type File struct {
 	Experiment  string   `yaml:"experiment"`
 	Title       string   `yaml:"title"`
@@ -44,13 +44,13 @@ type File struct {
 	ReportSlice Duration `yaml:"report_slice"`
 	Caveats     []string `yaml:"caveats"`
 
-	// path resolves relative paths of other files and begins each error; places gives an error its line and column.
+	// path is the base of relative paths and begins each error; places gives an error its line and column.
 	path   string
 	places *yamlfile.Places
 }
 
 // Goal limits one figure of a step, for example the mean filter latency to at most 200 ms. Exactly one of AtMost and
-// AtLeast must be set, so that a goal has one direction and a miss has one meaning. Statistic may be left out only if
+// AtLeast must be set, so that a goal has one direction and a miss has one meaning. Statistic may be omitted only if
 // the figure has a single one.
 type Goal struct {
 	Figure    string `yaml:"figure"`
@@ -67,8 +67,8 @@ type Topology struct {
 	Settings Settings      `yaml:"settings"`
 }
 
-// Records is the schema and the mean size of a record of the source. Reports use it to state throughput in MiB/s and to
-// compare runs with the same data. The defaults describe the generator of the demo topology. File.claimNoRecords
+// Records is the schema and the mean size of a record of the source. Reports use it to state throughput in MiB/s and
+// to compare runs with the same data. The defaults describe the generator of the demo topology. File.claimNoRecords
 // removes them for other topologies, whose data this program cannot know.
 type Records struct {
 	MeanSize         Bytes   `yaml:"mean_size"`
@@ -80,8 +80,8 @@ type Records struct {
 	CompressionRatio float64 `yaml:"compression_ratio"`
 }
 
-// Axis is one axis of the grid. It either lists values of one setting, or whole configurations. The grid is the product
-// of its axes, so the number of trials is the product of their lengths (at most maxTrials).
+// Axis is one axis of the grid. It lists either values of one setting, or whole configurations. The grid is the
+// product of its axes, so the number of trials is the product of their lengths (at most maxTrials).
 type Axis struct {
 	Axis           string          `yaml:"axis"`
 	Setting        string          `yaml:"setting"`
@@ -90,7 +90,7 @@ type Axis struct {
 }
 
 // Configuration is one position on an axis: a label, settings that override those of the topology, and optionally its
-// own step values. Value is the number to plot it at; without one, reports treat the axis as a list of names.
+// own step values. Value is its position in plots; without one, reports treat the axis as a list of names.
 type Configuration struct {
 	Label    string    `yaml:"label"`
 	Value    Number    `yaml:"value"`
@@ -100,7 +100,7 @@ type Configuration struct {
 
 // Steps describes the load steps of each trial. Values lists the candidate loads along Axis. Search decides which of
 // them are run and in which order. WarmUp is the part of each step that is not measured; Sustain is the measured part.
-// Both must be whole slices of the collector, since a figure of a partial slice cannot be read back.
+// Both must be whole slices of the collector, because a figure of a partial slice cannot be read back.
 type Steps struct {
 	Kind                string    `yaml:"kind"`
 	Axis                string    `yaml:"axis"`
@@ -145,14 +145,14 @@ type Load struct {
 	MatchingPerSecond float64  `yaml:"matching_per_second"`
 }
 
-// Launch says how a topology is started. Exactly one of Local and Command is set: either this program runs a Storm
-// cluster on this machine, or commands of the user submit the topology to a cluster that exists.
+// Launch defines how a topology is started. Exactly one of Local and Command is set. Local runs a Storm cluster on
+// this machine; Command submits the topology to an existing cluster by the user's commands.
 type Launch struct {
 	Local   *Local   `yaml:"local"`
 	Command *Command `yaml:"command"`
-	// Load is where the queries are asked from; nil for the process that runs the experiment.
+	// Load lists the hosts that run the queries; nil if this process runs them.
 	Load *LoadHosts `yaml:"load"`
-	// SliceWidth and SliceLateness are the collector's; a local collector is started with them.
+	// SliceWidth and SliceLateness are the collector's settings; a local collector is started with them.
 	SliceWidth    Duration `yaml:"slice_width"`
 	SliceLateness Duration `yaml:"slice_lateness"`
 }
@@ -162,19 +162,19 @@ type Launch struct {
 type Local struct {
 	Workers    int   `yaml:"workers"`
 	WorkerHeap Bytes `yaml:"worker_heap"`
-	// Kafka is where records come from; nil for the topology's own source.
+	// Kafka is the broker that records come from; nil if the topology's own source makes them.
 	Kafka *Kafka `yaml:"kafka"`
 }
 
-// Kafka is a broker that the records come through: one that is started on this machine, unless Bootstrap is given.
-// Partitions are the topic's; of a broker that is there they may be unknown, 0.
+// Kafka is the broker that the records pass through. It is started on this machine unless Bootstrap names an existing
+// one. Partitions is the topic's number of partitions; for an existing broker it may be 0 (unknown).
 type Kafka struct {
 	Partitions int    `yaml:"partitions"`
 	Bootstrap  string `yaml:"bootstrap"`
 }
 
 // Command launches topologies on an existing cluster. The cluster, its collector and its gateway belong to somebody
-// else: the run submits and kills topologies by the user's commands, and starts or stops nothing else.
+// else. The run submits and kills topologies by the user's commands, and starts or stops nothing else.
 type Command struct {
 	Submit    []string      `yaml:"submit"`
 	Kill      []string      `yaml:"kill"`
@@ -182,8 +182,8 @@ type Command struct {
 	TLSCA     textfile.Path `yaml:"tls_ca"`
 	TokenFile textfile.Path `yaml:"token_file"`
 	Gateway   string        `yaml:"gateway"`
-	// GatewayCapacity and Partitions, those of the Kafka topic that is read, are evidence of what limited a step; 0
-	// where there is none, or nobody says.
+	// GatewayCapacity and Partitions (of the Kafka topic) are evidence for the limiter of a step. They are 0 if
+	// unknown or if there is no gateway or topic.
 	GatewayCapacity int      `yaml:"gateway_capacity"`
 	Workers         int      `yaml:"workers"`
 	Partitions      int      `yaml:"partitions"`
@@ -191,13 +191,13 @@ type Command struct {
 }
 
 // LoadHosts lists the hosts that submit queries, for a load that one process cannot generate. The command starts one
-// load client a host, usually through ssh; {host} in it stands for the host.
+// load client per host, usually through ssh; {host} in it stands for the host.
 type LoadHosts struct {
 	Command []string `yaml:"command"`
 	Hosts   []string `yaml:"hosts"`
 }
 
-// The values of fields that are words.
+// Values of the fields that are words.
 const (
 	SubmitByGateway = "gateway"
 	SubmitByDRPC    = "drpc"
@@ -210,14 +210,14 @@ const (
 	calibrated = "calibrated"
 )
 
-// DefaultWait is how long a topology of a command launch may take to report.
+// DefaultWait is how long a topology of a command launch may take until it reports.
 const DefaultWait = Duration(10 * time.Minute)
 
-// defaults returns the value of each field that a file leaves out. docs/experiments.md lists them.
+// defaults returns the value of each field that a file omits. docs/experiments.md lists them.
 func defaults() *File {
 	return &File{
 		OnFail: FailFails, MinHostIdle: 0.05,
-		// the generator's
+		// the demo topology's generator
 		Records: Records{MeanSize: 1843, Fields: 92, Strings: 62, Longs: 4, Maps: 23, ListsOfMaps: 3},
 		Steps: Steps{Kind: "load", Axis: "queries", WarmUp: Duration(time.Minute), Sustain: Duration(5 * time.Minute),
 			Search: "full", Confirm: true, StartUp: Duration(2 * time.Minute), Repeats: 1, InconclusiveRepeats: 1,
@@ -229,5 +229,5 @@ func defaults() *File {
 	}
 }
 
-// Path is where the file was read from.
+// Path returns the path that the file was read from.
 func (f *File) Path() string { return f.path }

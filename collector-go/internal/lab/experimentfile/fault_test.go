@@ -29,7 +29,7 @@ launch:
   local: {workers: 2, worker_heap: 384MiB}
 `
 
-// local is the complete file's launch, elsewhere one on somebody's cluster.
+// local is the launch of the complete file; elsewhere is a command launch.
 const (
 	local     = "  local: {workers: 2, worker_heap: 384MiB}"
 	elsewhere = "  command: {submit: [storm, \"{name}\"], kill: [storm], collector: a, gateway: b, workers: 1}"
@@ -46,7 +46,7 @@ func TestACompleteFileIsRead(t *testing.T) {
 	assert.Len(t, plan.Goals, 2, "queries that fail are a missed goal unless the file says otherwise")
 }
 
-// Each case changes one line of a complete file; the fault names its line, column and field, and what to do.
+// Each case changes one line of a complete file. The fault must name its line, column and field, and what to do.
 func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"unknown field": {"  values: [10, 20]", "  valeus: [10, 20]",
@@ -159,7 +159,7 @@ func TestFaultsNameTheirPlaceAndWhatToDo(t *testing.T) {
 	}
 }
 
-// live is an experiment with records that nobody of us makes.
+// live is an experiment with a foreign record source.
 const live = `experiment: mine
 title: Mine
 analysis: queries
@@ -217,7 +217,7 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 	}
 }
 
-// Load hosts are in the plan, and are none of a timeline's.
+// Load hosts are part of the plan, and are refused for a timeline.
 func TestLoadHosts(t *testing.T) {
 	text := strings.Replace(complete, local, elsewhere+"\n  load: {command: [ssh, \"{host}\"], hosts: [a, b]}\nload: {records_per_second: 5}", 1)
 	f, err := experimentfile.Parse("mine.yaml", []byte(text))
@@ -244,7 +244,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// Values of settings come out as they would stand behind "-c name=".
+// Values of settings are formatted as they follow "-c name=" on Storm's command line.
 func TestSettingsKeepWhatTheySay(t *testing.T) {
 	f, err := experimentfile.Parse("mine.yaml", []byte(strings.Replace(complete, "    bullet.topology.filter.bolt.parallelism: 4", `    whole: 4
     float: 256.0

@@ -13,7 +13,7 @@ import (
 
 const experiments = "../../../../topology/experiments"
 
-// The files that ship are complete: each can be read and planned, and its Bullet YAML is there.
+// The shipped files are complete: each can be read and planned, and its Bullet YAML exists.
 func TestTheShippedExperimentsArePlanned(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(experiments, "test*.yaml"))
 	require.NoError(t, err)
@@ -36,7 +36,7 @@ func TestTheShippedExperimentsArePlanned(t *testing.T) {
 	}
 }
 
-// A topology that a command launches reads data of its owner: their shape and size are unknown unless the file states
+// A topology that a command launches reads its owner's data. Their schema and size are unknown unless the file states
 // them. A local launch has our generator.
 func TestTheShapeOfSomebodyElsesRecordsIsUnknown(t *testing.T) {
 	const command = `experiment: own

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a file says, its faults are named with the file, however deep it nests; and of what is taken a plan can be
-// made.
+// Whatever a file contains, and however deep it nests, its faults name the file. A file that is accepted can be
+// planned.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("../../../../topology/experiments/*.yaml")
 	require.NoError(f, err)

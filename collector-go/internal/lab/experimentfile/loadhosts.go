@@ -14,8 +14,8 @@ const hostPlaceholder = "{host}"
 // maxLoadHosts bounds the hosts of load clients.
 const maxLoadHosts = 100
 
-// loadHosts checks where the queries are asked from. A host that begins with a hyphen is refused, because ssh would
-// take it for an option.
+// loadHosts checks the hosts of the load clients. A host that begins with a hyphen is refused, because ssh would take
+// it for an option.
 func (c *checker) loadHosts(l LoadHosts) {
 	if c.file.Launch.Local != nil {
 		c.fault("launch.load", "the gateway of a local launch is for this machine; leave it out, or launch by a command")

@@ -12,11 +12,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Plan expands the file into the plan of a run. It must be called only on a file that passed Check, since limits that
-// cannot be parsed are ignored here. The plan is stored in the run directory, and a resumed run follows the stored plan
-// and not the file. Repeats are the outer loop: each configuration is launched once before any is launched again. A run
-// that its deadline ends early therefore has every configuration before it has repeats. A goal of no failed queries is
-// always added.
+// Plan expands the file into the plan of a run. It must be called only on a file that passed Check, because limits
+// that cannot be parsed are ignored here. The plan is stored in the run directory, and a resumed run follows the
+// stored plan and not the file.
+//
+// Repeats are the outer loop: each configuration is launched once before any is launched again. If the deadline ends a
+// run early, every configuration therefore comes before any repeat. A goal of no failed queries is always added.
 func (f *File) Plan() runstore.Plan {
 	ms := func(d Duration) int64 { return time.Duration(d).Milliseconds() }
 	plan := runstore.Plan{
@@ -57,8 +58,9 @@ func (f *File) Plan() runstore.Plan {
 	return plan
 }
 
-// startUpQueries is how many queries are held while a launch warms up: those of the plan's least load that has any,
-// unless the file gives a number. Of queries that are started at a rate they are as many as are under way then.
+// startUpQueries returns the number of queries that are held while a launch warms up. Unless the file gives a number,
+// it is the smallest query load of the plan that is not 0. For queries that are started at a rate it is the number in
+// flight at that rate.
 func (f *File) startUpQueries(plan runstore.Plan) int {
 	if given := f.Steps.StartUpQueries; given.Given {
 		return int(given.Value)
@@ -83,7 +85,7 @@ func (f *File) startUpQueries(plan runstore.Plan) int {
 }
 
 // asked translates the load. Figures that do not apply stay Unknown: with source none there is neither a rate nor a
-// target, and with a rate there is no target of idle CPU.
+// target, and with a rate there is no target for idle CPU.
 func (f *File) asked() runstore.Load {
 	l, unknown := f.Load, tuning.Unknown
 	asked := runstore.Load{
@@ -114,13 +116,13 @@ func (f *File) asked() runstore.Load {
 	return asked
 }
 
-// goal translates a goal. A statistic that was left out is the figure's only one, which Check has made sure of.
+// goal translates a goal. Check has ensured that an omitted statistic is the only one of the figure.
 func (g Goal) goal() tuning.Goal {
 	figure := tuning.GoalFigure(g.Figure)
 	goal := tuning.Goal{Figure: figure,
 		Statistic: tuning.Statistic(cmp.Or(g.Statistic, string(figure.Statistics()[0]))), AtMost: tuning.Unknown,
 		AtLeast: tuning.Unknown}
-	limit, _ := g.limit() // checked
+	limit, _ := g.limit() // Check has parsed it
 	if g.AtMost.Given {
 		goal.AtMost = tuning.Figure(limit)
 	} else {
@@ -159,7 +161,7 @@ func (f *File) configurations() []runstore.PlannedTrial {
 	return points
 }
 
-// label names a point: "filter bolts 4, heap small". Directories and reports name a trial after it.
+// label names a point, such as "filter bolts 4, heap small". Directories and reports name a trial after it.
 func label(point []runstore.Coordinate) string {
 	var parts []string
 	for _, c := range point {
@@ -168,7 +170,7 @@ func label(point []runstore.Coordinate) string {
 	return strings.Join(parts, ", ")
 }
 
-// configurations are the places on the axis, a setting's values given in full.
+// configurations returns the positions on the axis. Each value of a setting becomes a configuration.
 func (a Axis) configurations() []Configuration {
 	all := append([]Configuration{}, a.Configurations...)
 	for _, value := range a.Values {
@@ -181,8 +183,8 @@ func (a Axis) configurations() []Configuration {
 	return all
 }
 
-// at returns a point moved along one more axis. It copies the lists of the point, because the points of a grid share
-// their beginnings.
+// at returns a copy of a point that is extended by one more axis. It copies the lists of the point, because the points
+// of a grid share their beginnings.
 func (f *File) at(point runstore.PlannedTrial, axis string, c Configuration) runstore.PlannedTrial {
 	value := tuning.Unknown
 	if c.Value.Given {
@@ -198,8 +200,8 @@ func (f *File) at(point runstore.PlannedTrial, axis string, c Configuration) run
 	return point
 }
 
-// workers returns topology.workers of the settings, 0 if they do not set it. The trial must know the number, since a
-// step only starts once that many workers report.
+// workers returns topology.workers from the settings, 0 if they do not set it. The trial must know the number, because
+// a step starts only after that many workers report.
 func workers(settings Settings) (n int) {
 	for _, s := range settings {
 		if strings.TrimPrefix(s.Key, "bullet.topology.custom.") == "topology.workers" {
@@ -209,7 +211,7 @@ func workers(settings Settings) (n int) {
 	return n
 }
 
-// steps are the planned steps at some loads. All steps of an experiment are of one kind.
+// steps returns the planned steps at the given loads. All steps of an experiment have the same kind.
 func (f *File) steps(values []float64) []runstore.PlannedStep {
 	steps := []runstore.PlannedStep{}
 	for _, value := range values {

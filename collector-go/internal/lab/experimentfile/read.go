@@ -13,11 +13,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// maxFileBytes bounds an experiment's file.
+// maxFileBytes bounds the size of an experiment file.
 const maxFileBytes = 1 << 20
 
-// Read reads an experiment's file and checks it. All faults are reported at once, each with file, line, column and
-// field.
+// Read reads an experiment file and checks it; it also returns the file's text. All faults are reported at once, each
+// with file, line, column and field.
 func Read(path string) (*File, []byte, error) {
 	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
@@ -27,8 +27,8 @@ func Read(path string) (*File, []byte, error) {
 	return f, text, err
 }
 
-// Parse is Read of a text that came from path. It reports faults of meaning (Check) only once every value could be
-// read, because a value that could not be read has its default, about which a second fault would mislead.
+// Parse is Read for a text that came from path. It calls Check only if every value could be parsed. A value that could
+// not be parsed has its default, and a second fault about the default would mislead.
 func Parse(path string, text []byte) (_ *File, err error) {
 	f := defaults()
 	f.path = path
@@ -41,9 +41,9 @@ func Parse(path string, text []byte) (_ *File, err error) {
 	return f, f.Check()
 }
 
-// claimNoRecords forgets our generator's schema and size of a record where the records may not be ours: what the file
-// states of them stays. They are ours where the launch is local, whose topology has our generator. What a command
-// launches reads whatever data its owner has.
+// claimNoRecords removes the defaults of Records, unless the launch is local and uses our generator, which they
+// describe. A topology that a command launches reads whatever data its owner has. Values that the file states are
+// kept.
 func (f *File) claimNoRecords() {
 	if f.Launch.Local != nil && !f.noSource() {
 		return
@@ -56,14 +56,14 @@ func (f *File) claimNoRecords() {
 	}
 }
 
-// Settings are Bullet's or Storm's, in the file's order, which is the order in which they are passed to Storm.
+// Settings are settings of Bullet or Storm, in the order in which they are passed to Storm, which is that of the file.
 type Settings []Setting
 
-// Setting is one of them. Value is the text that follows "-c name=" on Storm's command line, as YAML on one line, so
-// that this program does not interpret settings that it does not know.
+// Setting is one setting. Value is the text that follows "-c name=" on Storm's command line, as YAML on one line. This
+// program need not interpret settings that it does not know.
 type Setting struct{ Key, Value string }
 
-// SetNode reads the lines of a mapping. The YAML parser has already refused a name that is there twice.
+// SetNode reads the lines of a mapping. The YAML parser has already refused repeated names.
 func (s *Settings) SetNode(node ast.Node) error {
 	entries, ok := yamlfile.Entries(node)
 	if !ok {
@@ -79,7 +79,7 @@ func (s *Settings) SetNode(node ast.Node) error {
 	return nil
 }
 
-// flow is a value as YAML on one line.
+// flow formats a value as YAML on one line.
 func flow(node ast.Node) (string, error) {
 	switch node.(type) {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:

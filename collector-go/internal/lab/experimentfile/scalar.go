@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// The text forms that this file shares with other files.
+// Text forms that experiment files share with other files.
 type (
 	Duration = yamlfile.Duration
 	Ratio    = yamlfile.Ratio
@@ -25,7 +25,7 @@ var sizes = []struct {
 	bytes float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}}
 
-// Set reads a size with its unit. A bare number is refused, since its unit would be a guess.
+// Set parses a size with its unit. A bare number is refused, because its unit would be a guess.
 func (b *Bytes) Set(text string) error {
 	for _, size := range sizes {
 		number, found := strings.CutSuffix(text, size.unit)
@@ -42,17 +42,17 @@ func (b *Bytes) Set(text string) error {
 	return fmt.Errorf("%q is not a size; write one such as 384MiB or 1.8KiB", text)
 }
 
-// MiB is the size in whole MiB.
+// MiB returns the size in whole MiB, rounded down.
 func (b Bytes) MiB() int { return int(b >> 20) }
 
-// Rate is a number of records a second, or the word calibrated. Calibrated means that the run finds the rate that
-// leaves a share of the host idle.
+// Rate is a number of records/s, or the word calibrated. Calibrated means that the run finds the rate that leaves a
+// share of the host idle.
 type Rate struct {
 	Calibrated bool
 	PerSecond  float64
 }
 
-// Set reads a positive rate or the word calibrated.
+// Set parses a positive rate or the word calibrated.
 func (r *Rate) Set(text string) error {
 	if text == calibrated {
 		*r = Rate{Calibrated: true}
@@ -66,38 +66,38 @@ func (r *Rate) Set(text string) error {
 	return nil
 }
 
-// Number is a number that may be left out. Given keeps 0 apart from a number that was left out.
+// Number is a number that may be left out. Given distinguishes 0 from an omitted number.
 type Number struct {
 	Value float64
 	Given bool
 }
 
-// Set reads a finite number and notes that it was given.
+// Set parses a finite number and notes that it was given.
 func (n *Number) Set(text string) (err error) {
 	n.Value, err = yamlfile.Number(text)
 	n.Given = err == nil
 	return err
 }
 
-// Limit is a goal's limit. A file writes a time, a share or a number, and only the goal's figure says which of them is
-// meant: text keeps what the file wrote until the figure is known. A limit of LimitOf has no text, since it is a number
-// in the figure's unit from the start.
+// Limit is a goal's limit. A file may write a time, a share or a number, and only the goal's figure determines which
+// is valid. text therefore keeps what the file wrote until the figure is known. A limit from LimitOf has no text,
+// because it is already a number in the figure's unit.
 type Limit struct {
 	Given  bool
 	text   *string
 	number float64
 }
 
-// LimitOf is a limit in the unit that goals are judged in.
+// LimitOf returns a limit from a number in the unit that goals are judged in.
 func LimitOf(v tuning.Figure) Limit { return Limit{Given: true, number: float64(v)} }
 
-// Set keeps the text. It cannot fail, because the figure that gives it a meaning may stand later in the file.
+// Set keeps the text. It cannot fail, because the figure that determines the meaning may come later in the file.
 func (l *Limit) Set(text string) error {
 	*l = Limit{Given: true, text: &text}
 	return nil
 }
 
-// value is the limit in the unit that goals are judged in: ms for times, ratios for shares.
+// value returns the limit in the unit that goals are judged in: ms for times, ratios for shares.
 func (l Limit) value(unit string) (float64, error) {
 	switch {
 	case l.text == nil:

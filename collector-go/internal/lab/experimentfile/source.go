@@ -7,16 +7,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// noSource reports whether the records are not ours: live data, which nobody steers and in which nothing is made to be
-// found.
+// noSource reports whether the record source is foreign: its data is live, its rate cannot be controlled, and no
+// records are made for queries to find.
 func (f *File) noSource() bool { return f.Load.Source == runstore.SourceNone }
 
-// needsGateway reports whether anything is asked of the query gateway.
+// needsGateway reports whether the run uses the query gateway, for queries or for records.
 func (c *checker) needsGateway() bool {
 	return c.file.Load.Submit == SubmitByGateway || !c.file.noSource()
 }
 
-// source refuses what a source of records cannot do.
+// source checks the fields that depend on the kind of record source.
 func (c *checker) source() {
 	f := c.file
 	c.oneOf("load.source", f.Load.Source, SourceByGateway, runstore.SourceNone)
@@ -35,8 +35,8 @@ func (c *checker) source() {
 	}
 }
 
-// noSource refuses goals and steps that need records of our own. Without them nobody knows what a query must find, and
-// nobody can change the rate.
+// noSource refuses goals and steps that need our own record source. Without it the records that a query must find are
+// unknown, and the rate cannot be changed.
 func (c *checker) noSource() {
 	f := c.file
 	if f.Launch.Local != nil {

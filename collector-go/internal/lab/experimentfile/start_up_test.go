@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 )
 
-// Unless the file gives a number, the start-up's queries are those of its least load that has any.
+// Unless the file gives a number, the start-up's queries are those of its smallest load that is not 0.
 func TestStartUpQueries(t *testing.T) {
 	for name, c := range map[string]struct {
 		steps string

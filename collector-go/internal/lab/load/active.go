@@ -10,21 +10,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 )
 
-// CollectorActivity asks a collector's PromQL, or any Prometheus, how many queries a topology ran:
-// bullet_active_queries, summed over JoinBolt's tasks. It knows a slice once that is stored, some 50 s after its end by
-// default.
+// CollectorActivity asks a collector, or any Prometheus, how many queries a topology ran. It reads
+// bullet_active_queries, summed over JoinBolt's tasks. By default a slice is available about 50 s after its end.
 type CollectorActivity struct {
 	client   *client.Client
 	selector string
 }
 
-// Active is how many queries a topology ran by what is stored.
+// Active states how many queries a topology ran according to the stored slices.
 type Active struct {
 	Most    float64 `json:"most"`
 	UntilMs int64   `json:"until_ms"` // the end of the newest slice
 }
 
-// NewCollectorActivity asks the collector at address, "host:port" or a URL, about a topology.
+// NewCollectorActivity returns a client that asks the collector at address ("host:port" or a URL) about a topology.
 func NewCollectorActivity(address, topology string) (*CollectorActivity, error) {
 	asked, err := client.New(address, client.Access{})
 	if err != nil {
@@ -34,10 +33,10 @@ func NewCollectorActivity(address, topology string) (*CollectorActivity, error) 
 		strconv.Quote(topology))}, nil
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (c *CollectorActivity) Close() { c.client.Close() }
 
-// Within reads the slices that ended in (from, to]; nil where none is stored.
+// Within reads the slices that ended in (from, to]. It returns nil if none is stored.
 func (c *CollectorActivity) Within(ctx context.Context, from, to time.Time) (*Active, error) {
 	series, err := c.client.Slices(ctx, c.selector, from, to)
 	if err != nil {

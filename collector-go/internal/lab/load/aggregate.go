@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Aggregate is what the aggregating queries have in common: they live for their whole duration and count a probe's
-// records, which have sequences without holes.
+// Aggregate holds what all aggregating queries share. They live for their whole duration and count the records of a
+// probe, whose sequence numbers have no gaps.
 type Aggregate struct {
 	// Duration is how long the query lives in the topology.
 	Duration time.Duration
@@ -24,7 +24,7 @@ func (a Aggregate) Life() time.Duration { return a.Duration }
 // ProbeRate implements Query.
 func (a Aggregate) ProbeRate() float64 { return a.PerSecond }
 
-// Validate reports which parameter makes no sense.
+// Validate returns an error that names an invalid parameter.
 func (a Aggregate) Validate() error { return validate(a.Duration, a.PerSecond) }
 
 func validate(duration time.Duration, perSecond float64) error {
@@ -37,12 +37,13 @@ func validate(duration time.Duration, perSecond float64) error {
 	return nil
 }
 
-// from is the part of the text that all share. Numbers are whole ms.
+// from returns the part of the text that all aggregating queries share. Durations are whole ms.
 func (a Aggregate) from(probe string) string {
 	return fmt.Sprintf("FROM STREAM(%d, TIME) WHERE probe = '%s'", a.Duration.Milliseconds(), probe)
 }
 
-// counted compares a count that the engine knows within [least, most] with what was generated.
+// counted compares a count with the records that were generated. The engine states that the true count is within
+// [least, most].
 func (a Aggregate) counted(least, count, most float64, submitted, finished time.Time) Check {
 	due, possible := spans(a.PerSecond, a.Duration, submitted, finished)
 	return Check{
@@ -52,7 +53,7 @@ func (a Aggregate) counted(least, count, most float64, submitted, finished time.
 	}
 }
 
-// number is a number of Bullet's JSON: NaN and the infinities come as text, and so do the values of a group.
+// number is a number in Bullet's JSON. NaN, the infinities and the values of a group are JSON strings.
 type number float64
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -65,7 +66,7 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// rows reads an answer's records.
+// rows decodes an answer's records.
 func rows[T any](answer Answer) ([]T, error) {
 	all := make([]T, len(answer.Records))
 	for i, record := range answer.Records {

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// engineAnswers are answers of bullet-core 1.5.2's own Querier, two filters and a join, to the queries' own text: to
-// the 100 records 1000 to 1099 of the probe, and to none.
+// engineAnswers returns answers of bullet-core 1.5.2's own Querier, with two filters and a join, by the text of the
+// query. The probe had the 100 records 1000 to 1099, or none.
 func engineAnswers(t *testing.T) map[string]struct{ Hundred, None Answer } {
 	text, err := os.ReadFile("testdata/engine-answers.json")
 	require.NoError(t, err)
@@ -20,7 +20,7 @@ func engineAnswers(t *testing.T) map[string]struct{ Hundred, None Answer } {
 	return answers
 }
 
-// queries of all classes over a probe of 10 records/s, for 10 s.
+// queries returns queries of all classes for a probe of 10 records/s, with a duration of 10 s.
 func queries(t *testing.T) (all []Query) {
 	for _, class := range Classes() {
 		query, err := NewQuery(class, Parameters{Duration: 10 * time.Second, PerSecond: 10})
@@ -32,7 +32,7 @@ func queries(t *testing.T) (all []Query) {
 
 func TestAnswersOfTheEngineAreReadAndJudged(t *testing.T) {
 	answers := engineAnswers(t)
-	// Record 1000 is made at 100 s; those of (101 s, 109 s] must be there: 80.
+	// Record 1000 is made at 100 s. The records of (101 s, 109 s] must be in the answer: 80.
 	submitted, finished := time.Unix(100, 0).Add(-50*time.Millisecond), time.Unix(110, 0)
 	for _, query := range queries(t) {
 		t.Run(string(query.Class()), func(t *testing.T) {
@@ -47,7 +47,8 @@ func TestAnswersOfTheEngineAreReadAndJudged(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, check.Due, check.Missing, "%+v", check)
 			assert.Positive(t, check.Due)
-			// Were there twice as many to be found, what lacks would show; but RAW is content with its limit.
+			// If twice as many records had been made, the missing ones would show, except for RAW, which reaches its
+			// limit.
 			twice, err := NewQuery(query.Class(), Parameters{Duration: 10 * time.Second, PerSecond: 20})
 			require.NoError(t, err)
 			check, err = twice.Check(answer.Hundred, "p", submitted, finished)

@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// Answer is what a query returned.
+// Answer is the answer to a query.
 type Answer struct {
-	// Records are as they came, since what they hold is the query's.
+	// Records are not decoded, because their form depends on the query.
 	Records []json.RawMessage
 	Meta    json.RawMessage
 }
 
-// AnswerError is an answer with status 200 that is none: Bullet's web service answers so what it refuses, and a proxy
-// may answer in its place.
+// AnswerError is an answer with status 200 that is not an answer of Bullet. Bullet's web service reports refused
+// queries like this, and a proxy may answer in its place.
 type AnswerError struct {
-	// Words are the server's own, or what the answer lacks and how it begins.
+	// Words are the server's own words, or what the answer lacks and how it begins.
 	Words string
-	// Busy states that Bullet refused the query for want of room.
+	// Busy states that Bullet refused the query because it was full.
 	Busy bool
 }
 
 // Error implements error.
 func (e *AnswerError) Error() string { return e.Words }
 
-// parseAnswer reads Bullet's answer to a query (com.yahoo.bullet.result.Clip): one JSON object of a list of records,
-// each an object, and of metadata without errors. Whatever else comes is no answer, with whatever status.
+// parseAnswer parses Bullet's answer to a query (com.yahoo.bullet.result.Clip): one JSON object with a list of
+// records, each an object, and metadata without errors. Everything else is an error, whatever the HTTP status.
 func parseAnswer(text []byte) (Answer, error) {
 	fields, err := object(text)
 	if err != nil {
@@ -63,7 +63,7 @@ func parseAnswer(text []byte) (Answer, error) {
 	return answer, nil
 }
 
-// object reads a JSON object, with nothing after it, by the exact names of its fields.
+// object decodes a JSON object with nothing after it. Field names are kept exactly.
 func object(text []byte) (fields map[string]json.RawMessage, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	err = decoder.Decode(&fields)
@@ -92,17 +92,17 @@ func notBullets(text []byte, why string) *AnswerError {
 	return &AnswerError{Words: fmt.Sprintf("the answer is not Bullet's, %s: %s", why, beginning(text))}
 }
 
-// beginning is as much of a text as an error repeats.
+// beginning returns the part of a text that an error quotes.
 func beginning(text []byte) string {
 	short := strings.Join(strings.Fields(string(text[:min(len(text), maxErrorBytes)])), " ")
 	return fmt.Sprintf("%.200q", short)
 }
 
-// busyWords begin what Bullet's web service says of a query that another moment would take
+// busyWords begin the errors with which Bullet's web service refuses a query that it would accept later
 // (com.yahoo.bullet.rest.query.QueryError).
 var busyWords = []string{"Too many concurrent queries", "Service temporarily unavailable"}
 
-// readErrors are the errors in Bullet's metadata, in Bullet's words; nil for none.
+// readErrors returns the errors in Bullet's metadata, in Bullet's words; nil if there are none.
 func readErrors(text json.RawMessage) error {
 	if len(text) == 0 || bytes.Equal(text, []byte("null")) || bytes.Equal(bytes.Join(bytes.Fields(text), nil), []byte("[]")) {
 		return nil
@@ -135,14 +135,14 @@ func readErrors(text json.RawMessage) error {
 	return e
 }
 
-// StatusError is an answer over HTTP that says no.
+// StatusError is an HTTP answer without success.
 type StatusError struct {
-	// Method and URL are the request's.
+	// Method and URL are those of the request.
 	Method, URL string
-	// Code is the answer's, and Status the same with its name, "503 Service Unavailable".
+	// Code is the HTTP status code; Status adds its name, "503 Service Unavailable".
 	Code   int
 	Status string
-	// Text is what the server says: Bullet's errors, or the beginning of the body.
+	// Text is Bullet's errors, or the beginning of the body.
 	Text string
 }
 
@@ -151,9 +151,8 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("%s %s: %s: %s", e.Method, e.URL, e.Status, e.Text)
 }
 
-// Refused reports whether a query failed since its target turned it away for want of room: with 429 (Too Many
-// Requests), as the gateway does at its most queries, with 503 (Service Unavailable), or in the words of Bullet's web
-// service.
+// Refused reports whether a query failed because its target was full. The target answers 429 (Too Many Requests), as
+// the gateway does at its query limit, 503 (Service Unavailable), or in the words of Bullet's web service.
 func Refused(err error) bool {
 	var status *StatusError
 	var answer *AnswerError

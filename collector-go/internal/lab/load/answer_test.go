@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bullettest"
 )
 
-// An answer counts as returned only if it is Bullet's to the query. Everything else failed, with the server's words and
-// without a latency.
+// An answer counts as returned only if it is Bullet's answer to the query. Every other answer is a failure with the
+// server's words and without a latency.
 func TestOnlyAnAnswerOfBulletCountsAsReturned(t *testing.T) {
 	for _, form := range bullettest.Forms(t) {
 		t.Run(form.Name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestOnlyAnAnswerOfBulletCountsAsReturned(t *testing.T) {
 				assert.Equal(t, form.Refused, o.Refused)
 				words := form.Words
 				if target == Submitter(drpc) && form.Name == "a login page" {
-					words = "it is not JSON: \"<!DOCTYPE html>" // Storm's server calls every answer HTML
+					words = "it is not JSON: \"<!DOCTYPE html>" // Storm's server labels every answer HTML
 				}
 				assert.Contains(t, o.Error, words)
 				assert.Less(t, len(o.Error), 1000)
@@ -48,7 +48,7 @@ func TestOnlyAnAnswerOfBulletCountsAsReturned(t *testing.T) {
 	}
 }
 
-// Storm's DRPC server calls every answer text/html: Bullet's, in such a call, counts as returned.
+// Storm's DRPC server labels every answer text/html. An answer of Bullet counts as returned nevertheless.
 func TestAnAnswerOverDRPCThatIsCalledHTMLCounts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -61,7 +61,7 @@ func TestAnAnswerOverDRPCThatIsCalledHTMLCounts(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// Both targets tell that they have no room from that a query failed.
+// For both targets, a refusal because the target is full differs from a failed query.
 func TestWhatIsRefusedIsDistinguished(t *testing.T) {
 	for code, refused := range map[int]bool{http.StatusTooManyRequests: true, http.StatusServiceUnavailable: true,
 		http.StatusInternalServerError: false, http.StatusBadRequest: false} {

@@ -14,15 +14,15 @@ type Submitter interface {
 }
 
 // desk submits a query and checks its answer against the records that the source generated meanwhile. Both load models
-// use it, so that an outcome means the same in both. It holds no state and is safe for concurrent use.
+// use it, so that an outcome means the same in both. It has no state and is safe for concurrent use.
 type desk struct {
 	query  Query
 	target Submitter
 	grace  time.Duration   // how long after its own end a query may take to return
-	run    context.Context // of the queries
+	run    context.Context // context of all queries
 }
 
-// start is when a query was meant to start, and from when on only the client could be what kept it.
+// start holds the scheduled start of a query, and the time from which only the client can have delayed it.
 type start struct{ intended, ready time.Time }
 
 // ask submits a query for a probe and waits for its end.
@@ -53,9 +53,9 @@ func (d desk) ask(slot int, probe string, s start) Outcome {
 	return outcome
 }
 
-// arrived is when the topology states that it got the query, where bullet.result.metadata has it; else when it was
-// submitted. A query that was long on its way, as to a starved topology, is not held to what was made meanwhile. What
-// does not lie in its life is another clock's.
+// arrived returns when the topology received the query, if bullet.result.metadata contains it; otherwise when it was
+// submitted. A query that took long to reach an overloaded topology is therefore not blamed for records made
+// meanwhile. A time outside of the query's life comes from another clock and is ignored.
 func arrived(answer Answer, submitted, finished time.Time) time.Time {
 	var meta struct {
 		Query struct {
@@ -71,7 +71,7 @@ func arrived(answer Answer, submitted, finished time.Time) time.Time {
 	return submitted
 }
 
-// overdue decides of a query that has not returned whether it should have.
+// overdue reports whether a query that has not returned should have returned.
 func (d desk) overdue(life time.Duration) bool { return life > d.query.Life()+5*settling }
 
 func (d desk) end(ctx context.Context, err error, life time.Duration) End {

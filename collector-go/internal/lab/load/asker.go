@@ -7,36 +7,37 @@ import (
 )
 
 // Asker submits the queries of a session, by the closed model, the open model or both at once. It hides whether one
-// process or several load clients do so: Here submits from this process, and hosts.Hosts (load/hosts) distributes the
+// process or several load clients do so. Here submits from this process; hosts.Hosts (load/hosts) distributes the
 // queries over clients on several hosts. Outcomes go to an observer that was given at construction. It is safe for
 // concurrent use.
 type Asker interface {
-	// Lead is how long before the moment that it names an order is given, so that it arrives in time.
+	// Lead is how long before its start time an order must be given to arrive in time.
 	Lead() time.Duration
-	// Hold changes how many queries are held. New ones are submitted from a moment on, spread evenly over a time;
+	// Hold sets the number of queries held. New queries start from a moment on, spread evenly over a period;
 	// superfluous ones end by themselves and are not repeated.
 	Hold(n int, from time.Time, spread time.Duration)
-	// Open starts queries at a rate; done is closed once all of them have ended and were observed, or the asker is
+	// Open starts queries at a rate. done is closed when all of them have ended and were observed, or the asker is
 	// closed. Part and Start are of the whole run.
 	Open(o OpenOptions) (done <-chan struct{}, err error)
-	// InFlightBefore counts the queries that were submitted before a moment and have not been observed. An error means
-	// that it is not known.
+	// InFlightBefore returns the number of queries that were submitted before a moment and have not been observed. An
+	// error means that it is unknown.
 	InFlightBefore(ctx context.Context, before time.Time) (int, error)
-	// InFlight is about how many queries are in flight; it never waits.
+	// InFlight returns the approximate number of queries in flight; it never waits.
 	InFlight() int
-	// Usage is what the load clients on other hosts have used so far, by part; none in this process. It never waits.
+	// Usage returns the CPU that load clients on other hosts have used so far, by part. It is empty for this process,
+	// and never waits.
 	Usage() []Usage
-	// Close abandons the queries in flight, and returns when all were observed. It may be called twice.
+	// Close abandons the queries in flight and returns when all were observed. It may be called twice.
 	Close()
 }
 
-// Usage is what a load client had used at a moment.
+// Usage is the CPU that a load client had used at one moment.
 type Usage struct {
 	Host string
-	// At is when, CPU the processors' time that it had used by then.
+	// At is that moment; CPU is the CPU time used until then.
 	At  time.Time
 	CPU time.Duration
-	// Cores are the processors that it may use.
+	// Cores is the number of processors that the client may use.
 	Cores int
 }
 
@@ -50,13 +51,13 @@ type Here struct {
 	closed   *ClosedLoop
 	inFlight *InFlight
 
-	ctx    context.Context // of open loops; ends with Close
+	ctx    context.Context // for the open loops; ends with Close
 	cancel context.CancelFunc
 	loops  sync.WaitGroup
 }
 
-// NewHere returns an asker of a part of each order that asks nothing yet. observe is called once for every query that
-// was due, from many goroutines.
+// NewHere returns an asker for a part of each order. It submits nothing yet. observe is called once for every
+// scheduled query, from many goroutines.
 func NewHere(query Query, target Submitter, part Part, observe func(Outcome)) *Here {
 	h := &Here{query: query, target: target, part: part, observe: observe, inFlight: NewInFlight()}
 	options := DefaultClosedOptions()
@@ -72,7 +73,7 @@ func (*Here) Lead() time.Duration { return 0 }
 // Hold implements Asker.
 func (h *Here) Hold(n int, from time.Time, spread time.Duration) { h.closed.HoldFrom(n, from, spread) }
 
-// Open implements Asker. The part has its share of the queries that may be in flight.
+// Open implements Asker. The part gets its share of the limit of queries in flight.
 func (h *Here) Open(o OpenOptions) (<-chan struct{}, error) {
 	o.Part, o.MostInFlight, o.InFlight = h.part, max(min(1, o.MostInFlight), h.part.Share(o.MostInFlight)), h.inFlight
 	loop, err := NewOpenLoop(h.query, h.target, o, h.observe)
@@ -92,7 +93,7 @@ func (h *Here) InFlightBefore(_ context.Context, before time.Time) (int, error) 
 // InFlight implements Asker.
 func (h *Here) InFlight() int { return h.inFlight.Now() }
 
-// Usage implements Asker: what this process uses is seen from outside.
+// Usage implements Asker. It returns nil, because the CPU of this process is measured from outside.
 func (*Here) Usage() []Usage { return nil }
 
 // Close implements Asker.

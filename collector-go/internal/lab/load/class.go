@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Class is a kind of query, by what the topology keeps for it. The names are those of Bullet's AggregationType, in
-// small letters, and the values of the label "class".
+// Class is a kind of query, by the state that the topology keeps for it. The names are those of Bullet's
+// AggregationType in lower case, and the values of the label "class".
 type Class string
 
-// The classes.
+// Classes of queries.
 const (
 	Raw           Class = "raw"
 	GroupBy       Class = "group"
@@ -22,7 +22,7 @@ const (
 // Classes lists all classes.
 func Classes() []Class { return []Class{Raw, GroupBy, CountDistinct, Distribution, TopK} }
 
-// ParseClass takes a class' name, in any case, with - for _.
+// ParseClass parses the name of a class, in any case, with - or _.
 func ParseClass(text string) (Class, error) {
 	name := Class(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "-", "_"))
 	names := make([]string, 0, len(Classes()))
@@ -35,52 +35,53 @@ func ParseClass(text string) (Class, error) {
 	return "", fmt.Errorf("no class of queries is called %q; there are %s", text, strings.Join(names, ", "))
 }
 
-// Query is a query that a client submits repeatedly, each time for the records of one probe, together with the check of
-// its answers. Implementations are immutable values and safe for concurrent use.
+// Query is a query that a client submits repeatedly, each time for the records of one probe, together with the check
+// of its answers. Implementations are immutable values and safe for concurrent use.
 type Query interface {
 	Class() Class
-	// BQL is the query's text for one probe.
+	// BQL returns the query's text for one probe.
 	BQL(probe string) string
-	// Life is the longest that the query lives in the topology.
+	// Life returns the longest time that the query lives in the topology.
 	Life() time.Duration
-	// ProbeRate is how many records a second a probe must have for Check to say anything.
+	// ProbeRate returns the records/s that a probe must have, or 0 if the query needs no probe.
 	ProbeRate() float64
-	// Check compares an answer with what the record source generated between the query's submission and its end. An
-	// error means that the answer cannot be read as one of this class.
+	// Check compares an answer with the records that the source generated between the query's submission and its end.
+	// An error means that the answer is not one of this class.
 	Check(answer Answer, probe string, submitted, finished time.Time) (Check, error)
-	// Validate reports which parameter makes no sense.
+	// Validate returns an error that names an invalid parameter.
 	Validate() error
 }
 
-// Check is the comparison of an answer with the generated records. For an answer of sums and counts, "records" means
-// the records that these account for.
+// Check is the comparison of an answer with the generated records. In an answer of sums and counts, the records are
+// those that the counts include.
 type Check struct {
-	// Records is how many records the answer holds or accounts for.
+	// Records is the number of records in the answer.
 	Records int
-	// Due is how many records the answer had to have at least.
+	// Due is the minimum number of records that the answer must have.
 	Due int
-	// Missing are due and not there; Repeated are there more than once, or more than were made; Foreign should not be
-	// there.
+	// Missing records were due and did not come. Repeated records came more than once, or are more than were made.
+	// Foreign records should not have come.
 	Missing, Repeated, Foreign int
 }
 
-// Parameters are what the classes leave open.
+// Parameters are the settings of a query that its class does not determine.
 type Parameters struct {
-	// Limit is the most records of a RAW answer, the groups of a GROUP BY, the ranges of a DISTRIBUTION and the K of a
-	// TOP K; 0 for the class' own default.
+	// Limit is the records of a RAW answer, the groups of a GROUP BY, the points of a DISTRIBUTION
+	// or the K of a TOP K; 0 means the default of the class.
 	Limit int
-	// Duration is the longest that a query lives in the topology; 0 for 30 s.
+	// Duration is the longest time that a query lives in the topology; 0 means 30 s.
 	Duration time.Duration
-	// PerSecond is the rate of a probe's records; 0 for the class' own default.
+	// PerSecond is the rate of a probe's records; 0 means the default of the class.
 	PerSecond float64
-	// NoSource states that nobody makes matching records, so that nothing is known of completeness.
+	// NoSource states that no matching records are made, so that completeness is unknown.
 	NoSource bool
-	// Text is somebody's own BQL, asked instead of the class' query; completeness is then judged by Expect alone.
+	// Text is the user's own BQL, which replaces the query of the class. Its completeness is then judged only by
+	// Expect.
 	Text   string
 	Expect Expectation
 }
 
-// NewQuery returns the query of a class, checked.
+// NewQuery returns a validated query of a class.
 func NewQuery(class Class, p Parameters) (Query, error) {
 	if p.Duration == 0 {
 		p.Duration = DefaultRawQuery().Duration
@@ -127,10 +128,10 @@ func or[T int | float64](given, otherwise T) T {
 	return given
 }
 
-// Probes are the record streams that n slots need for a query.
+// Probes returns the probes that n slots need for a query.
 func Probes(query Query, n int) []Probe { return ProbesNamed("", query, n) }
 
-// ProbesNamed are Probes whose values begin with prefix; "" for "probe".
+// ProbesNamed is Probes with values that begin with prefix; "" means "probe".
 func ProbesNamed(prefix string, query Query, n int) []Probe {
 	probes := make([]Probe, n)
 	for slot := range probes {

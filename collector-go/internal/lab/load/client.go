@@ -1,26 +1,26 @@
 package load
 
-// Client is what submits queries. ClosedLoop and OpenLoop are such.
+// Client submits queries. ClosedLoop and OpenLoop implement it.
 type Client interface {
-	// Counts reports how the client stands now.
+	// Counts returns the current counts of the client.
 	Counts() Counts
 }
 
-// Counts accounts for every query of a client. Two identities hold: Scheduled = Submitted + Waiting + NotSubmitted, and
-// Submitted = InFlight + Returned + Failed + TimedOut + Unfinished + CutOff.
+// Counts accounts for every query of a client. Two identities hold: Scheduled = Submitted + Waiting + NotSubmitted,
+// and Submitted = InFlight + Returned + Failed + TimedOut + Unfinished + CutOff.
 type Counts struct {
-	// Scheduled is how many had to be submitted by now.
+	// Scheduled is the number of queries that were scheduled until now.
 	Scheduled int `json:"due"`
-	// Submitted is how many were.
+	// Submitted is the number of those that were submitted.
 	Submitted int `json:"submitted"`
-	// Waiting are scheduled and not submitted, because as many are in flight as there may be, or because the client is
-	// late.
+	// Waiting is the number of scheduled queries that are not submitted yet, because of the limit of queries in flight
+	// or because the client is late.
 	Waiting int `json:"waiting"`
-	// InFlight are submitted and have not ended.
+	// InFlight is the number of submitted queries that have not ended.
 	InFlight int `json:"in_flight"`
-	// MostInFlight is the most that InFlight was.
+	// MostInFlight is the largest value that InFlight had.
 	MostInFlight int `json:"most_in_flight"`
-	// How the others ended.
+	// Ends of the other queries.
 	Returned     int `json:"returned"`
 	Failed       int `json:"failed"`
 	TimedOut     int `json:"timed_out"`

@@ -8,20 +8,20 @@ import (
 
 // ClosedOptions configure a ClosedLoop.
 type ClosedOptions struct {
-	// Grace is how long after its own end a query may take to return before it has failed.
+	// Grace is how long after its own end a query may take to return before it counts as failed.
 	Grace time.Duration
-	// Backoff is how long a slot waits after a failure, so that a broken gateway is not stormed.
+	// Backoff is how long a slot waits after a failure, so that a broken gateway is not flooded.
 	Backoff time.Duration
-	// Prefix begins the probes' values; "" for "probe".
+	// Prefix begins the probes' values; "" means "probe".
 	Prefix string
-	// Part is the share of the slots that this client holds queries in.
+	// Part is the share of the slots in which this client holds queries.
 	Part Part
-	// InFlight counts the queries in flight; nil for nobody.
+	// InFlight counts the queries in flight; nil means that nobody needs the count.
 	InFlight *InFlight
 }
 
-// DefaultClosedOptions allow the topology 15 s to answer a query that is over, and ask a failing gateway once a second
-// a slot.
+// DefaultClosedOptions allow the topology 15 s to answer a query after the query's end. Each slot retries a failing
+// gateway once a second.
 func DefaultClosedOptions() ClosedOptions {
 	return ClosedOptions{Grace: 15 * time.Second, Backoff: time.Second}
 }
@@ -38,7 +38,7 @@ type ClosedLoop struct {
 	observe func(Outcome)
 	desk    desk
 
-	ctx    context.Context // of the queries; ends with Close
+	ctx    context.Context // for the queries; ends with Close
 	cancel context.CancelFunc
 
 	mu        sync.Mutex
@@ -60,14 +60,14 @@ func NewClosedLoop(query Query, target Submitter, options ClosedOptions, observe
 	}
 }
 
-// Hold changes how many queries the run keeps in flight, of which the part has its share. New ones start at once;
-// superfluous ones end by themselves and are not repeated.
+// Hold sets the number of queries that the whole run keeps in flight; this part takes its share. New ones start at
+// once; superfluous ones end by themselves and are not repeated.
 func (h *ClosedLoop) Hold(n int) { h.HoldFrom(n, time.Now(), 0) }
 
-// HoldFrom is Hold with the first start at a moment, and the starts of new queries spread evenly over a period. Queries
-// of equal length that start together also end together, again and again. The topology would then alternate between
-// bursts and idle periods, and its mean figures would describe neither. With several parts, the starts of all of them
-// together are spread evenly.
+// HoldFrom is Hold with the first start at a moment, and the starts of new queries spread evenly over a period.
+// Queries of equal length that start together also end together, again and again. The topology would then alternate
+// between bursts and idle periods, and its mean figures would describe neither. With several parts, the starts of all
+// of them together are spread evenly.
 func (h *ClosedLoop) HoldFrom(n int, from time.Time, spread time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -107,8 +107,8 @@ func (h *ClosedLoop) Drain(ctx context.Context) error {
 	}
 }
 
-// Close abandons the queries in flight, which end as CutOff or Unfinished, and returns when all have. It may be called
-// twice.
+// Close abandons the queries in flight, which end as CutOff or Unfinished, and returns when all have ended. It may be
+// called twice.
 func (h *ClosedLoop) Close() {
 	h.cancel()
 	h.slots.Wait()
@@ -129,7 +129,7 @@ func (h *ClosedLoop) run(slot int, intended time.Time) {
 	}
 }
 
-// wanted reports whether the slot goes on; if not it is free from now on.
+// wanted reports whether the slot should submit another query. If not, the slot is free from then on.
 func (h *ClosedLoop) wanted(slot int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

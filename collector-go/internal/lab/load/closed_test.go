@@ -122,7 +122,7 @@ func TestAQueryThatShouldHaveReturnedIsUnfinished(t *testing.T) {
 		options.Grace = time.Hour
 		loop := NewClosedLoop(DefaultRawQuery(), gate, options, ledger.add)
 		loop.Hold(1)
-		time.Sleep(DefaultRawQuery().Duration + time.Minute) // the bubble's time
+		time.Sleep(DefaultRawQuery().Duration + time.Minute) // synctest time
 		loop.Close()
 		assert.Equal(t, 1, ledger.count(Unfinished))
 	})
@@ -143,13 +143,14 @@ func TestFailureIsCountedAndBackedOff(t *testing.T) {
 	assert.Equal(t, "503", ledger.outcomes[0].Error)
 }
 
-// A client that was stalled between the intended and the real submission cannot hide it.
+// A client that stalled between the scheduled and the real submission cannot hide it.
 func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 	outcome := Outcome{IntendedMs: 1_000, SubmittedMs: 3_000, FinishedMs: 3_100}
 	assert.Equal(t, 2_100*time.Millisecond, outcome.Latency())
 }
 
-// Spread over a time, queries begin one after the other; those that are no longer wanted when their turn comes do not.
+// Starts that are spread over a period come one after the other. A query that is no longer wanted at its start time
+// does not start.
 func TestStartsAreSpreadOverATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// CountDistinctQuery counts a probe's different sequences: as many as records.
+// CountDistinctQuery counts a probe's distinct sequence numbers, which are as many as its records.
 type CountDistinctQuery struct{ Aggregate }
 
 // Class implements Query.
@@ -17,14 +17,15 @@ func (q CountDistinctQuery) BQL(probe string) string {
 	return "SELECT COUNT(DISTINCT probe_sequence) AS count " + q.from(probe)
 }
 
-// estimateError is what a count that Bullet had to estimate is held to where it does not state its own bounds: three
-// standard deviations with Bullet's default of 16,384 entries (bullet.query.aggregation.count.distinct.sketch.entries).
+// estimateError is the allowed relative error of an estimated count if Bullet does not state its own bounds. It is
+// three standard deviations with Bullet's default of 16,384 entries
+// (bullet.query.aggregation.count.distinct.sketch.entries).
 const estimateError = 3.0 / 128
 
-// exactEntries is how many different values Bullet counts exactly by default.
+// exactEntries is the number of distinct values that Bullet counts exactly by default.
 const exactEntries = 16384
 
-// sketched is what an answer states of its sketch, where bullet.result.metadata.enable is on.
+// sketched is what an answer states about its sketch if bullet.result.metadata.enable is on.
 type sketched struct {
 	Sketch struct {
 		Deviations map[string]struct {
@@ -34,7 +35,8 @@ type sketched struct {
 	} `json:"Sketch"`
 }
 
-// Check implements Query. A count that Bullet estimated is held to its own bounds at three standard deviations.
+// Check implements Query. A count that Bullet estimated is checked against its own bounds at three standard
+// deviations.
 func (q CountDistinctQuery) Check(answer Answer, _ string, submitted, finished time.Time) (Check, error) {
 	all, err := rows[struct {
 		Count *number `json:"count"`

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// DistributionQuery counts a probe's records in ranges of their sequences: FREQ, whose counts add up to the records
-// seen. It keeps the same sketch in the topology as QUANTILE and CUMFREQ.
+// DistributionQuery counts a probe's records in ranges of their sequence numbers (FREQ). The counts add up to all
+// records that the query saw. It keeps the same sketch in the topology as QUANTILE and CUMFREQ.
 type DistributionQuery struct {
-	// Points is how many points divide the ranges.
+	// Points is the number of points that divide the ranges.
 	Points int
 	Aggregate
 }
@@ -22,7 +22,7 @@ func (q DistributionQuery) BQL(probe string) string {
 	return fmt.Sprintf("SELECT FREQ(probe_sequence, LINEAR, %d) %s", q.Points, q.from(probe))
 }
 
-// maxPoints is Bullet's own bound (bullet.query.aggregation.distribution.max.points).
+// maxPoints is Bullet's own limit (bullet.query.aggregation.distribution.max.points).
 const maxPoints = 200
 
 // Validate implements Query.
@@ -33,7 +33,8 @@ func (q DistributionQuery) Validate() error {
 	return q.Aggregate.Validate()
 }
 
-// Check implements Query. A sketch that estimates shifts records between ranges, and loses none.
+// Check implements Query. A sketch that estimates moves records between ranges but loses none, so only the total is
+// checked.
 func (q DistributionQuery) Check(answer Answer, _ string, submitted, finished time.Time) (Check, error) {
 	all, err := rows[struct {
 		Count *number `json:"Count"`
@@ -46,7 +47,7 @@ func (q DistributionQuery) Check(answer Answer, _ string, submitted, finished ti
 		if row.Count == nil {
 			return Check{}, fmt.Errorf("a range of the answer has no Count")
 		}
-		if !math.IsNaN(float64(*row.Count)) { // no record at all
+		if !math.IsNaN(float64(*row.Count)) { // there was no record
 			total += float64(*row.Count)
 		}
 	}

@@ -13,29 +13,29 @@ import (
 	"strings"
 )
 
-// Encode makes the argument of a DRPC call of a query's text.
+// Encode returns the argument of a DRPC call for a query's text.
 type Encode func(ctx context.Context, bql string) (string, error)
 
-// PlainBQL takes the text as it is, as the DRPC PubSub of our topology does. Bullet's own wants a PubSubMessage: see
-// Encode.
+// PlainBQL returns the text unchanged, which is what the DRPC PubSub of our topology expects. Bullet's own PubSub
+// expects a PubSubMessage, which another Encode must make.
 func PlainBQL(_ context.Context, bql string) (string, error) { return bql, nil }
 
-// DRPC asks a topology through Storm's DRPC server over HTTP: POST /drpc/FUNCTION with the query as its body. A call
-// takes up a thread of the server's HTTP port until it is answered. It is safe for concurrent use.
+// DRPC queries a topology through Storm's DRPC server over HTTP: POST /drpc/FUNCTION with the query as its body. A
+// call blocks a thread of the server's HTTP port until it is answered. It is safe for concurrent use.
 type DRPC struct {
 	gateway Gateway
 	path    string
 	encode  Encode
 }
 
-// NewDRPC returns a client of the DRPC server whose HTTP port is at address, "host:port" or a URL. Up to connections
-// queries share its connections.
+// NewDRPC returns a client of the DRPC server whose HTTP port is at address, "host:port" or a URL. It keeps up to the
+// given number of connections.
 func NewDRPC(address, function string, connections int, encode Encode) *DRPC {
-	// Storm's DRPC server calls every answer text/html. Whether it is one of Bullet is seen by its body.
+	// Storm's DRPC server labels every answer text/html, so the body decides whether it is an answer of Bullet.
 	return &DRPC{gateway: *newGateway(address, connections, true), path: "/drpc/" + url.PathEscape(function), encode: encode}
 }
 
-// Close releases idle connections.
+// Close closes idle connections.
 func (d *DRPC) Close() { d.gateway.Close() }
 
 // Query implements Submitter.
@@ -51,8 +51,8 @@ func (d *DRPC) Query(ctx context.Context, bql string) (Answer, error) {
 	return drpcAnswer(text)
 }
 
-// drpcAnswer reads what a DRPC call returned: Bullet's PubSubMessage (com.yahoo.bullet.pubsub) with the answer in it,
-// or the answer itself.
+// drpcAnswer parses the result of a DRPC call: Bullet's PubSubMessage (com.yahoo.bullet.pubsub) that contains the
+// answer, or the answer itself.
 func drpcAnswer(text []byte) (Answer, error) {
 	fields, err := object(text)
 	if err != nil || fields["id"] == nil || fields["content"] == nil {
@@ -78,7 +78,8 @@ func drpcAnswer(text []byte) (Answer, error) {
 	return answer, err
 }
 
-// contentOf is the text in a message: as it is, or a serialized java.lang.String in base64, as Bullet writes it.
+// contentOf returns the text in a message. It is plain text, or a serialized java.lang.String in base64, as Bullet
+// writes it.
 func contentOf(content string) ([]byte, error) {
 	if strings.HasPrefix(content, "{") {
 		return []byte(content), nil
@@ -90,9 +91,9 @@ func contentOf(content string) ([]byte, error) {
 	return javaString(serialized)
 }
 
-// Java's object serialization of a string: a header, a type code, the length in bytes and modified UTF-8, whose
-// difference from UTF-8 (NUL, and characters beyond the basic plane as surrogates) JSON has no need of. Source: Java
-// Object Serialization Specification, 6.4.2.
+// Java's serialization of a string: a header, a type code, the length in bytes, and modified UTF-8. That differs from
+// UTF-8 only for NUL and for characters outside the basic plane, which JSON does not need. Source: Java Object
+// Serialization Specification, 6.4.2.
 const (
 	javaHeader     = "\xac\xed\x00\x05"
 	javaText       = 0x74

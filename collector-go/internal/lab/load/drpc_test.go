@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serialized is a string as Java's ObjectOutputStream writes it.
+// serialized returns a string as Java's ObjectOutputStream writes it.
 func serialized(text string) string {
 	head := []byte(javaHeader + "\x74")
 	head = binary.BigEndian.AppendUint16(head, uint16(len(text)))

@@ -13,17 +13,17 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Point is a point of a distribution: how many share a latency or a smaller one.
+// Point is a point of a cumulative distribution: Count queries had a latency of at most Seconds.
 type Point struct {
 	Share   float64 // 0 to 1
 	Seconds float64
 	Count   int64
 }
 
-// ticks is how many points a distribution has for each half of what is left to 100%.
+// ticks is the number of points of a distribution per halving of the distance to 100%.
 const ticks = 5
 
-// Points are a histogram's distribution, finer towards its end.
+// Points returns a histogram's cumulative distribution, with finer steps towards its end.
 func Points(h *hdrhistogram.Histogram) (points []Point) {
 	for _, b := range h.CumulativeDistributionWithTicks(ticks) {
 		points = append(points, Point{Share: b.Quantile / 100, Seconds: float64(b.ValueAt) / 1e6, Count: b.Count})
@@ -31,8 +31,8 @@ func Points(h *hdrhistogram.Histogram) (points []Point) {
 	return points
 }
 
-// WriteHistogram writes a histogram of us in the form that the file's name asks for: .csv for percentiles with a header
-// line, .hgrm for HdrHistogram's own text (ms), .hlog for its log, which its tools merge and plot.
+// WriteHistogram writes a histogram of µs in the format of the file's extension. .csv has percentiles with a header
+// line, .hgrm is HdrHistogram's text (ms), and .hlog is its log, which its tools merge and plot.
 func WriteHistogram(w io.Writer, name string, h *hdrhistogram.Histogram, from, to time.Time) error {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv":
@@ -48,7 +48,7 @@ func WriteHistogram(w io.Writer, name string, h *hdrhistogram.Histogram, from, t
 
 func writeCSV(w io.Writer, h *hdrhistogram.Histogram) error {
 	out := csv.NewWriter(w)
-	_ = out.Write([]string{"percentile", "latency_seconds", "count"}) // Flush's error is the first one
+	_ = out.Write([]string{"percentile", "latency_seconds", "count"}) // Flush returns the first error
 	for _, p := range Points(h) {
 		_ = out.Write([]string{strconv.FormatFloat(math.Round(p.Share*1e8)/1e6, 'f', -1, 64),
 			strconv.FormatFloat(p.Seconds, 'f', 6, 64), strconv.FormatInt(p.Count, 10)})

@@ -50,7 +50,7 @@ func TestGatewayControl(t *testing.T) {
 	assert.Equal(t, want, got)
 
 	for _, other := range []string{"", "null", "{}", `{"message":"unauthorized"}`, `{"records_per_second":`} {
-		kept = other // what is not the source's would be taken for a source that makes nothing
+		kept = other // another answer would look like a source that makes nothing
 		_, err = gateway.Control(context.Background())
 		assert.ErrorContains(t, err, "the answer is not a record source's", other)
 		_, err = gateway.Status(context.Background())

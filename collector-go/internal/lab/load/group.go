@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// GroupByQuery counts a probe's records in groups by their sequences' remainders, with each group's first and last
-// sequence, so that a hole shows to the record.
+// GroupByQuery groups a probe's records by the remainders of their sequence numbers. It counts each group and asks for
+// its first and last number, so that the exact number of missing records is known.
 type GroupByQuery struct {
-	// Groups is how many groups there are.
+	// Groups is the number of groups.
 	Groups int
 	Aggregate
 }
@@ -33,8 +33,8 @@ func (q GroupByQuery) Validate() error {
 	return q.Aggregate.Validate()
 }
 
-// maxGroups is below what Bullet keeps exactly of groups (bullet.query.aggregation.group.sketch.entries, 512) by
-// default.
+// maxGroups is below the number of groups that Bullet counts exactly by default
+// (bullet.query.aggregation.group.sketch.entries, 512).
 const maxGroups = 500
 
 type groupRow struct {
@@ -44,7 +44,8 @@ type groupRow struct {
 	Last  number  `json:"last"`
 }
 
-// Check implements Query. Each group is compared alone: what one has too few of is not made up by another.
+// Check implements Query. Each group is checked alone, so that surplus records of one group cannot hide missing ones
+// of another.
 func (q GroupByQuery) Check(answer Answer, _ string, submitted, finished time.Time) (check Check, err error) {
 	all, err := rows[groupRow](answer)
 	if err != nil {
@@ -76,7 +77,7 @@ func (q GroupByQuery) Check(answer Answer, _ string, submitted, finished time.Ti
 	return check, nil
 }
 
-// holes is how many records a group lacks of those due, by its own first and last sequence and its count.
+// holes returns how many due records a group lacks, from its first and last sequence number and its count.
 func (q GroupByQuery) holes(row groupRow, due span) int {
 	modulus, first, last := int64(q.Groups), int64(row.First), int64(row.Last)
 	between := int((last-first)/modulus) + 1 - int(row.Count)

@@ -6,7 +6,7 @@ import (
 )
 
 // InFlight counts the queries in flight, from the submission of a query until its outcome was observed. A step uses it
-// to wait for exactly the queries that were submitted before its end. It is safe for concurrent use, and a nil InFlight
+// to wait for exactly the queries that were submitted before its end. It is safe for concurrent use. A nil InFlight
 // counts nothing.
 type InFlight struct {
 	mu      sync.Mutex
@@ -14,7 +14,7 @@ type InFlight struct {
 	started map[int64]time.Time
 }
 
-// NewInFlight returns one that knows of no query.
+// NewInFlight returns a counter without queries.
 func NewInFlight() *InFlight { return &InFlight{started: map[int64]time.Time{}} }
 
 // begin counts a query until end is called.
@@ -34,7 +34,7 @@ func (u *InFlight) begin() (end func()) {
 	}
 }
 
-// Before is how many queries in flight were started before a moment.
+// Before returns the number of queries in flight that were started before a moment.
 func (u *InFlight) Before(moment time.Time) (n int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -46,7 +46,7 @@ func (u *InFlight) Before(moment time.Time) (n int) {
 	return n
 }
 
-// Now is how many queries are in flight.
+// Now returns the number of queries in flight.
 func (u *InFlight) Now() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()

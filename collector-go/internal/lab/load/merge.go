@@ -8,9 +8,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// MergeFiles reads the files that the clients of one run kept with their outcomes, each part once and in any order, and
-// adds them up. Latencies are those of all queries together: an average of the clients' percentiles would be none of
-// the run's. An error names the file, or the part that is missing.
+// MergeFiles reads the outcome files of all clients of one run, in any order, and merges them. Percentiles are
+// computed over the latencies of all queries, because the mean of the clients' percentiles would be wrong. An error
+// names the file, or the missing part.
 func MergeFiles(files []string) (*Report, error) {
 	byRun := map[*PartRun]string{}
 	var parts []*PartRun
@@ -47,7 +47,7 @@ func readPartFile(file string) (*PartRun, error) {
 	return ReadPart(from)
 }
 
-// figures are the part's own, and what it shows that its client could not keep up with.
+// figures returns the figures of one part, and the reasons why its client could not keep up.
 func (p *PartRun) figures(file string) (figures PartFigures, limits []string) {
 	alone := NewTally()
 	for _, o := range p.Outcomes {
@@ -55,7 +55,7 @@ func (p *PartRun) figures(file string) (figures PartFigures, limits []string) {
 	}
 	t := alone.Result()
 	due := t.Submitted() + t.NotSubmitted
-	if due+1 < p.Scheduled() { // what was due is counted by the client's clock, which rounds
+	if due+1 < p.Scheduled() { // rounding of the client's clock may change the count by one
 		limits = append(limits, fmt.Sprintf("the client of part %s was ended early: %d of its %d queries came due", p.Part, due,
 			p.Scheduled()))
 	}

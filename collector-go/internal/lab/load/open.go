@@ -9,43 +9,44 @@ import (
 	"time"
 )
 
-// OpenOptions are the rate and the bounds of an OpenLoop.
+// OpenOptions are the rate and the limits of an OpenLoop.
 type OpenOptions struct {
-	// Rate is how many queries a second are started, whatever became of those before.
+	// Rate is the number of queries started per second, whether or not earlier ones have returned.
 	Rate float64
-	// Duration is how long queries are started; 0 until the context ends.
+	// Duration is how long queries are started; 0 means until the context ends.
 	Duration time.Duration
-	// MostInFlight bounds the queries in flight. What is due beyond waits, its latency counting, and is not submitted
-	// at all where the run ends first.
+	// MostInFlight limits the queries in flight. A query beyond the limit waits, and its latency counts meanwhile. If
+	// the run ends first, it is not submitted at all.
 	MostInFlight int
-	// Probes is how many probes the queries share, one after the other.
+	// Probes is how many probes the queries use in turn.
 	Probes int
-	// Prefix begins the probes' values; "" for "probe".
+	// Prefix begins the probes' values; "" means "probe".
 	Prefix string
-	// Grace is how long after its own end a query may take to return before it has timed out.
+	// Grace is how long after its own end a query may take to return before it counts as timed out.
 	Grace time.Duration
-	// Part is the share of the queries that this client starts; the others' are other clients'. Rate, Probes and Prefix
-	// are the whole run's, MostInFlight this client's.
+	// Part is the share of the queries that this client starts. Rate, Probes and Prefix are those of the whole run;
+	// MostInFlight is this client's.
 	Part Part
-	// Start is when the run begins; zero: with Run. One that has passed makes the queries that were due late.
+	// Start is when the run begins; zero means when Run is called. If it has passed, the queries scheduled since then
+	// start late.
 	Start time.Time
-	// Skip has a query that finds no place not wait for one: it is not submitted, and its latency is the time until a
-	// place is free. For what runs indefinitely, which must not ask later what it could not ask in time.
+	// Skip makes a query that exceeds MostInFlight not wait: it is not submitted, and its latency is the time until a
+	// query ends. Use it for loops that run indefinitely, which must not submit missed queries later.
 	Skip bool
-	// InFlight counts the queries in flight; nil for nobody.
+	// InFlight counts the queries in flight; nil means that nobody needs the count.
 	InFlight *InFlight
 }
 
-// maxProbes is how many probes the topology's record source has.
+// maxProbes is the number of probes of the topology's record source.
 const maxProbes = 1000
 
-// DefaultOpenOptions bound the queries in flight to what a gateway holds by default.
+// DefaultOpenOptions limit the queries in flight to the default limit of a gateway.
 func DefaultOpenOptions(rate float64, duration time.Duration) OpenOptions {
 	return OpenOptions{Rate: rate, Duration: duration, MostInFlight: 2000, Probes: 10,
 		Grace: DefaultClosedOptions().Grace}
 }
 
-// Validate reports which option makes no sense.
+// Validate returns an error that names an invalid option.
 func (o OpenOptions) Validate() error {
 	switch {
 	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
@@ -63,9 +64,9 @@ func (o OpenOptions) Validate() error {
 // OpenLoop is the open load model: it starts query k of the run at k/Rate seconds after the start, whether or not the
 // earlier queries have returned. Independent users behave like this, so only this model shows the latency they get.
 //
-// Every scheduled query has exactly one outcome. A query that could not start in time starts late or is reported as not
-// submitted. Its latency counts from its scheduled start in both cases, so an overload of the client or of the topology
-// raises the latency and cannot hide.
+// Every scheduled query has exactly one outcome. A query that could not start in time starts late or is reported as
+// not submitted. Its latency counts from its scheduled start in both cases, so an overload of the client or of the
+// topology raises the latency and cannot hide.
 type OpenLoop struct {
 	query   Query
 	target  Submitter
@@ -77,12 +78,12 @@ type OpenLoop struct {
 	submitted int
 	inFlight  flightCount
 	counts    map[End]int
-	skipped   []int // the queries that found no place since one was free
-	over      int   // due in all, once the run is over
+	skipped   []int // queries that found the limit reached since the last query ended
+	over      int   // number of scheduled queries, once the run is over
 	ended     bool
 }
 
-// NewOpenLoop returns a client that has started nothing. observe is called once for every query that was due, from many
+// NewOpenLoop returns a client that has started nothing. observe is called once for every scheduled query, from many
 // goroutines.
 func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe func(Outcome)) (*OpenLoop, error) {
 	if err := errors.Join(query.Validate(), options.Validate()); err != nil {
@@ -95,8 +96,8 @@ func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe fun
 // a late client from a query that had to wait for the limit.
 type place struct{ freed time.Time }
 
-// Run starts queries for the options' duration and returns when all have ended. When ctx ends before, those in flight
-// are abandoned. It is for one call.
+// Run starts queries for the options' duration and returns when all have ended. If ctx ends before, the queries in
+// flight are abandoned. It may be called once.
 func (o *OpenLoop) Run(ctx context.Context) {
 	began := time.Now()
 	if !o.options.Start.IsZero() {
@@ -142,7 +143,7 @@ func (o *OpenLoop) Run(ctx context.Context) {
 	queries.Wait()
 }
 
-// intended is when query k of the part is meant to start.
+// intended returns the scheduled start of query k of the part.
 func (o *OpenLoop) intended(k int) time.Time {
 	return o.began.Add(time.Duration(float64(o.options.Part.query(k)) / o.options.Rate * float64(time.Second)))
 }
@@ -152,12 +153,12 @@ func (o *OpenLoop) within(moment time.Time) bool {
 	return o.options.Duration == 0 || moment.Before(o.began.Add(o.options.Duration))
 }
 
-// scheduledBy is how many queries were meant to start up to a moment, and before the run's end.
+// scheduledBy returns how many queries were scheduled to start up to a moment, and before the run's end.
 func (o *OpenLoop) scheduledBy(moment time.Time) int {
 	if o.options.Duration > 0 && moment.Sub(o.began) > o.options.Duration {
 		moment = o.began.Add(o.options.Duration)
 	}
-	// at or below; the loop sets right what rounding did
+	// this may be too low because of rounding; the loop corrects it
 	n := max(0, o.options.Part.Share(int(moment.Sub(o.began).Seconds()*o.options.Rate))-1)
 	for !o.intended(n).After(moment) && o.within(o.intended(n)) {
 		n++
@@ -165,7 +166,7 @@ func (o *OpenLoop) scheduledBy(moment time.Time) int {
 	return n
 }
 
-// What came of waiting for a query's start.
+// turn is the result of waiting for a query's start.
 type turn int
 
 const (
@@ -174,9 +175,9 @@ const (
 	overNow
 )
 
-// await waits until a query is meant to start and may, or the run is over: what is due and has a place starts however
-// late the client is, also after the last moment at which queries are started, which ends the wait for a place only.
-// run ends with the queries in flight.
+// await waits until a query is scheduled to start and has a place, or the run is over. A query that is due and has a
+// place starts however late the client is, even after the last scheduled start. The end of starting only ends the wait
+// for a place. The context run ends with the queries in flight.
 func (o *OpenLoop) await(run, starting context.Context, intended time.Time, places <-chan place) (place, turn) {
 	if time.Until(intended) > 0 {
 		WaitUntil(run, intended)
@@ -200,7 +201,7 @@ func (o *OpenLoop) await(run, starting context.Context, intended time.Time, plac
 	}
 }
 
-// leave counts the queries from k on that were due by the end and never submitted.
+// leave reports the queries from k on that were scheduled by the end and never submitted.
 func (o *OpenLoop) leave(k int, end time.Time) {
 	o.mu.Lock()
 	o.ended, o.over = true, max(k, o.scheduledBy(end))
@@ -211,7 +212,7 @@ func (o *OpenLoop) leave(k int, end time.Time) {
 	}
 }
 
-// miss counts a query that was due and is not submitted.
+// miss reports a scheduled query as not submitted.
 func (o *OpenLoop) miss(k int, end time.Time) {
 	intended, slot := o.intended(k), o.options.Part.query(k)
 	outcome := Outcome{
@@ -224,7 +225,7 @@ func (o *OpenLoop) miss(k int, end time.Time) {
 	o.observe(outcome)
 }
 
-// missSkipped counts the queries that were skipped so far.
+// missSkipped reports the queries that were skipped so far as not submitted.
 func (o *OpenLoop) missSkipped(now time.Time) {
 	var skipped []int
 	o.count(func() { skipped, o.skipped = o.skipped, nil })

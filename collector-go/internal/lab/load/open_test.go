@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counter is a topology of one thread: it answers a query after the other, each in 10 ms, and stops for a while once.
+// counter is a single-threaded topology: it answers one query after the other, each in 10 ms, and stalls once.
 type counter struct {
-	turn         chan struct{} // a channel, since a bubble's time stands still while a goroutine waits for a mutex
+	turn         chan struct{} // a channel, because synctest time stands still while a goroutine waits for a mutex
 	began        time.Time
 	stall, pause time.Duration
 }
@@ -35,11 +35,11 @@ func (c *counter) Query(context.Context, string) (Answer, error) {
 	return Answer{}, nil
 }
 
-// quick is a query without records.
+// quick returns a query without records.
 func quick() RawQuery { return RawQuery{Limit: 1, Duration: 30 * time.Second} }
 
-// One stall of 2 s in 60 s at 20 queries/s: of 1200 queries 40 were meant to start in it. All that p99 leaves out are
-// 12 of them.
+// One stall of 2 s in 60 s at 20 queries/s: 40 of 1,200 queries were scheduled during it. p99 leaves out only 12 of
+// them.
 func TestAStallShowsInTheTail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tally := NewTally()
@@ -60,7 +60,7 @@ func TestAStallShowsInTheTail(t *testing.T) {
 			require.NoError(t, err)
 			took := time.Since(submitted)
 			latencies = append(latencies, float64(took.Milliseconds()))
-			time.Sleep(50*time.Millisecond - min(took, 50*time.Millisecond)) // 20 a second, as long as nothing stalls
+			time.Sleep(50*time.Millisecond - min(took, 50*time.Millisecond)) // 20 per second without a stall
 		}
 		slices.Sort(latencies)
 		t.Logf("a closed-loop client asks %d times and sees a p99 of %.0f ms", len(latencies),
@@ -69,8 +69,8 @@ func TestAStallShowsInTheTail(t *testing.T) {
 	})
 }
 
-// With one place, the queries that a stall holds up are not submitted in time; their latency counts all the same.
-// A query's number is its own, and with it the probe that it asks for, however far the loop is by then.
+// With MostInFlight 1, queries during a stall are submitted late or never, and their latency counts. Each query keeps
+// its number and thus its probe, however far the loop has advanced.
 func TestQueriesKeepTheirNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, options := time.Now(), DefaultOpenOptions(20, 3*time.Second)
@@ -109,7 +109,7 @@ func TestWhatFindsNoPlaceStartsLateAndCounts(t *testing.T) {
 	})
 }
 
-// A topology that answers nothing: what is due beyond the bound is observed, with the time that it has been due.
+// The topology answers nothing. Queries beyond the limit are observed, with the time since their scheduled start.
 func TestWhatIsNeverSubmittedIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ledger ledger
@@ -131,7 +131,7 @@ func TestWhatIsNeverSubmittedIsReported(t *testing.T) {
 	})
 }
 
-// What runs indefinitely asks later nothing that it could not ask in time; the stall shows all the same.
+// With Skip, a query that could not start in time is not submitted later. The stall still shows in the latency.
 func TestWhatIsSkippedCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ledger ledger
@@ -154,12 +154,13 @@ func TestWhatIsSkippedCounts(t *testing.T) {
 	})
 }
 
-// A client that has no processor when its time is up still submits what was due, late: nobody else was in the way.
+// A client that gets no CPU at the end still submits the queries that were due, late, because only the client was in
+// the way.
 func TestALateClientStillSubmitsWhatWasDue(t *testing.T) {
 	var ledger ledger
 	loop, err := NewOpenLoop(quick(), answering{}, DefaultOpenOptions(100, 200*time.Millisecond), ledger.add)
 	require.NoError(t, err)
-	loop.mu.Lock() // the loop stands still
+	loop.mu.Lock() // stops the loop
 	released := time.AfterFunc(400*time.Millisecond, loop.mu.Unlock)
 	defer released.Stop()
 	loop.Run(t.Context())

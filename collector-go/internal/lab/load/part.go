@@ -14,10 +14,10 @@ type Part struct {
 	Of     int `json:"of"`
 }
 
-// maxParts is as many as there are probes.
+// maxParts is the number of probes, because each part needs at least one.
 const maxParts = maxProbes
 
-// ParsePart reads "2/5".
+// ParsePart parses a part such as "2/5".
 func ParsePart(text string) (Part, error) {
 	number, of, _ := strings.Cut(text, "/")
 	var p Part
@@ -34,16 +34,16 @@ func ParsePart(text string) (Part, error) {
 
 func (p Part) String() string { return fmt.Sprintf("%d/%d", max(1, p.Number), p.parts()) }
 
-// Whole reports that there is no other part.
+// Whole reports whether this is the only part.
 func (p Part) Whole() bool { return p.Of <= 1 }
 
-// Share is how many of n fall to the part.
+// Share returns how many of n items belong to the part.
 func (p Part) Share(n int) int { return (n + p.parts() - 1 - p.first()) / p.parts() }
 
-// query is the run's number of the part's query i.
+// query returns the number within the run of the part's query i.
 func (p Part) query(i int) int { return p.first() + i*p.parts() }
 
-// has reports whether query or slot k is the part's.
+// has reports whether query or slot k belongs to the part.
 func (p Part) has(k int) bool { return k%p.parts() == p.first() }
 
 func (p Part) parts() int { return max(1, p.Of) }

@@ -16,15 +16,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// PartRun is what one client did of a run that several clients ask: its part's outcomes, one a line of JSON, between a
-// first line {"run": ...}, the run, and a last line {"end": ...}.
+// PartRun is the result of one client in a run with several clients. Its file has a first line {"run": ...}, one line
+// of JSON per outcome, and a last line {"end": ...}.
 type PartRun struct {
 	Run
 	Outcomes []Outcome
-	EndMs    int64 // when the last of its queries had ended
+	EndMs    int64 // end of its last query
 }
 
-// Run is what a client was asked for. All parts of a run have the same, the fields of the client apart.
+// Run describes the run that a client took part in. All parts have the same values, except for the fields about the
+// client.
 type Run struct {
 	Part       Part    `json:"part"`
 	URL        string  `json:"url"`        // of the target, as this client reaches it
@@ -38,13 +39,13 @@ type Run struct {
 	DurationMs int64   `json:"duration_ms"`
 }
 
-// Scheduled is how many queries the rate makes of the part in the run's duration; 0 of held queries, which come due as
-// others return.
+// Scheduled returns how many queries the rate schedules for the part in the run's duration. It is 0 for held queries,
+// which start when others return.
 func (r Run) Scheduled() int {
 	return r.Part.Share(int(math.Ceil(r.Rate * float64(r.DurationMs) / 1000)))
 }
 
-// partLine is the first or the last line.
+// partLine is the first or the last line of a part's file.
 type partLine struct {
 	Run *Run     `json:"run,omitempty"`
 	End *partEnd `json:"end,omitempty"`
@@ -55,7 +56,7 @@ type partEnd struct {
 	Queries int   `json:"queries"`
 }
 
-// OutcomesWriter writes outcomes, one a line of JSON. It is safe for concurrent use.
+// OutcomesWriter writes outcomes, one line of JSON each. It is safe for concurrent use.
 type OutcomesWriter struct {
 	mu      sync.Mutex
 	to      io.Writer
@@ -63,8 +64,8 @@ type OutcomesWriter struct {
 	err     error
 }
 
-// NewOutcomesWriter begins; run is what the outcomes are a part of, nil for all of a run, which has neither a first nor
-// a last line.
+// NewOutcomesWriter returns a writer. run describes the part that the outcomes belong to. For a whole run it is nil,
+// and the file has neither a first nor a last line.
 func NewOutcomesWriter(to io.Writer, run *Run) *OutcomesWriter {
 	w := &OutcomesWriter{to: to}
 	if run != nil {
@@ -86,7 +87,7 @@ func (w *OutcomesWriter) End(at time.Time) {
 	w.line(partLine{End: &partEnd{at.UnixMilli(), w.queries}})
 }
 
-// Err is the first error there was.
+// Err returns the first error of writing.
 func (w *OutcomesWriter) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,13 +106,13 @@ func (w *OutcomesWriter) line(v any) {
 	}
 }
 
-// Bounds of a part that is read: a line's length, and from its start to its end.
+// Limits for a part's file: the length of a line in bytes, and the time from start to end.
 const (
 	mostLine  = 1 << 20
 	mostRunMs = int64(366 * 24 * time.Hour / time.Millisecond)
 )
 
-// ReadPart reads what a client wrote of its part. An error has the line's number.
+// ReadPart reads the file of a part. An error contains the line's number.
 func ReadPart(from io.Reader) (*PartRun, error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, mostLine)
@@ -140,7 +141,7 @@ func ReadPart(from io.Reader) (*PartRun, error) {
 	return p, nil
 }
 
-// take takes a line, and reports whether it was the last.
+// take processes a line, and reports whether it was the last.
 func (p *PartRun) take(number int, text []byte) (last bool, err error) {
 	switch {
 	case number == 1:
@@ -197,7 +198,7 @@ func (p *PartRun) end(e partEnd) error {
 	return nil
 }
 
-// CheckParts reports what keeps parts from being one run: another run, a part that is missing or there twice.
+// CheckParts reports why parts do not make one run: they belong to different runs, or a part is missing or repeated.
 func CheckParts(parts []*PartRun) error {
 	first := parts[0]
 	seen := map[int]bool{}
@@ -219,7 +220,7 @@ func CheckParts(parts []*PartRun) error {
 	return nil
 }
 
-// differs names the first field in which a part is of another run.
+// differs returns the first field that shows that a part belongs to another run.
 func (r Run) differs(p *PartRun) (field string, was, is any) {
 	for _, f := range []struct {
 		name    string
@@ -242,8 +243,8 @@ func (r Run) differs(p *PartRun) (field string, was, is any) {
 func moment(at int64) string { return time.UnixMilli(at).UTC().Format(time.RFC3339Nano) }
 func length(n int64) string  { return (time.Duration(n) * time.Millisecond).String() }
 
-// MergeParts adds up parts that are one run. A moment's counts are of the outcomes' own times: what waited or was late
-// is in Scheduled and not yet in Submitted.
+// MergeParts merges the parts of one run. The counts at a moment are computed from the outcomes' own times: a query
+// that waits or is late is in Scheduled and not yet in Submitted.
 func MergeParts(parts []*PartRun) *Report {
 	r := &Report{Run: parts[0].Run, Tally: NewTally(), Began: time.UnixMilli(parts[0].StartMs)}
 	r.Part, r.Processors = Part{}, 0
@@ -259,14 +260,14 @@ func MergeParts(parts []*PartRun) *Report {
 	return r
 }
 
-// event is a query that was due, was submitted or ended.
+// event is the scheduling, submission or end of a query.
 type event struct {
 	ms    int64
-	what  int // due before submitted before ended
+	what  int // order of events at the same time: scheduled, submitted, ended
 	query Outcome
 }
 
-// replay takes outcomes through the run again, second by second, or in longer steps where it is hours long.
+// replay computes the run's timeline from its outcomes. Its period is one second, or longer for runs of many hours.
 func (r *Report) replay(outcomes []Outcome) {
 	var events []event
 	for _, o := range outcomes {

@@ -46,7 +46,7 @@ func TestSharesAddUp(t *testing.T) {
 	})
 }
 
-// Three clients whose clocks agree ask what one would: each query once, at its own time, of its own probe.
+// Three clients with equal clocks together submit what one client would: each query once, at its time, with its probe.
 func TestPartsOfAnOpenLoopAreOneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options := DefaultOpenOptions(20, 3*time.Second)
@@ -93,7 +93,7 @@ func TestPartsOfHeldQueriesHaveTheirOwnSlots(t *testing.T) {
 	assert.Empty(t, asked.started)
 }
 
-// played is a run as some outcomes, all that can end somehow.
+// played returns a random run with outcomes of all ends.
 func played(r *rand.Rand, n int) (all []Outcome) {
 	ends := []End{Returned, Returned, Returned, Failed, TimedOut, Unfinished, CutOff, NotSubmitted}
 	for k := range n {
@@ -110,7 +110,7 @@ func played(r *rand.Rand, n int) (all []Outcome) {
 	return all
 }
 
-// written is a part of a run as its client leaves it.
+// written returns the file of a part as its client writes it.
 func written(p Part, all []Outcome) []byte {
 	var file bytes.Buffer
 	w := NewOutcomesWriter(&file, &Run{Part: p, Target: "gateway", Class: Raw, Query: "q", Rate: 100,
@@ -124,7 +124,7 @@ func written(p Part, all []Outcome) []byte {
 	return file.Bytes()
 }
 
-// However a run is parted, what is added up is the whole run.
+// However a run is divided into parts, the merged result equals the whole run.
 func TestMergedPartsAreTheRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
@@ -156,14 +156,14 @@ func TestMergedPartsAreTheRun(t *testing.T) {
 	})
 }
 
-// mostAtOnce looks at every ms. A query is in flight from its submission on, and no more when it ends.
+// mostAtOnce counts for every ms. A query is in flight from its submission until its end.
 func mostAtOnce(all []Outcome) (most int) {
 	change := map[int64]int{}
 	last := int64(0)
 	for _, o := range all {
 		if o.End != NotSubmitted {
 			change[o.SubmittedMs]++
-			change[o.FinishedMs+1]-- // one that ends in a ms may still be there when another begins in it
+			change[o.FinishedMs+1]-- // a query that ends in a ms may overlap with one that begins in it
 		}
 		last = max(last, o.FinishedMs+1)
 	}
@@ -217,7 +217,7 @@ func TestPartsThatAreNotOneRun(t *testing.T) {
 	assert.NoError(t, CheckParts([]*PartRun{part(2, 2), part(1, 2)}))
 }
 
-// Whatever a file holds, its error names a line, and what is read can be added up.
+// Whatever a file contains, its error names a line, or the part can be merged.
 func FuzzPart(f *testing.F) {
 	whole := written(Part{1, 2}, played(rand.New(rand.NewPCG(1, 0)), 4))
 	f.Add(whole)

@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// RawQuery is the query of the experiments: a RAW query for the records of one probe, of which it takes Limit or what
-// comes in Duration, whichever is first.
+// RawQuery is the query of the experiments: a RAW query for the records of one probe. It ends after Limit records or
+// after Duration, whichever comes first.
 type RawQuery struct {
-	// Limit is the most records that a query returns.
+	// Limit is the maximum number of records that a query returns.
 	Limit int
-	// Duration is the longest that a query lives in the topology.
+	// Duration is the longest time that the query lives in the topology.
 	Duration time.Duration
 	// PerSecond is the rate of the probe's records.
 	PerSecond float64
 }
 
-// DefaultRawQuery is the document's, "10 records or 30 s". Just over 10 matching records are made in 30 s, so that an
-// answer of fewer than 10 shows even a small loss; with more, a topology could lose most of them and still return 10.
+// DefaultRawQuery returns the query of the tuning document, "10 records or 30 s". Just over 10 matching records are
+// made in 30 s, so that an answer of fewer than 10 shows even a small loss. With more records, a topology could lose
+// most of them and still return 10.
 func DefaultRawQuery() RawQuery {
 	return RawQuery{Limit: 10, Duration: 30 * time.Second, PerSecond: 0.4}
 }
@@ -33,7 +34,7 @@ func (q RawQuery) Life() time.Duration { return q.Duration }
 // ProbeRate implements Query.
 func (q RawQuery) ProbeRate() float64 { return q.PerSecond }
 
-// Validate reports which field makes no sense.
+// Validate returns an error that names an invalid field.
 func (q RawQuery) Validate() error {
 	if q.Limit < 1 {
 		return fmt.Errorf("a query must take at least 1 record, not %d", q.Limit)
@@ -41,13 +42,13 @@ func (q RawQuery) Validate() error {
 	return validate(q.Duration, q.PerSecond)
 }
 
-// BQL is the query's text for one probe.
+// BQL returns the query's text for one probe.
 func (q RawQuery) BQL(probe string) string {
 	return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) WHERE probe = '%s' LIMIT %d", q.Duration.Milliseconds(),
 		probe, q.Limit)
 }
 
-// ProbeValue names the probe of a slot.
+// ProbeValue returns the value of a slot's probe.
 func ProbeValue(slot int) string { return probeValue("", slot) }
 
 func probeValue(prefix string, slot int) string {
@@ -57,14 +58,14 @@ func probeValue(prefix string, slot int) string {
 	return fmt.Sprintf("%s-%d", prefix, slot)
 }
 
-// Probes are the record streams that n slots need.
+// Probes returns the probes that n slots need.
 func (q RawQuery) Probes(n int) []Probe { return Probes(q, n) }
 
-// Generated is how many matching records the source made in (from, to].
+// Generated returns how many matching records the source made in (from, to].
 func (q RawQuery) Generated(from, to time.Time) int { return generated(q.PerSecond, from, to) }
 
-// Record is what a RAW query for a probe returns of a record. The query selects by the probe, so a record without these
-// fields answers another one.
+// Record is a record in the answer to a RAW query for a probe. The query selects by the probe, so a record without
+// these fields belongs to another query.
 type Record struct {
 	Probe    string `json:"probe"`
 	Sequence int64  `json:"probe_sequence"`
@@ -86,9 +87,9 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Check implements Query. Missing are records that the answer lacks of its limit although enough were made in its life.
-// Which of the probe's records come is left open where there are more than the limit: with several filters the first
-// ones to arrive need not be consecutive. Where there are fewer, each must be there.
+// Check implements Query. If at least Limit records were due, Missing counts those that the answer lacks of its limit.
+// It may contain any of the due records, because with several filter bolts the first to arrive need not be
+// consecutive. If fewer were due, each of them must be in the answer.
 func (q RawQuery) Check(answer Answer, probe string, submitted, finished time.Time) (Check, error) {
 	records, err := rows[Record](answer)
 	if err != nil {

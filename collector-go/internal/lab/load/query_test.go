@@ -22,7 +22,7 @@ func TestQueryValidate(t *testing.T) {
 	assert.Error(t, RawQuery{Limit: 1, Duration: time.Second, PerSecond: -1}.Validate())
 }
 
-// The slow twin walks over the records of the source's definition, one by one.
+// The slow twin iterates over the records of the source's definition, one by one.
 func TestGeneratedCountsWhatTheSourceMakes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		query := RawQuery{PerSecond: rapid.SampledFrom([]float64{0.5, 1, 2.5, 10}).Draw(t, "rate")}
@@ -38,7 +38,7 @@ func TestGeneratedCountsWhatTheSourceMakes(t *testing.T) {
 	})
 }
 
-// answerOf is an answer with these records.
+// answerOf returns an answer with these records.
 func answerOf[T any](t *testing.T, records ...T) (answer Answer) {
 	for _, record := range records {
 		text, err := json.Marshal(record)
@@ -48,12 +48,12 @@ func answerOf[T any](t *testing.T, records ...T) (answer Answer) {
 	return answer
 }
 
-// Where fewer were made than the limit, one that is missing among many shows.
+// If fewer records were made than the limit, a single missing record among many shows.
 func TestEachRecordMustBeThereBelowTheLimit(t *testing.T) {
 	query := RawQuery{Limit: 500, Duration: 10 * time.Second, PerSecond: 10}
 	var records []Record
 	for k := int64(1001); k <= 1100; k++ {
-		if k != 1050 && k != 1003 { // the second is made within a second of the query's start
+		if k != 1050 && k != 1003 { // record 1003 is made within a second of the query's start
 			records = append(records, Record{"p", k})
 		}
 	}

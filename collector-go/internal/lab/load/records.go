@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// followLimit is how long the source's tasks may take to follow a new control; they ask once a second.
+// followLimit bounds the time until the source's tasks follow a new setting; they poll once a second.
 const followLimit = 10 * time.Second
 
-// Order has the source make records for queries, beside what it makes for others. background, if not nil, is the rate
-// of the other records. It returns when all of the source's tasks follow, with what takes the order back; records that
-// the source made already stay.
+// Order adds probes to the setting of the source and keeps those of other clients. background, if not nil, sets the
+// rate of the background records. It returns when all of the source's tasks follow. takeBack undoes the change;
+// records that the source already made stay.
 func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64) (
 	takeBack func(context.Context) error, err error) {
 	before, err := g.Control(ctx)
@@ -40,13 +40,13 @@ func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64
 	if err := g.follow(ctx); err != nil {
 		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), controlTimeout)
 		defer cancel()
-		_ = takeBack(undoing) // the first error is the one that states what is wrong
+		_ = takeBack(undoing) // the error of follow is more useful
 		return nil, err
 	}
 	return takeBack, nil
 }
 
-// follow waits until the source's tasks do what was last asked of them.
+// follow waits until the source's tasks follow the last setting.
 func (g *Gateway) follow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, followLimit,
 		fmt.Errorf("the record source did not follow within %s; see that the topology runs and polls %s",

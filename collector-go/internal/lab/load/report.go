@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Report is a run that has ended, of one client or of several together: what Figures and Title are computed from. The
-// command that ran the queries fills it in; MergeFiles makes one from the outcomes that several clients kept.
+// Report is a run that has ended, of one client or of several together. Figures and Title are computed from it. The
+// command that ran the queries fills it in; MergeFiles creates one from the outcome files of several clients.
 type Report struct {
 	Run
 	Tally      *Tally
 	Moments    []Moment
 	Began, End time.Time
-	// PeakInFlight is the most queries that were in flight at a time.
+	// PeakInFlight is the largest number of queries in flight.
 	PeakInFlight int
-	// Active is what the topology itself counted; nil where that is not known.
+	// Active is the topology's own count of active queries; nil if unknown.
 	Active *Active
-	// ClientLimit states which client did not keep up with its schedule; "" for none. Then the latencies are in part
-	// the client's own.
+	// ClientLimit states which client did not keep up with its schedule; "" if all did. Otherwise the latencies
+	// contain delays of the client.
 	ClientLimit string
 	Parts       []PartFigures // of a merged run
 }
 
-// Figures are the report with a verdict on each threshold.
+// Figures returns the report's figures with a verdict for each threshold.
 func (r *Report) Figures(bounds []Threshold) Figures {
 	t := r.Tally.Result()
 	out := Figures{
@@ -59,7 +59,7 @@ func (r *Report) Figures(bounds []Threshold) Figures {
 	return out
 }
 
-// Title states in a line what was run.
+// Title describes the run in one line.
 func (r *Report) Title() string {
 	what := fmt.Sprintf("%d held", r.Held)
 	if r.Rate > 0 {
@@ -71,10 +71,10 @@ func (r *Report) Title() string {
 	return fmt.Sprintf("%s queries, %s, for %s", r.Class, what, r.End.Sub(r.Began).Round(time.Second))
 }
 
-// ClientLimit states in words that a client could not keep its schedule; "" where it could. lateP99 is in seconds. A
-// late client makes latencies look worse than the topology is, so that the reader must know.
+// ClientLimit states that a client could not keep its schedule, "" if it could. lateP99 is in seconds. A late client
+// makes latencies look worse than the topology is, so the reader must know.
 func ClientLimit(client string, lateP99 float64, processors int) string {
-	const bound = 0.1 // seconds, as internal/lab/tuning has it
+	const bound = 0.1 // seconds, as in internal/lab/tuning
 	if lateP99 > bound {
 		return fmt.Sprintf("%s was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do",
 			client, lateP99*1000, processors)
@@ -83,7 +83,7 @@ func ClientLimit(client string, lateP99 float64, processors int) string {
 }
 
 // Figures are a run's result as JSON, which other programs read: keys and units are a stored format. A number that is
-// not known is null, since JSON has no NaN.
+// unknown is null, because JSON has no NaN.
 type Figures struct {
 	Target   string      `json:"target"`
 	URL      string      `json:"url"`
@@ -106,12 +106,12 @@ type Figures struct {
 	Thresholds   []Judged            `json:"thresholds"`
 	Timeline     []Moment            `json:"timeline"`
 
-	Part  string        `json:"part,omitempty"`  // of several, which this client asked
-	Parts []PartFigures `json:"parts,omitempty"` // of a merged run
+	Part  string        `json:"part,omitempty"`  // set if this client ran one of several parts
+	Parts []PartFigures `json:"parts,omitempty"` // set in a merged run
 }
 
-// PartFigures are what one of several clients did: a part that was late or ended early shows here, and nowhere in the
-// sums.
+// PartFigures are the figures of one of several clients. They show a client that was late or ended early, which the
+// sums hide.
 type PartFigures struct {
 	Part       string       `json:"part"`
 	File       string       `json:"file"`
@@ -121,26 +121,27 @@ type PartFigures struct {
 	Processors int          `json:"processors"`
 }
 
-// QueryCounts are how many queries were due, and how each of them ended.
+// QueryCounts are how many queries were scheduled, and how each of them ended.
 type QueryCounts struct {
 	Due          int `json:"due"`
 	Submitted    int `json:"submitted"`
 	NotSubmitted int `json:"not_submitted"`
 	Returned     int `json:"returned"`
 	Failed       int `json:"failed"`
-	// Refused are those of the failed that the target turned away for want of room.
+	// Refused is the number of failed queries that the target refused because it was full.
 	Refused    int `json:"refused"`
 	TimedOut   int `json:"timed_out"`
 	Unfinished int `json:"unfinished"`
 	CutOff     int `json:"cut_off"`
-	// InFlightMost is the most that this client had in flight at a time.
+	// InFlightMost is the largest number of queries that this client had in flight.
 	InFlightMost int `json:"in_flight_most"`
-	// ActiveMost is the most that the topology counted, up to ActiveUntilMs: what is stored of the run by its end.
+	// ActiveMost is the largest number of active queries that the topology counted, up to ActiveUntilMs. Later slices
+	// were not stored when the run ended.
 	ActiveMost    *float64 `json:"active_most"`
 	ActiveUntilMs *int64   `json:"active_until_ms"`
 }
 
-// Milliseconds are Quantiles in the unit that people read, to three decimals.
+// Milliseconds are Quantiles in ms, rounded to three decimals.
 type Milliseconds struct {
 	Count int      `json:"count"`
 	Least *float64 `json:"min_ms"`
@@ -153,7 +154,7 @@ type Milliseconds struct {
 	Most  *float64 `json:"max_ms"`
 }
 
-// CompletenessFigures are how many of the records that were due came, over the queries of which that can be known.
+// CompletenessFigures count due and returned records over the queries whose completeness is known.
 type CompletenessFigures struct {
 	Ratio      *float64 `json:"ratio"`
 	Judged     int      `json:"judged_queries"`
@@ -165,7 +166,7 @@ type CompletenessFigures struct {
 	Foreign    int      `json:"foreign_records"`
 }
 
-// Known is a number as JSON holds it: nil, which becomes null, for NaN and the infinities.
+// Known returns a number for JSON: nil, which becomes null, for NaN and the infinities.
 func Known(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -173,14 +174,14 @@ func Known(v float64) *float64 {
 	return &v
 }
 
-// InMilliseconds converts quantiles of seconds.
+// InMilliseconds converts quantiles in seconds.
 func (q Quantiles) InMilliseconds() Milliseconds {
 	ms := func(seconds float64) *float64 { return Known(math.Round(seconds*1e6) / 1e3) }
 	return Milliseconds{Count: q.Count, Least: ms(q.Least), Mean: ms(q.Mean), P50: ms(q.P50), P90: ms(q.P90),
 		P95: ms(q.P95), P99: ms(q.P99), P999: ms(q.P999), Most: ms(q.Most)}
 }
 
-// Text is the result for people: counts, a table of latencies, what each part did, errors and thresholds.
+// Text returns the result as text: counts, a table of latencies, the parts, errors and thresholds.
 func (r Figures) Text(title string) string {
 	var out strings.Builder
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
@@ -210,7 +211,7 @@ func (r Figures) Text(title string) string {
 	return out.String()
 }
 
-// counts writes what became of the queries, and how complete the answers were.
+// counts writes how the queries ended, and how complete the answers were.
 func (r Figures) counts(row func(name, format string, args ...any)) {
 	q := r.Queries
 	row("submitted", "%d of %d due, %d not submitted", q.Submitted, q.Due, q.NotSubmitted)
@@ -239,10 +240,10 @@ func (r Figures) counts(row func(name, format string, args ...any)) {
 	}
 }
 
-// shownErrors bounds the kinds of errors in the text; JSON has all that the tally kept.
+// shownErrors bounds the kinds of errors in the text; the JSON contains all kinds that the tally kept.
 const shownErrors = 5
 
-// problems writes errors, a client that was late, and the thresholds.
+// problems writes the errors, a late client, and the thresholds.
 func (r Figures) problems(row func(name, format string, args ...any)) {
 	for i, e := range r.Errors {
 		if i == shownErrors {
@@ -260,7 +261,7 @@ func (r Figures) problems(row func(name, format string, args ...any)) {
 	}
 }
 
-// Crossed is how many thresholds the run did not keep.
+// Crossed returns how many thresholds the run did not keep.
 func (r Figures) Crossed() (n int) {
 	for _, judged := range r.Thresholds {
 		if !judged.Kept {
@@ -270,7 +271,7 @@ func (r Figures) Crossed() (n int) {
 	return n
 }
 
-// text is the row of a table.
+// text returns the cells of a table's row.
 func (q Milliseconds) text() string {
 	var cells []string
 	for _, v := range []*float64{q.Least, q.Mean, q.P50, q.P90, q.P95, q.P99, q.P999, q.Most} {
@@ -279,7 +280,8 @@ func (q Milliseconds) text() string {
 	return strings.Join(cells, "\t")
 }
 
-// Digits writes a number of ms with as many digits as mean something: three, or all before the point.
+// Digits formats a number of ms with three significant digits, or with all digits before the point if it is 100 or
+// more.
 func Digits(v *float64) string {
 	switch {
 	case v == nil:

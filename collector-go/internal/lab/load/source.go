@@ -5,31 +5,32 @@ import (
 	"time"
 )
 
-// made is the sequence of the newest record that the source has made of a probe up to a moment. The source makes record
-// k at k/perSecond seconds since 1970 (io.github.bulletmetrics.topology.source.Share), so both ends can count alone.
+// made returns the sequence number of the newest record that the source has made of a probe up to a moment. The source
+// makes record k at k/perSecond seconds since 1970 (io.github.bulletmetrics.topology.source.Share). Client and source
+// can therefore count without communication.
 func made(perSecond float64, at time.Time) int64 {
 	return int64(math.Floor(float64(at.UnixMicro()) * perSecond / 1e6))
 }
 
-// generated is how many records the source made in (from, to].
+// generated returns how many records the source made in (from, to].
 func generated(perSecond float64, from, to time.Time) int {
 	return int(max(0, made(perSecond, to)-made(perSecond, from)))
 }
 
-// settling is how long after its submission, and before its end, a record may be made without a query being held to
-// have seen it: the query travels to the filters, and the record to the query's end.
+// settling is a tolerance at both ends of a query's life. Records made within it need not be in the answer, because
+// the query and the records take time to arrive.
 const settling = time.Second
 
-// arrears is how long before its submission a record may have been due that a query sees all the same: the source emits
-// later what Storm held up, and counts it as its lag.
+// arrears is how long before a query's submission a record may have been scheduled and still be seen by the query. The
+// source emits records late if Storm delays it, and reports them as lag.
 const arrears = 5 * time.Second
 
-// span is a run of a probe's records by their sequences, both ends included; empty when last < first.
+// span is a range of a probe's sequence numbers, both ends included; empty if last < first.
 type span struct{ first, last int64 }
 
 func (s span) size() int { return int(max(0, s.last-s.first+1)) }
 
-// without is how many sequences of the span are not among those given.
+// without returns how many sequence numbers of the span are not in the given set.
 func (s span) without(given map[int64]bool) (n int) {
 	for k := s.first; k <= s.last; k++ {
 		if !given[k] {
@@ -39,7 +40,7 @@ func (s span) without(given map[int64]bool) (n int) {
 	return n
 }
 
-// residues is how many sequences of the span leave the remainder when divided by modulus.
+// residues returns how many sequence numbers of the span have the given remainder modulo modulus.
 func (s span) residues(modulus, remainder int64) int {
 	upTo := func(n int64) int64 { return (n - remainder + modulus) / modulus } // of 0..n, for n >= remainder-modulus
 	if s.size() == 0 {
@@ -48,7 +49,7 @@ func (s span) residues(modulus, remainder int64) int {
 	return int(upTo(s.last) - upTo(s.first-1))
 }
 
-// due are the records that a query must have seen, possible those that it may have seen.
+// spans returns the records that a query must have seen (due) and those that it may have seen (possible).
 func spans(perSecond float64, duration time.Duration, submitted, finished time.Time) (due, possible span) {
 	end := finished
 	if over := submitted.Add(duration); over.Before(end) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes is a network inside the process: a bubble's time stands still while a goroutine waits for a socket.
+// pipes is a network within the process, because synctest time stands still while a goroutine waits for a socket.
 type pipes struct {
 	dialled chan net.Conn
 	closed  chan struct{}
@@ -42,8 +42,8 @@ func (p pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// One stall of 2 s in 60 s, over HTTP: an open loop at 20 queries/s through the gateway's target says so at p99, and a
-// closed loop beside it, which asks again when it has its answer, does not.
+// One stall of 2 s in 60 s, over HTTP. An open loop at 20 queries/s through the gateway's target shows it at p99. A
+// closed loop, which submits again after its answer, does not.
 func TestAStallOverHTTPShowsInTheTail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		topology, network := newCounter(), pipes{make(chan net.Conn), make(chan struct{})}

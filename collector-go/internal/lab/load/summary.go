@@ -9,38 +9,38 @@ import (
 // Window is the time of a step: it begins at Start, is measured from Measured on, and ends at End.
 type Window struct{ Start, Measured, End time.Time }
 
-// Holds reports whether a query counts for the window: it was meant to start in it and had not ended when the measured
-// time began. When it was submitted is not asked, nor whether it was: a stall that delays queries, or keeps them from
-// being submitted, would hide them.
+// Holds reports whether a query counts for the window: it was scheduled in the window and had not ended when the
+// measured time began. The time of submission does not matter, because a stall that delays or prevents submissions
+// would otherwise hide queries.
 func (w Window) Holds(o Outcome) bool {
 	return o.IntendedMs >= w.Start.UnixMilli() && o.IntendedMs < w.End.UnixMilli() &&
 		o.FinishedMs >= w.Measured.UnixMilli()
 }
 
-// Summary is what became of the queries of a window. Averages of nothing are NaN.
+// Summary summarises the queries of a window. Means over no queries are NaN.
 type Summary struct {
-	// Submitted = Returned + Failed + Unfinished + CutOff. Failed holds those that timed out and those that were
-	// Refused; NotSubmitted were due and never submitted.
+	// Submitted = Returned + Failed + Unfinished + CutOff. Failed includes queries that timed out or were Refused.
+	// NotSubmitted queries were scheduled and never submitted.
 	Submitted, Returned, Failed, Unfinished, CutOff, NotSubmitted int
-	// Refused were turned away by the target for want of room.
+	// Refused is the number of queries that the target refused because it was full.
 	Refused int
 	// AverageResultSize is the mean number of records of the queries that returned.
 	AverageResultSize float64
-	// Generated is how many matching records were made in the lives of the queries that returned. Of those of which it
-	// can be known, Due is how many had to come back, and Missing how many of these did not.
+	// Generated is how many matching records were made during the lives of the queries that returned. Due is how many
+	// of them had to come back, as far as known, and Missing is how many of those did not.
 	Generated, Due, Missing int
-	// Repeated and Foreign are records, over all queries that returned.
+	// Repeated and Foreign count records over all queries that returned.
 	Repeated, Foreign int
-	// Latencies of what was due, from the intended start, ms: LowerBounds of them are of queries that timed out, never
-	// finished or were never submitted, and are how long these took at least.
+	// Latencies of the scheduled queries from their scheduled start, in ms. LowerBounds is the number of queries that
+	// timed out, never finished or were never submitted; their latencies are lower bounds.
 	LatencyMeanMs, LatencyP50Ms, LatencyP99Ms float64
 	LowerBounds                               int
-	// LatenessP99Ms is how late the client itself was with those that it submitted.
+	// LatenessP99Ms is how late the client itself submitted its queries.
 	LatenessP99Ms float64
 }
 
-// Summarise counts the queries that were meant to start in the window and lived in its measured time, whenever they
-// ended: a query that lost records lives longer than one that did not, so counting by the end would leave out the bad
+// Summarise summarises the queries that were scheduled in the window and lived in its measured time, whenever they
+// ended. A query that lost records lives longer than one that did not, so selecting by the end would exclude the bad
 // ones.
 func Summarise(outcomes []Outcome, window Window) Summary {
 	var s Summary
@@ -95,12 +95,12 @@ func (s *Summary) count(o Outcome) {
 	}
 }
 
-// lowerBound reports whether the latency of such a query is how long it took at least.
+// lowerBound reports whether the latency of a query with this end is a lower bound.
 func (e End) lowerBound() bool { return e == TimedOut || e == Unfinished || e == NotSubmitted }
 
-// Latencies are those of what was due in the window, ms, ascending: a query that gave no answer counts with how long it
-// took at least. Those that failed do not count, since an error comes at any speed, nor those cut off, which were not
-// due.
+// Latencies returns the latencies of the queries in the window in ms, ascending. A query without an answer counts with
+// its lower bound. Failed queries do not count, because an error may come at any speed. Queries that were cut off do
+// not count, because they did not have to return yet.
 func Latencies(outcomes []Outcome, window Window) (all []float64) {
 	for _, o := range outcomes {
 		if window.Holds(o) && (o.End == Returned || o.End.lowerBound()) {
@@ -119,7 +119,7 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Percentile is the nearest-rank percentile of values that ascend, p from 0 to 1; NaN of none.
+// Percentile returns the nearest-rank percentile of ascending values, with p from 0 to 1; NaN if there are no values.
 func Percentile(ascending []float64, p float64) float64 {
 	if len(ascending) == 0 {
 		return math.NaN()

@@ -14,13 +14,13 @@ func TestSummarise(t *testing.T) {
 			End: end, Records: records}
 	}
 	outcomes := []Outcome{
-		at(509, 9000, Returned, 1),    // meant to start in the step before
+		at(509, 9000, Returned, 1),    // scheduled in the step before
 		at(600, 300, Returned, 1),     // ends in the warm-up
 		at(900, 190, Returned, 10),    // lives into the measured time
 		at(1500, 30_000, Returned, 7), // ends long after the window and belongs to it
 		at(1600, 5, Failed, 0),        //
 		at(1700, 5, CutOff, 0),        //
-		at(2010, 100, Returned, 1),    // meant to start after the window
+		at(2010, 100, Returned, 1),    // scheduled after the window
 	}
 	window := Window{time.UnixMilli(500), time.UnixMilli(1000), time.UnixMilli(2000)}
 	s := Summarise(outcomes, window)
@@ -33,8 +33,7 @@ func TestSummarise(t *testing.T) {
 	assert.Zero(t, s.LowerBounds)
 }
 
-// A stall delays queries beyond the window, or keeps them from being submitted or answered at all: none of them may be
-// left out.
+// A stall delays queries beyond the window, or prevents their submission or answer. None of them may be left out.
 func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 	window := Window{time.UnixMilli(0), time.UnixMilli(1000), time.UnixMilli(2000)}
 	outcomes := []Outcome{
@@ -54,13 +53,13 @@ func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 	assert.Equal(t, []float64{10, 410, 600, 40_000, 45_000}, Latencies(outcomes, window))
 }
 
-// Records that had to come count where it can be known which they are, and no query lacks more than it had to have.
+// Due records count only if they are known, and no query lacks more records than were due.
 func TestSummariseCountsWhatWasDue(t *testing.T) {
 	s := Summarise([]Outcome{
 		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 9, Generated: 12, Due: 10, Missing: 1},
-		// too short to tell
+		// too short to know which records were due
 		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 1, Generated: 3, Missing: 2},
-		// no more than all
+		// at most all due records are missing
 		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 0, Generated: 5, Due: 4, Missing: 9},
 		{SubmittedMs: 1, FinishedMs: 5, End: Failed, Records: 0, Generated: 12, Due: 10, Missing: 10}, // has no answer
 	}, Window{End: time.UnixMilli(10)})

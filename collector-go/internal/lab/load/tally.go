@@ -11,14 +11,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Bounds of the histograms: three digits from 1 us to a day cost 180 KiB.
+// Bounds of the histograms. Three digits from 1 µs to one day take 180 KiB.
 const (
 	leastLatencyUs = 1
 	mostLatencyUs  = int64(24 * time.Hour / time.Microsecond)
 	latencyDigits  = 3
 )
 
-// maxErrors bounds the different errors that a tally keeps apart; more are counted together under otherErrors.
+// maxErrors bounds the different errors that a tally keeps separately; further ones are counted together as
+// otherErrors.
 const (
 	maxErrors   = 50
 	otherErrors = "other errors"
@@ -29,10 +30,10 @@ const (
 type Tally struct {
 	mu        sync.Mutex
 	ends      map[End]int
-	latencies *hdrhistogram.Histogram // of what was due, us; of what did not return how long it took at least
-	lateness  *hdrhistogram.Histogram // the client's own
-	lower     int                     // latencies that are lower bounds
-	refused   int                     // of those that failed
+	latencies *hdrhistogram.Histogram // scheduled queries, µs; lower bounds for queries without an answer
+	lateness  *hdrhistogram.Histogram // of the client itself, µs
+	lower     int                     // number of latencies that are lower bounds
+	refused   int                     // part of the failed queries
 	errors    map[string]int
 
 	records, due, missing, repeated, foreign, judged, incomplete int
@@ -47,7 +48,7 @@ func NewTally() *Tally {
 	}
 }
 
-// Add takes an outcome; it can be a client's observe.
+// Add counts an outcome. It can be used as a client's observe function.
 func (t *Tally) Add(o Outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +62,7 @@ func (t *Tally) Add(o Outcome) {
 		t.judge(o)
 	case TimedOut, Unfinished, NotSubmitted:
 		t.latency(o)
-	case Failed, CutOff: // an error comes at any speed, and a query that was cut off was not due: both are only counted
+	case Failed, CutOff: // see Latencies for the reason
 	}
 	if o.End != NotSubmitted {
 		_ = t.lateness.RecordValue(bounded(o.LateUs))
@@ -72,7 +73,7 @@ func (t *Tally) Add(o Outcome) {
 }
 
 func (t *Tally) latency(o Outcome) {
-	_ = t.latencies.RecordValue(bounded(o.Latency().Microseconds())) // within the bounds it cannot fail
+	_ = t.latencies.RecordValue(bounded(o.Latency().Microseconds())) // cannot fail within the bounds
 	if o.End.lowerBound() {
 		t.lower++
 	}
@@ -102,38 +103,38 @@ func (t *Tally) mistake(text string) {
 
 func bounded(us int64) int64 { return min(max(us, leastLatencyUs), mostLatencyUs) }
 
-// Result is a tally as it is reported. Latencies are in seconds, NaN where there are none.
+// Result is the aggregate of a tally. Latencies are in seconds, NaN if there are none.
 type Result struct {
 	Returned, Failed, TimedOut, Unfinished, CutOff, NotSubmitted int
-	// Refused are those of the Failed that the target turned away for want of room.
+	// Refused is the number of Failed queries that the target refused because it was full.
 	Refused int
-	// Latency is over all queries that were due: those that did not return count with how long they took at least,
-	// LowerBounds of them.
+	// Latency is over all queries that had to return. Queries without an answer count with a lower bound; LowerBounds
+	// is their number.
 	Latency     Quantiles
 	LowerBounds int
-	// Lateness is how late the client itself was.
+	// Lateness is how late the client itself submitted its queries.
 	Lateness Quantiles
-	// Records came back in all; of the Judged queries, to which something is known, Due records had to, and Missing
-	// did not.
+	// Records is the total number of returned records. Judged is the number of queries whose completeness is known. In
+	// these, Due records had to come back, and Missing did not.
 	Records, Judged, Incomplete, Due, Missing, Repeated, Foreign int
-	// Errors are the most frequent first.
+	// Errors are sorted by frequency, the most frequent first.
 	Errors []ErrorCount
 }
 
-// Quantiles of a distribution, seconds.
+// Quantiles describe a distribution, in seconds.
 type Quantiles struct {
 	Count                                 int
 	Least, Mean, P50, P90, P95, P99, P999 float64
 	Most                                  float64
 }
 
-// ErrorCount is how many queries failed with one error.
+// ErrorCount is the number of queries that failed with one error.
 type ErrorCount struct {
 	Error string `json:"error"`
 	Count int    `json:"count"`
 }
 
-// Completeness is the share of the records due that came; NaN where nothing was due.
+// Completeness returns the share of the due records that came; NaN if none was due.
 func (r Result) Completeness() float64 {
 	if r.Due == 0 {
 		return math.NaN()
@@ -141,17 +142,17 @@ func (r Result) Completeness() float64 {
 	return 1 - float64(r.Missing)/float64(r.Due)
 }
 
-// Submitted is how many queries were.
+// Submitted returns the number of submitted queries.
 func (r Result) Submitted() int { return r.Returned + r.Failed + r.TimedOut + r.Unfinished + r.CutOff }
 
-// FailedShare is the share of the queries that were due and ended that failed, timed out, never returned or were never
-// submitted.
+// FailedShare returns the share of queries without a valid answer: failed, timed out, unfinished or not submitted.
+// Queries that were cut off are left out.
 func (r Result) FailedShare() float64 {
 	bad := r.Failed + r.TimedOut + r.Unfinished + r.NotSubmitted
 	return float64(bad) / float64(bad+r.Returned)
 }
 
-// Result is what the tally holds now.
+// Result returns the current aggregate.
 func (t *Tally) Result() Result {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -169,7 +170,7 @@ func (t *Tally) Result() Result {
 	return r
 }
 
-// Latencies is a copy of the histogram of latencies, us.
+// Latencies returns a copy of the histogram of latencies, in µs.
 func (t *Tally) Latencies() *hdrhistogram.Histogram {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,16 +5,17 @@ import (
 	"sync/atomic"
 )
 
-// Target is where queries go: DRPC servers in turn, or else a gateway.
+// Target is where queries go: to DRPC servers in turn if there are any, otherwise to a gateway.
 type Target struct {
 	// Gateway is "host:port" or a URL.
 	Gateway string `json:"gateway,omitempty"`
-	// DRPC are the HTTP ports of Storm's DRPC servers, Function what they are asked for.
+	// DRPC lists the HTTP ports of Storm's DRPC servers; Function is the DRPC function.
 	DRPC     []string `json:"drpc,omitempty"`
 	Function string   `json:"function,omitempty"`
 }
 
-// Open returns what asks the target, of which up to connections queries share the connections, and what closes it.
+// Open returns a Submitter for the target and a function that closes it. The Submitter keeps up to the given number of
+// connections.
 func (t Target) Open(connections int) (Submitter, func()) {
 	if len(t.DRPC) == 0 {
 		gateway := NewGateway(t.Gateway, connections)
@@ -31,7 +32,7 @@ func (t Target) Open(connections int) (Submitter, func()) {
 	}
 }
 
-// inTurn asks one server after the other.
+// inTurn submits queries to its servers in turn.
 type inTurn struct {
 	servers []*DRPC
 	asked   atomic.Int64

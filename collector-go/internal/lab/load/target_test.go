@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Queries go to the DRPC servers in turn, and to the gateway where there is none.
+// Queries go to the DRPC servers in turn, or to the gateway if there are none.
 func TestATargetIsDRPCServersInTurnOrAGateway(t *testing.T) {
 	var asked []string
 	serve := func(name, answer string) string {

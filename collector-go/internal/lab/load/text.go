@@ -11,19 +11,19 @@ import (
 	"time"
 )
 
-// Own is the class of somebody's own query that nobody gave a name.
+// Own is the class of a user's own query without a name.
 const Own Class = "own"
 
-// Expectation is what an answer to somebody's own query must have at least. The zero value expects nothing, and judges
-// nothing.
+// Expectation is the minimum that an answer to a user's own query must contain. The zero value expects nothing, so
+// completeness is not judged.
 type Expectation struct {
-	// Records is how many records.
+	// Records is the minimum number of records.
 	Records int
-	// Fields are names that each record must have, with a value other than null; "a.b" is b in a.
+	// Fields are names of fields that each record must have, with a value other than null; "a.b" is field b in a.
 	Fields []string
 }
 
-// Validate returns an error that names what makes no sense.
+// Validate returns an error that names an invalid value.
 func (e Expectation) Validate() error {
 	switch {
 	case e.Records < 0:
@@ -34,8 +34,8 @@ func (e Expectation) Validate() error {
 	return nil
 }
 
-// met compares an answer's records with the expectation: due are as many as are expected, or all that came where only
-// fields are.
+// met compares an answer's records with the expectation. Due is the expected number of records. If fields are
+// expected, it is at least the number of records that came.
 func (e Expectation) met(answer Answer) (Check, error) {
 	check := Check{Records: len(answer.Records), Due: e.Records}
 	if len(e.Fields) > 0 {
@@ -57,7 +57,7 @@ func (e Expectation) met(answer Answer) (Check, error) {
 	return check, nil
 }
 
-// has reports whether a record has a field, by its whole name or part by part.
+// has reports whether a record has a field, by its whole name or by following its dots.
 func has(record any, name string) bool {
 	fields, is := record.(map[string]any)
 	if !is {
@@ -70,11 +70,11 @@ func has(record any, name string) bool {
 	return nested && has(fields[before], after)
 }
 
-// TextQuery is somebody's own BQL, about records of which nobody here knows how many match it.
+// TextQuery is a user's own BQL. The number of records that match it is unknown.
 type TextQuery struct {
-	// Of is the class that its outcomes are reported under.
+	// Of is the class under which its outcomes are reported.
 	Of Class
-	// Text is the BQL; Duration the longest that it lives in the topology.
+	// Text is the BQL; Duration is the longest time that it lives in the topology.
 	Text     string
 	Duration time.Duration
 	// Expect is what its answers are judged by.
@@ -84,22 +84,22 @@ type TextQuery struct {
 // Class implements Query.
 func (q TextQuery) Class() Class { return q.Of }
 
-// BQL implements Query: it is the same for every probe.
+// BQL implements Query. The text is the same for every probe.
 func (q TextQuery) BQL(string) string { return q.Text }
 
 // Life implements Query.
 func (q TextQuery) Life() time.Duration { return q.Duration }
 
-// ProbeRate implements Query: nothing is made for it.
+// ProbeRate implements Query. It returns 0, because no records are made for the query.
 func (TextQuery) ProbeRate() float64 { return 0 }
 
-// Check implements Query: it counts the records, and judges them by what is expected. A record without a field that is
-// expected counts as foreign, and as none of those that are due.
+// Check implements Query. It counts the records and compares them with the expectation. A record without an expected
+// field counts as foreign and not as a due one.
 func (q TextQuery) Check(answer Answer, _ string, _, _ time.Time) (Check, error) {
 	return q.Expect.met(answer)
 }
 
-// Validate reports which field makes no sense.
+// Validate returns an error that names an invalid field.
 func (q TextQuery) Validate() error {
 	if strings.TrimSpace(q.Text) == "" {
 		return errors.New("a query must have a text")
@@ -107,15 +107,15 @@ func (q TextQuery) Validate() error {
 	return errors.Join(q.Expect.Validate(), validate(q.Duration, 0))
 }
 
-// stream is where BQL states how long a query lives, ms.
+// stream matches the duration of a query in BQL, in ms.
 var stream = regexp.MustCompile(`(?i)\bSTREAM\s*\(\s*([0-9]{1,12})\s*,\s*TIME\b`)
 
-// LifeOf is how long a text states that its query lives; otherwise where it does not.
+// LifeOf returns the duration that a query's text states, or otherwise if it states none.
 func LifeOf(bql string, otherwise time.Duration) time.Duration {
 	found := stream.FindStringSubmatch(bql)
 	if found == nil {
 		return otherwise
 	}
-	ms, _ := strconv.ParseInt(found[1], 10, 64) // digits, and few enough
+	ms, _ := strconv.ParseInt(found[1], 10, 64) // at most 12 digits, so it cannot fail
 	return time.Duration(ms) * time.Millisecond
 }

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// Threshold is a bound that a result must keep.
+// Threshold is a bound that a result must keep, such as "p99<200ms".
 type Threshold struct {
-	// Text is as it was given, without spaces.
+	// Text is the text as given, without spaces.
 	Text   string
 	figure string
 	sign   string
 	bound  float64
 }
 
-// What a figure counts in, which states what units its bound may have.
+// Units of figures, which determine the accepted units of their bounds.
 const (
 	inSeconds = "s"
 	inShare   = "%"
 	inCount   = ""
 )
 
-// thresholdFigures are what can be bounded, in the unit of Result.
+// thresholdFigures are the figures that can have a threshold, in the units of Result.
 var thresholdFigures = map[string]struct {
 	unit string
 	of   func(Result) float64
@@ -50,7 +50,7 @@ var thresholdFigures = map[string]struct {
 
 var thresholdPattern = regexp.MustCompile(`^([a-z_]+[0-9]*)(<=|>=|<|>)([0-9.]+)(us|ms|s|m|h|%)?$`)
 
-// ParseThreshold reads a bound such as "p99<200ms", "failed<1%" or "completeness>=0.999".
+// ParseThreshold parses a bound such as "p99<200ms", "failed<1%" or "completeness>=0.999".
 func ParseThreshold(text string) (t Threshold, err error) {
 	t.Text = strings.ReplaceAll(strings.NewReplacer("p(99.9)", "p999", "p(", "p", ")", "").Replace(text), " ", "")
 	parts := thresholdPattern.FindStringSubmatch(t.Text)
@@ -85,7 +85,7 @@ func (t Threshold) inUnit(text, counts, unit string) (Threshold, error) {
 	return t, nil
 }
 
-// Judged is how a result stands to a threshold.
+// Judged states whether a result keeps a threshold.
 type Judged struct {
 	Threshold string  `json:"threshold"`
 	Value     float64 `json:"-"`
@@ -94,7 +94,7 @@ type Judged struct {
 	Kept  bool   `json:"kept"`
 }
 
-// Judge reports whether a result keeps the threshold. A figure that is not there keeps none.
+// Judge compares a result with the threshold. An unknown figure keeps no threshold.
 func (t Threshold) Judge(r Result) Judged {
 	figure := thresholdFigures[t.figure]
 	value := figure.of(r)

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// Moment is how a client stood at one time.
+// Moment holds the counts of a client at one time.
 type Moment struct {
 	TimeMs int64 `json:"time_ms"`
 	Counts
-	// P99Ms is over the queries that ended so far; nil where none has.
+	// P99Ms is over all queries that have ended; nil if none has.
 	P99Ms *float64 `json:"p99_ms"`
 }
 
-// Timeline keeps how a client stood, second by second. It is safe for concurrent use.
+// Timeline records the counts of a client over time. It is safe for concurrent use.
 type Timeline struct {
 	mu      sync.Mutex
 	moments []Moment
-	every   int // of the moments given only each such one is kept
+	every   int // only each such moment is kept
 	given   int
 }
 
-// maxMoments bounds what a timeline keeps: from there on every other moment goes.
+// maxMoments bounds the size of a timeline: when it is reached, every other moment is dropped.
 const maxMoments = 7200
 
-// Watch notes how a client stands once a period, until ctx ends; show, if not nil, is given each moment.
+// Watch records the counts of a client once per period until ctx ends. If show is not nil, it receives each moment.
 func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Client, tally *Tally, show func(Moment)) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
@@ -43,7 +43,7 @@ func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Clien
 	}
 }
 
-// note keeps a moment.
+// note adds a moment to the timeline and returns it.
 func (t *Timeline) note(at time.Time, counts Counts, tally *Tally) Moment {
 	moment := Moment{TimeMs: at.UnixMilli(), Counts: counts}
 	if p99 := tally.Result().Latency.P99 * 1000; !math.IsNaN(p99) {
@@ -70,7 +70,7 @@ func (t *Timeline) add(m Moment) {
 	}
 }
 
-// Moments are those noted so far, in the order of time.
+// Moments returns the moments recorded so far, in the order of time.
 func (t *Timeline) Moments() []Moment {
 	t.mu.Lock()
 	defer t.mu.Unlock()

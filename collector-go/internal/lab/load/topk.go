@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// TopKQuery asks for the most frequent of five values that a probe's records fall into: 0, 1 and 2 twice as often as 3
-// and 4.
+// TopKQuery asks for the most frequent of five values that are computed from a probe's records. The values 0, 1 and 2
+// occur twice as often as 3 and 4.
 type TopKQuery struct {
-	// K is how many values are asked for.
+	// K is the number of values requested.
 	K int
 	Aggregate
 }
 
-// Of a sequence's remainder by cycle the remainder by topValues is the value.
+// The value of a record is its sequence number modulo topCycle modulo topValues.
 const (
 	topCycle  = 8
 	topValues = 5
-	topOften  = topCycle - topValues // the values below it come twice in a cycle
+	topOften  = topCycle - topValues // values below it occur twice in a cycle
 )
 
 // Class implements Query.
@@ -38,8 +38,8 @@ func (q TopKQuery) Validate() error {
 	return q.Aggregate.Validate()
 }
 
-// Check implements Query. The counts of what came are compared one by one; a rare value in the place of a frequent one
-// is foreign where there were records enough to separate them.
+// Check implements Query. The count of each returned value is checked separately. A rare value in the place of a
+// frequent one is foreign if there were enough records to distinguish them.
 func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time) (check Check, err error) {
 	all, err := rows[struct {
 		Part  *number `json:"part"`
@@ -72,8 +72,8 @@ func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time)
 	return check, nil
 }
 
-// lack takes in values that should have come and did not: the rarest, so that no answer is held to more than it must
-// have.
+// lack adds values that should have come and did not. It assumes the rarest ones, so that the answer is not required
+// to contain more than it must.
 func (c *Check) lack(due span, seen map[int64]bool, values int) {
 	for part := int64(topValues - 1); part >= 0 && values > 0; part-- {
 		if n := topCount(due, part); n > 0 && !seen[part] {
@@ -84,7 +84,7 @@ func (c *Check) lack(due span, seen map[int64]bool, values int) {
 	}
 }
 
-// topCount is how many sequences of a span have a value.
+// topCount returns how many sequence numbers of a span have the given value.
 func topCount(s span, value int64) int {
 	n := s.residues(topCycle, value)
 	if value < topOften {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WaitUntil waits until a moment, and reports whether it came before ctx ended. A moment that has passed has come.
+// WaitUntil waits until a moment, and reports whether the moment came before ctx ended. A moment in the past has come.
 func WaitUntil(ctx context.Context, moment time.Time) bool {
 	timer := time.NewTimer(time.Until(moment))
 	defer timer.Stop()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Annotation is a note on the topology's time axis. One of the same id is the same annotation: what is set later is
-// added to it.
+// Annotation is a note on the topology's time axis. The ID identifies it: a later annotation with the same id is added
+// to the earlier one.
 type Annotation struct {
 	ID          string
 	Topology    string
@@ -19,22 +19,22 @@ type Annotation struct {
 	Origin      string // who made it, as the collector reports
 }
 
-// KilledTag is the tag by which a collector knows that a topology was killed on purpose (docs/annotations.md).
+// KilledTag is the tag by which a collector recognises that a topology was killed on purpose (docs/annotations.md).
 const KilledTag = "killed"
 
-// Killed is the annotation of a topology that is killed at a time since its measurement is over.
+// Killed returns the annotation for a topology that is killed at the given time because its measurement is over.
 func Killed(topology string, at time.Time) Annotation {
 	return Annotation{ID: KilledTag, Topology: topology, Start: at,
 		Title: "Killed by bullet-metrics: its trial is over",
 		Tags:  []string{KilledTag}}
 }
 
-// Annotations takes a run's steps as annotations. Collector is one.
+// Annotations stores a run's steps as annotations. Collector implements it.
 type Annotations interface {
 	Annotate(ctx context.Context, m Annotation) error
 }
 
-// Annotate returns when the annotation is on the collector's disk. It may be repeated.
+// Annotate stores an annotation and returns when it is on the collector's disk. The call may be repeated.
 func (c *Collector) Annotate(ctx context.Context, m Annotation) error {
 	body := map[string]any{"id": m.ID, "topology": m.Topology, "time": epochSeconds(m.Start), "title": m.Title,
 		"text": m.Text, "tags": m.Tags}
@@ -50,12 +50,12 @@ func (c *Collector) Annotate(ctx context.Context, m Annotation) error {
 
 func epochSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-// AnnotationsTagged lists the annotations of a topology that have a tag, by time.
+// AnnotationsTagged returns the annotations of a topology that have a tag, sorted by time.
 func (c *Collector) AnnotationsTagged(ctx context.Context, topology, tag string) ([]Annotation, error) {
 	return c.annotations(ctx, parameters("topology", topology, "tag", tag))
 }
 
-// annotations lists those that further parameters choose.
+// annotations returns the annotations that match the given URL parameters.
 func (c *Collector) annotations(ctx context.Context, chosen string) (found []Annotation, err error) {
 	var all []struct {
 		ID, Topology, Title, Text, Time, Origin string
@@ -78,11 +78,12 @@ func (c *Collector) annotations(ctx context.Context, chosen string) (found []Ann
 	return found, nil
 }
 
-// annotateWithin is how long an annotation is tried: a collector that was just started again may refuse a moment.
+// annotateWithin is how long Annotate is retried. A collector that has just been restarted may refuse requests for a
+// moment.
 const annotateWithin = 30 * time.Second
 
-// annotate sets an annotation beside the run, which never waits for it. It is tried until it succeeds or annotateWithin
-// has passed; a failure is only reported. Close waits for those that are under way.
+// annotate stores an annotation in the background, so that the run never waits for it. It retries until it succeeds or
+// annotateWithin has passed; a failure is only reported. Close waits for the annotations that are still being stored.
 func (s *Session) annotate(ctx context.Context, m Annotation) {
 	if s.ports.Annotations == nil {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// answering is a collector that gives one answer and keeps what it was asked.
+// answering returns a collector that gives one answer, and the requests that it received.
 func answering(t *testing.T, answer string) (c *Collector, asked *[]string) {
 	asked = &[]string{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

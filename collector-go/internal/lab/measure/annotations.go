@@ -7,9 +7,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// Annotated lists the annotations on a topology's time axis. A Slices that is one is asked; Collector is.
+// Annotated lists the annotations on a topology's time axis. It is an optional extension of Slices, which Collector
+// implements.
 type Annotated interface {
-	// AnnotationsWithin lists the annotations that touch [from, to], by time.
+	// AnnotationsWithin returns the annotations that overlap [from, to], sorted by time.
 	AnnotationsWithin(ctx context.Context, topology string, from, to time.Time) ([]Annotation, error)
 }
 
@@ -19,15 +20,15 @@ func (c *Collector) AnnotationsWithin(ctx context.Context, topology string, from
 		to.UTC().Format(time.RFC3339Nano)))
 }
 
-// gatherAnnotations keeps the collector's annotations with the run. A collector that cannot say leaves the run without
-// them.
+// gatherAnnotations copies the collector's annotations into the run. If the collector cannot list them, the run has
+// none.
 func gatherAnnotations(ctx context.Context, collector Slices, topology string, from, to time.Time,
 	run *runstore.Figures) {
 	asked, can := collector.(Annotated)
 	if !can {
 		return
 	}
-	// what Storm's id states is in whole seconds
+	// the start time in Storm's topology id has whole seconds
 	found, err := asked.AnnotationsWithin(ctx, topology, from.Truncate(time.Second), to)
 	if err != nil {
 		return

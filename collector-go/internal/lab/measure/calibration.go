@@ -4,35 +4,36 @@ import "math"
 
 // Bounds of the calibration.
 const (
-	firstRate = 1000.0 // records a second
-	// lowestRate and highestRate bound the search; one that ends there has found nothing (runstore.Calibration.Missed).
-	// The highest is beyond what a source makes, so that it is no size of a host that ends a search.
+	firstRate = 1000.0 // records/s
+	// lowestRate and highestRate bound the search. A search that ends at a bound has not reached its target
+	// (runstore.Calibration.Missed). The highest rate is more than any source can emit, so that a large host does not
+	// end the search.
 	lowestRate  = 50.0
 	highestRate = 10_000_000.0
 	maxReadings = 8
-	// closeEnough is how far from the target an idle ratio may be and still be taken, twice in a row: workers whose
-	// code is still being compiled need less and less for the same records.
+	// closeEnough is the largest accepted distance between an idle ratio and the target. Two readings in a row must be
+	// that close, because the cost of a record falls while the JVMs still compile.
 	closeEnough = 0.04
-	// guessedBase is the busy ratio assumed to be there without any record, until two readings show it.
+	// guessedBase is the assumed busy ratio without any records, until two readings determine it.
 	guessedBase = 0.15
-	// largestFactor bounds one change of the rate.
+	// largestFactor bounds the factor by which the rate changes from one reading to the next.
 	largestFactor = 6.0
-	// saturated is the idle ratio below which a reading says only that there was too much to do, not how much.
+	// saturated is the idle ratio below which the host is overloaded. Such a reading does not show by how much.
 	saturated = 0.05
 )
 
-// reading is one look at the host: what ratio was idle at a record rate.
+// reading is one measurement of the host: the idle ratio at a record rate.
 type reading struct{ rate, idle float64 }
 
 // calibration searches for the record rate that leaves a target ratio of the host idle. It assumes that the busy ratio
-// is a linear function of the rate, which holds well below saturation. It is pure: the session takes the readings.
+// is a linear function of the rate, which holds well below saturation. It does no I/O: the session takes the readings.
 type calibration struct {
 	targetIdle float64
 	readings   []reading
 }
 
-// next is the rate to try; done states that the search has ended and that it is the one to keep: where no reading was
-// close, that of the closest one.
+// next returns the next rate to try. If done is true, the search has ended and the rate is its result. If no reading
+// was close enough, that is the rate of the closest reading.
 func (c *calibration) next() (rate float64, done bool) {
 	if len(c.readings) == 0 {
 		return firstRate, false
@@ -50,7 +51,7 @@ func (c *calibration) next() (rate float64, done bool) {
 	return rate, false
 }
 
-// closest is the rate of the reading that is closest to the target, the last of several.
+// closest returns the rate of the reading that is closest to the target. Of equally close readings it takes the last.
 func (c *calibration) closest() float64 {
 	best := c.readings[0]
 	for _, r := range c.readings[1:] {
@@ -73,8 +74,8 @@ func (c *calibration) estimate(last reading) float64 {
 	return math.Round(min(max(rate, lowestRate), highestRate))
 }
 
-// base is the busy ratio at no records: where the line through the last two readings meets the axis, if that makes
-// sense.
+// base returns the busy ratio without records. It extrapolates the line through the last two readings, and returns a
+// guess if there is only one reading or the line is not plausible.
 func (c *calibration) base(last reading) float64 {
 	guess := min(guessedBase, (1-last.idle)/2)
 	if len(c.readings) < 2 || last.idle < saturated {

@@ -16,8 +16,7 @@ func TestNextSlice(t *testing.T) {
 	assert.Equal(t, int64(10_000), nextSlice(time.UnixMilli(10_000), 10*time.Second).UnixMilli())
 }
 
-// The host of the property is a line with noise; whatever the line, the calibration ends near the target or at its
-// bounds.
+// The host is a line with noise. Whatever the line, the calibration ends near the target or at its bounds.
 func TestCalibrationFindsTheRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		base := rapid.Float64Range(0.02, 0.5).Draw(t, "base")
@@ -30,14 +29,14 @@ func TestCalibrationFindsTheRate(t *testing.T) {
 		}
 		assert.LessOrEqual(t, len(c.readings), maxReadings)
 		assert.True(t, rate >= lowestRate && rate <= highestRate)
-		// A first rate that leaves nothing idle shows nothing of the line; the others lead there.
+		// A first rate that leaves nothing idle does not show the line, so such hosts are excluded here.
 		if idleAt(firstRate) > 0.05 {
 			assert.InDelta(t, 0.4, idleAt(rate), 0.1)
 		}
 	})
 }
 
-// ended is how a calibration of a host ends.
+// ended runs a calibration on a host and returns its end.
 func ended(target float64, idleAt func(rate float64) float64) (calibration, runstore.Calibration) {
 	c := calibration{targetIdle: target}
 	rate, done := c.next()
@@ -47,8 +46,7 @@ func ended(target float64, idleAt func(rate float64) float64) (calibration, runs
 	return c, calibrationReport(c, rate)
 }
 
-// A search that ends at its bound, or without a response, has found nothing; there is no bound at which it ends as if
-// it had.
+// A search that ends at its bound, or without a response, has found nothing and must report that.
 func TestACalibrationThatFindsNothingSaysSo(t *testing.T) {
 	c, found := ended(0.4, func(float64) float64 { return 0 })
 	assert.LessOrEqual(t, len(c.readings), maxReadings)
@@ -61,12 +59,12 @@ func TestACalibrationThatFindsNothingSaysSo(t *testing.T) {
 	_, found = ended(0.5, func(float64) float64 { return 0.97 })
 	assert.NotEmpty(t, found.Missed(tuning.Unknown), "no rate changes anything")
 
-	_, found = ended(0.5, func(rate float64) float64 { return 0.95 - rate/600_000 }) // as on many cores
+	_, found = ended(0.5, func(rate float64) float64 { return 0.95 - rate/600_000 }) // a host with many cores
 	assert.Empty(t, found.Missed(tuning.Unknown))
 	assert.InDelta(t, 270_000, float64(found.RecordsPerSecond), 30_000)
 }
 
-// A rate for which there was no time is an estimate, until the step of 0 queries shows it.
+// A rate that was not tried for lack of time is an estimate, until the step of 0 queries confirms it.
 func TestARateThatWasNotTriedIsNoAnswer(t *testing.T) {
 	found := runstore.Calibration{TargetIdle: 0.4, RecordsPerSecond: 3000,
 		Readings: []runstore.Reading{{RecordsPerSecond: 1000, HostIdle: 0.8}}}

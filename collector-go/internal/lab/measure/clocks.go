@@ -10,14 +10,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// collectionSkew is the collector's own figure of each worker's clock (proto/METRICS.md).
+// collectionSkew is the collector's metric of each worker's clock skew (proto/METRICS.md).
 const collectionSkew = "bullet_metrics_collection_skew_seconds"
 
-// mostHosts bounds the rows of a timeline's table of clocks.
+// mostHosts bounds the rows of a timeline's clock table.
 const mostHosts = 256
 
-// addClocks adds to a timeline what is known of the clocks that stamped it: how many stand under each name, and those
-// of the hosts. A failure to ask is a note, since a timeline is worth having without it.
+// addClocks adds to a timeline how many hosts share each clock name and the clock skew of each host. If the collector
+// cannot be asked, it adds a note, because the timeline is useful without the clocks.
 func (s *Session) addClocks(t *tuning.Timeline, since time.Time) {
 	roles := s.roleClocks()
 	t.Notes = append(t.Notes, roles.Flag(t.Skews)...)
@@ -35,7 +35,8 @@ func (s *Session) addClocks(t *tuning.Timeline, since time.Time) {
 	t.Hosts = hosts
 }
 
-// roleClocks counts the hosts that hold each role's component; nothing where the topology cannot be asked.
+// roleClocks counts the hosts that run each role's component. It returns nil if the topology's facts are unavailable,
+// or if everything runs on this host.
 func (s *Session) roleClocks() tuning.Clocks {
 	if s.ports.Facts == nil || s.local() {
 		return nil
@@ -49,7 +50,7 @@ func (s *Session) roleClocks() tuning.Clocks {
 		joinClock: t.hostsOf("JoinBolt")}
 }
 
-// hostsOf is how many hosts hold tasks of a component. Workers that have ended are not counted.
+// hostsOf returns the number of hosts that run tasks of a component. Workers that have ended are not counted.
 func (t Topology) hostsOf(component string) int {
 	hosts := map[string]bool{}
 	for _, w := range t.Workers {
@@ -61,7 +62,7 @@ func (t Topology) hostsOf(component string) int {
 	return len(hosts)
 }
 
-// hostOf is the host of a worker, "host:port".
+// hostOf returns the host of a worker that is named "host:port".
 func hostOf(worker string) string {
 	if i := strings.LastIndexByte(worker, ':'); i > 0 {
 		return worker[:i]
@@ -69,8 +70,8 @@ func hostOf(worker string) string {
 	return worker
 }
 
-// hostClocks are the collector's readings of its workers' clocks in (from, to], a row a host. Rows are sorted by host
-// and bounded by mostHosts.
+// hostClocks returns the collector's readings of the workers' clocks in (from, to], one row per host. Rows are sorted
+// by host; there are at most mostHosts.
 func (s *Session) hostClocks(from, to time.Time) (all []tuning.HostClock, err error) {
 	series, err := s.ports.Slices.Slices(s.ctx, s.selector(collectionSkew), from, to)
 	if err != nil {

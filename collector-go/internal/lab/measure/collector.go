@@ -12,13 +12,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 )
 
-// Series is one series as stored: its slices by their ends, gaps left out.
+// Series is one stored series. Its slices are sorted by their ends; gaps are left out.
 type Series struct {
 	Labels map[string]string
 	Slices runstore.Slices
 }
 
-// Newest is when a series' newest slice ended.
+// Newest is the end of a series' newest slice, in ms since the Unix epoch.
 type Newest struct {
 	Labels map[string]string
 	EndMs  int64
@@ -33,7 +33,8 @@ func NewCollector(address string) (*Collector, error) {
 	return NewCollectorAt(address, CollectorAccess{})
 }
 
-// NewCollectorAt returns a client of the collector that serves HTTP at address, as client.Access has it.
+// NewCollectorAt returns a client of the collector that serves HTTP at address, with the credentials and TLS settings
+// of access.
 func NewCollectorAt(address string, access CollectorAccess) (*Collector, error) {
 	asked, err := client.New(address, access)
 	if err != nil {
@@ -42,8 +43,8 @@ func NewCollectorAt(address string, access CollectorAccess) (*Collector, error) 
 	return &Collector{asked}, nil
 }
 
-// Slices reads the stored slices of the series that a selector names, with ends in (from, to]. A selector that matches
-// nothing gives no series and no error.
+// Slices returns the stored slices of the series that match a selector, with ends in (from, to]. A selector without
+// matches yields no series and no error.
 func (c *Collector) Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error) {
 	matrix, err := c.client.Slices(ctx, selector, from, to)
 	if err != nil {
@@ -73,7 +74,7 @@ func (c *Collector) Calculate(ctx context.Context, expression string, at time.Ti
 	return tuning.Unknown, nil
 }
 
-// Newest finds of each series that a selector names when its newest slice ended, as seen at a time.
+// Newest returns, for each series that matches a selector, the end of its newest slice as of the given time.
 func (c *Collector) Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error) {
 	vector, err := c.client.Vector(ctx, "timestamp("+selector+")", at)
 	if err != nil {
@@ -86,7 +87,7 @@ func (c *Collector) Newest(ctx context.Context, selector string, at time.Time) (
 	return newest, nil
 }
 
-// labelsOf copies a series' labels, the metric's name included.
+// labelsOf copies a series' labels, including the metric's name.
 func labelsOf(metric model.Metric) map[string]string {
 	labels := make(map[string]string, len(metric))
 	for name, value := range metric {
@@ -95,7 +96,7 @@ func labelsOf(metric model.Metric) map[string]string {
 	return labels
 }
 
-// slicesOf are stored samples as slices; a sample's time is the end of its slice.
+// slicesOf converts stored samples into slices. A sample's timestamp is the end of its slice.
 func slicesOf(pairs []model.SamplePair) (s runstore.Slices) {
 	for _, pair := range pairs {
 		s.TimesMs = append(s.TimesMs, int64(pair.Timestamp))

@@ -9,8 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// detail adds to a step what its goals need not: the hook's percentiles of the filter latency, and who shared what.
-// What could not be read is noted and does not fail the step, since the verdict does not rest on it.
+// detail adds to a step the figures that no goal needs: the latency hook's percentiles of the filter latency, and the
+// sharing of workers and hosts. If they cannot be read, the step gets a note and does not fail, because the verdict
+// does not depend on them.
 func (s *Session) detail(step *runstore.Step) {
 	if err := addDetail(s.ctx, s.ports.Slices, s.ports.Calculator, s.o.Topology, step); err != nil &&
 		s.ctx.Err() == nil {
@@ -18,7 +19,7 @@ func (s *Session) detail(step *runstore.Step) {
 	}
 }
 
-// addDetail asks the collector alone and needs no session.
+// addDetail is detail without the session; it needs only the collector.
 func addDetail(ctx context.Context, collector Slices, calculator Calculator, topology string, step *runstore.Step,
 ) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
@@ -33,7 +34,8 @@ func addDetail(ctx context.Context, collector Slices, calculator Calculator, top
 	return err
 }
 
-// hookPercentiles are those of the records that the latency hook measured in (from, to]; nil where it measured none.
+// hookPercentiles returns the percentiles over the records that the latency hook measured in (from, to]. It returns
+// nil if the hook measured none.
 func hookPercentiles(ctx context.Context, calculator Calculator, topology string, from,
 	to time.Time) (*runstore.Percentiles, error) {
 	p := &runstore.Percentiles{}

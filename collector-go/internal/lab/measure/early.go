@@ -8,12 +8,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// leastMeasured is how many slices a step that ends early has: with fewer its limiter cannot be judged.
+// leastMeasured is the minimum number of slices in a step that ends early. With fewer slices the limiter cannot be
+// determined.
 const leastMeasured = 3
 
-// untilCertain waits for a step's end. Where the plan wants no more than a verdict it returns at the end of the slice
-// in which it was certain that the mean filter latency misses its goal, whatever the rest of the measured time brings.
-// It returns when the step ended. It looks again after each slice that is in, and never before leastMeasured of them.
+// untilCertain waits for a step's end and returns when the step ended. If the plan has EndEarly, the step ends as soon
+// as the mean filter latency is certain to miss its goal, whatever the remaining slices contain. It checks after each
+// stored slice, but never before leastMeasured slices. An early end is a slice boundary.
 func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, status func() string) (time.Time, error) {
 	if limit := s.latencyLimit(); s.o.Plan.EndEarly && limit.Known() {
 		for slice := measured.Add(leastMeasured * s.width); slice.Before(end); slice = slice.Add(s.width) {
@@ -25,7 +26,7 @@ func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, sta
 				return end, err
 			}
 			all, err := s.ports.Slices.Slices(ctx, s.selector(latencyMetric), measured, slice)
-			// a collector that does not answer makes nothing certain
+			// an error of the collector proves nothing, so the step goes on
 			if err == nil && float64(leastMean(all, measured, slice, end, s.width)) > float64(limit) {
 				early := nextSlice(time.Now(), s.width)
 				s.ports.Progress.Say("the mean filter latency is certain to be above %s ms: the step ends %s early",
@@ -38,7 +39,7 @@ func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, sta
 	return end, s.until(ctx, end, status)
 }
 
-// latencyLimit is what the mean filter latency may be, ms; unknown without a goal of it.
+// latencyLimit returns the goal for the mean filter latency, in ms. It is unknown if the plan has no such goal.
 func (s *Session) latencyLimit() tuning.Figure {
 	for _, g := range s.o.Plan.Goals {
 		if g.Figure == tuning.FilterLatency && g.Statistic == tuning.Mean {
@@ -48,8 +49,8 @@ func (s *Session) latencyLimit() tuning.Figure {
 	return tuning.Unknown
 }
 
-// leastMean is what the mean over tasks and slices of (from, end] comes to at least, ms: as if all slices after now had
-// none.
+// leastMean returns the lower bound of the mean over all tasks and all slices of (from, end], in ms. It counts the
+// slices after now, and missing ones, as 0.
 func leastMean(tasks []Series, from, now, end time.Time, width time.Duration) tuning.Figure {
 	within := runstore.Span{From: from.UnixMilli(), To: now.UnixMilli()}
 	var least []tuning.Figure

@@ -7,28 +7,28 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Environment holds facts about the surroundings of a topology that the collector cannot know, such as the capacity of
-// the query endpoint and the number of Kafka partitions. They become part of the evidence for what limited a step.
+// Environment holds facts about a topology's surroundings that the collector cannot know, such as the capacity of the
+// query endpoint and the number of Kafka partitions. They are part of the evidence for the limiter of a step.
 type Environment struct {
-	// Endpoint is tuning.EndpointDRPC or tuning.EndpointGateway; EndpointCapacity how many queries it lets through at
-	// the same time, 0 where that is not known.
+	// Endpoint is tuning.EndpointDRPC or tuning.EndpointGateway. EndpointCapacity is the maximum number of concurrent
+	// queries it accepts, 0 if unknown.
 	Endpoint         string
 	EndpointCapacity int
-	// Partitions are those of the Kafka topic that the spouts read, 0 where that is not known or there is none.
+	// Partitions is the number of partitions of the Kafka topic that the spouts read. It is 0 if unknown or if there
+	// is no topic.
 	Partitions int
-	// HostOfRun states that the machine whose processors are looked at is tune run's, and none that workers
-	// run on.
+	// HostOfRun states that the observed machine is the one that runs "tune run", and that no workers run on it.
 	HostOfRun bool
 }
 
-// Names of processes whose share of the host is evidence.
+// Names of the processes whose share of the host's CPU is evidence.
 const (
 	ClientProcess    = "load client"
-	RunProcess       = "tune run" // where load clients on other hosts ask the queries
+	RunProcess       = "tune run" // used if load clients on other hosts run the queries
 	CollectorProcess = "collector"
 )
 
-// addTo adds the facts to evidence; what is not known stays unknown.
+// addTo adds the facts to the evidence. Unknown facts stay unknown.
 func (a Environment) addTo(e *tuning.Evidence) {
 	e.Queries.Endpoint, e.Host.OfRun = a.Endpoint, a.HostOfRun
 	if a.EndpointCapacity > 0 {
@@ -39,8 +39,8 @@ func (a Environment) addTo(e *tuning.Evidence) {
 	}
 }
 
-// addStep adds what the run itself saw of the step. The shares of the load client and of the collector are evidence of
-// their own as well.
+// addStep adds what the run itself observed during the step. The CPU shares of the load client and of the collector
+// also become evidence fields of their own.
 func addStep(e *tuning.Evidence, step runstore.Step, minIdle float64) {
 	e.Queries.Submitted = tuning.Figure(step.Queries)
 	for i := range e.Queries.BySlice {
@@ -65,7 +65,7 @@ func addStep(e *tuning.Evidence, step runstore.Step, minIdle float64) {
 			e.Collector.ShareOfHost = s.Ratio
 		}
 	}
-	// of Kafka the gateway's status is the producer's
+	// for a Kafka source the gateway's status describes the producer, not the topology
 	if !e.Source.LagEnd.Known() && e.Source.Kind != tuning.SourceKafka {
 		e.Source.LagEnd = tuning.Figure(step.RecordsLag)
 	}

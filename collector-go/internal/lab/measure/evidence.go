@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// The metrics that show what limited a step, beside those of a report.
+// Metrics that show the limiter of a step, in addition to those of a report.
 const (
 	activeMostMetric  = "bullet_active_queries_max"
 	createdMetric     = "bullet_created_queries_total"
@@ -23,7 +23,7 @@ const (
 	capacityMetric    = "storm_capacity_ratio"
 	executedMetric    = "storm_executed_total"
 	executeTimeMetric = "storm_execute_latency_seconds"
-	// executeTotalMetric is the latency hook's, on every Storm.
+	// executeTotalMetric comes from the latency hook, on every version of Storm.
 	executeTotalMetric = "bullet_execute_seconds_total"
 	queueFullMetric    = "storm_receive_queue_full_ratio"
 	skippedMetric      = "storm_skipped_seconds_total"
@@ -34,25 +34,25 @@ const (
 	emittedMetric      = "storm_emitted_total"
 )
 
-// ownComponents leaves Storm's own bolts out.
+// ownComponents excludes Storm's own bolts, whose names begin with two underscores.
 const ownComponents = `component!~"__.*"`
 
-// evidenceLookback is how far before a step its counters' last slice is looked for.
+// evidenceLookback is how far before a step the last slice of its counters is searched.
 const evidenceLookback = 2 * time.Minute
 
-// TimeRange is the time that evidence is of: (From, To], whose slices are Width wide.
+// TimeRange is the time that evidence covers: (From, To], in slices of Width.
 type TimeRange struct {
 	From, To time.Time
 	Width    time.Duration
-	// Workers is how many are known to belong to the topology, so that those which have fallen silent are missed; 0
-	// where that is not known.
+	// Workers is the number of workers that are known to belong to the topology, so that silent ones are detected. It
+	// is 0 if unknown.
 	Workers int
 }
 
-// GatherEvidence reads from the collector what may have limited the topology during a time range. Facts of other origin
-// stay unknown and are added by the session: the query endpoint, the load client, the host, the Kafka partitions and
-// the collector's share of CPU. A series that the collector does not have is unknown and noted, so that a missing
-// figure never looks like a harmless one. An error means that the collector could not be asked.
+// GatherEvidence reads from the collector what may have limited the topology during a time range. The session adds the
+// facts of other origin: the query endpoint, the load client, the host, the Kafka partitions and the collector's share
+// of CPU. A series that the collector does not have is unknown and noted, so that a missing figure never looks
+// harmless. An error means that the collector could not be asked.
 func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRange) (tuning.Evidence, error) {
 	g := &evidence{
 		reader: reader{ctx: ctx, stored: collector, topology: t.Name, from: of.From.Add(-evidenceLookback), to: of.To},
@@ -72,18 +72,18 @@ func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRa
 	return g.Evidence, nil
 }
 
-// evidence is the evidence while it is being gathered, together with intermediate results that several parts need.
+// evidence is the evidence while it is gathered, with intermediate results that several parts need.
 type evidence struct {
 	tuning.Evidence
 	runstore.Span
 	reader
 	of       TimeRange
 	topology Topology
-	cpu      map[string]tuning.Figure // of each worker, in cores
-	started  map[string]int64         // each worker's newest start, ms
+	cpu      map[string]tuning.Figure // by worker, in cores
+	started  map[string]int64         // the newest start of each worker, ms
 }
 
-// note adds a sentence about what could not be read, for the reader of the verdict.
+// note adds a sentence about figures that could not be read. It appears next to the verdict.
 func (g *evidence) note(format string, args ...any) {
 	g.Notes = append(g.Notes, fmt.Sprintf(format, args...))
 }
@@ -118,7 +118,7 @@ func (g *evidence) workers() {
 	g.restarts()
 }
 
-// heap is the most of each worker's heap that was in use, over its limit.
+// heap returns, for each worker, the largest used share of its heap limit.
 func (g *evidence) heap() map[string]tuning.Figure {
 	used := g.read(heapMostMetric)
 	if len(used) == 0 {
@@ -151,8 +151,8 @@ func (g *evidence) restarts() {
 	}
 }
 
-// queries reads how many queries were active. The most is that of Bullet's own maximum where that is larger than any
-// slice's value.
+// queries reads how many queries were active. The maximum is Bullet's own if it is larger than the value of every
+// slice.
 func (g *evidence) queries() {
 	total := sum(g.read(queriesMetric, joinBolt))
 	g.Queries.ActiveMean, g.Queries.ActiveMost = g.Mean(total), g.Most(total)
@@ -168,8 +168,8 @@ func (g *evidence) queries() {
 	g.Queries.Created = g.Increase(sum(g.read(createdMetric, joinBolt)))
 }
 
-// spouts reads what held the spouts of records back, and what the settings say about that. Storm's skipped time is over
-// all executors, hence the division by their number.
+// spouts reads what delayed the record spouts, and the settings that affect it. Storm's skipped time is the total over
+// all executors, so it is divided by their number.
 func (g *evidence) spouts() {
 	g.Spout.Component, g.Spout.Executors = g.topology.recordSpout()
 	g.Spout.MaxPending = number(g.topology.Settings["topology.max.spout.pending"])
@@ -191,7 +191,8 @@ func (g *evidence) spouts() {
 		g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))) * 1000
 }
 
-// source reads whether records are taken as fast as they come. A source that reports bytes is taken for Kafka's.
+// source reads whether the topology consumes records as fast as they arrive. A source that reports bytes is assumed to
+// be Kafka.
 func (g *evidence) source() {
 	records, estimated := g.records()
 	bytes := g.read(bytesMetric)

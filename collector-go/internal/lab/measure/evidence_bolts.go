@@ -5,8 +5,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// bolts reads how busy each bolt's executors were. Storm's own components, whose names begin with two underscores, are
-// left out. A busy share that the workers' CPU contradicts is not believed.
+// bolts reads how busy each bolt's executors were. It skips Storm's own components, whose names begin with two
+// underscores. It drops a busy share that contradicts the workers' CPU.
 func (g *evidence) bolts() {
 	busy := g.busyByComponent()
 	queues := byLabel(g.read(queueFullMetric, ownComponents), "component")
@@ -24,7 +24,7 @@ func (g *evidence) bolts() {
 	}
 }
 
-// executeTimes are Storm's mean latencies of executions, by the stream that they are of.
+// executeTimes returns Storm's mean execute latencies by stream.
 func (r *reader) executeTimes(of string) map[[4]string]runstore.Slices {
 	times := map[[4]string]runstore.Slices{}
 	for _, s := range r.read(executeTimeMetric, of) {
@@ -33,13 +33,14 @@ func (r *reader) executeTimes(of string) map[[4]string]runstore.Slices {
 	return times
 }
 
-// streamOf identifies the stream into a task that a series is of. Storm counts executions for each of them.
+// streamOf returns the key of the input stream of a task that a series describes. Storm counts executions per input
+// stream.
 func streamOf(labels map[string]string) [4]string {
 	return [4]string{labels["component"], labels["task"], labels["source"], labels["stream"]}
 }
 
-// executions are how many tuples were executed in the span's slices, as far as it is known how long one took, and how
-// long they took together, in seconds.
+// executions returns the number of tuples executed in the span and their total execute time in seconds. It leaves out
+// slices without a known execute latency.
 func executions(p runstore.Span, executed, took runstore.Slices) (tuples, seconds tuning.Figure) {
 	low, high := p.Within(executed)
 	for i := max(low, 1); i < high; i++ {

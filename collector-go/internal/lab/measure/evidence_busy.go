@@ -13,35 +13,36 @@ import (
 )
 
 const (
-	// capacityWindow is what Storm's capacity is over: the last ten minutes, or as long as the worker has been running.
+	// capacityWindow is the window of Storm's capacity: the last ten minutes, or the worker's uptime if that is
+	// shorter.
 	capacityWindow = 10 * time.Minute
-	// capacityBucket is by how much that window may be longer than it says: Storm counts in twenty buckets, and adds
-	// the one that is being filled.
+	// capacityBucket is the largest excess of that window over its nominal length. Storm counts in twenty buckets and
+	// includes the one that is still being filled.
 	capacityBucket = capacityWindow / 20
-	// longestHistory bounds how much of a worker's life is read to undo that window.
+	// longestHistory bounds how far back a worker's series are read to undo that window.
 	longestHistory = 2 * time.Hour
-	// steadySpread is how far apart a steady task's capacities, and its rates of executions, may be.
+	// steadySpread bounds the spread of a steady task's capacity, and the relative change of its execution rate.
 	steadySpread = 0.1
 )
 
-// taskOn is a task where it ran.
+// taskOn identifies a task together with the worker that ran it.
 type taskOn struct{ component, task, worker string }
 
-// placeOf reads where a series' task ran from its labels.
+// placeOf returns the task and the worker of a series from its labels.
 func placeOf(labels map[string]string) taskOn {
 	return taskOn{labels["component"], labels["task"], labels["worker"]}
 }
 
-// execution is what is known of a task's executions in a worker.
+// execution holds the data about a task's executions in one worker.
 type execution struct {
 	executed, times []Series // by stream
 	spent           []Series // the latency hook's total
 	capacity        runstore.Slices
-	started         int64 // when the worker was, ms; 0 where that is not known
+	started         int64 // start of the worker, ms; 0 if unknown
 }
 
-// taskExecutions are those of all tasks that executed tuples in the span, as far back as Storm's window must be undone.
-// Storm's own execute times are read only if no capacity is reported.
+// taskExecutions returns the executions of all tasks that executed tuples in the span. They reach back far enough to
+// undo Storm's capacity window. Storm's own execute times are read only if no capacity is reported.
 func (g *evidence) taskExecutions() map[taskOn]*execution {
 	oldest := g.To
 	for _, start := range g.started {
@@ -70,7 +71,7 @@ func (g *evidence) taskExecutions() map[taskOn]*execution {
 		}
 	}
 	if len(capacities) > 0 {
-		return all // Storm's execute times say nothing from 2.3 on
+		return all // Storm's execute times are meaningless from 2.3 on
 	}
 	for _, s := range g.read(executeTimeMetric, ownComponents) {
 		if x := all[placeOf(s.Labels)]; x != nil {
@@ -80,14 +81,15 @@ func (g *evidence) taskExecutions() map[taskOn]*execution {
 	return all
 }
 
-// busyTasks are the tasks of a component that executed tuples, by their number, and the workers that they are in.
+// busyTasks holds the estimates for a component's tasks that executed tuples, by task number, and the workers that ran
+// them.
 type busyTasks struct {
 	tasks   map[string]busy.Estimate
 	workers map[string]bool
 }
 
-// busyByComponent estimates how long each task executed. A task that moved within the step is one task, with the times
-// of both workers added.
+// busyByComponent estimates the execute time of each task. A task that moved during the step is one task, with the
+// times of both workers added.
 func (g *evidence) busyByComponent() map[string]busyTasks {
 	by := map[string]busyTasks{}
 	for at, x := range g.taskExecutions() {
@@ -98,7 +100,7 @@ func (g *evidence) busyByComponent() map[string]busyTasks {
 			by[at.component] = of
 		}
 		of.workers[at.worker] = true
-		sum := of.tasks[at.task] // it may have moved to another worker
+		sum := of.tasks[at.task] // not zero if the task moved to another worker
 		sum.Span, sum.SampleRate = g.Seconds(), g.topology.sampleRate()
 		sum.Tuples += float64(g.Increases(slicesIn(x.executed)))
 		sum.Seconds += float64(seconds)
@@ -108,9 +110,8 @@ func (g *evidence) busyByComponent() map[string]busyTasks {
 	return by
 }
 
-// busy is for how long the task executed in a span, in seconds, and the error of that, at two standard errors: from the
-// latency hook's total where the plugin reports one, else from Storm's capacity (2.3 on) or its counts and mean
-// latencies.
+// busy returns the task's execute time in a span and its error (two standard errors), both in seconds. It prefers the
+// latency hook's total, then Storm's capacity (from 2.3 on), then Storm's counts and mean latencies.
 func (x *execution) busy(span runstore.Span) (seconds, within tuning.Figure) {
 	if len(x.spent) > 0 {
 		return span.Increases(slicesIn(x.spent)), 0
@@ -128,7 +129,7 @@ func (x *execution) busy(span runstore.Span) (seconds, within tuning.Figure) {
 	return x.steady(span)
 }
 
-// counted takes each slice's mean latency for all tuples that were executed in it.
+// counted multiplies each slice's mean latency by the number of tuples that were executed in it.
 func (x *execution) counted(span runstore.Span) tuning.Figure {
 	times, total := map[[4]string]runstore.Slices{}, tuning.Unknown
 	for _, s := range x.times {
@@ -146,10 +147,10 @@ func (x *execution) counted(span runstore.Span) tuning.Figure {
 	return total
 }
 
-// executedBy is for how long a task had executed at a time since its worker was started, in seconds, and the sum of the
-// squares of the capacities that it rests on and whose windows are approximate. It undoes the window of Storm's
-// capacity: that time is the capacity times the window, plus what it was one window earlier. Storm sets the capacity
-// when it executes a tuple, so that it holds for the last such time, and nothing was executed since.
+// executedBy returns the task's total execute time in seconds from the worker's start to the given time. It undoes the
+// window of Storm's capacity: the total is capacity times window, plus the total one window earlier. Storm updates the
+// capacity when it executes a tuple, so the value belongs to the last such time. squares is the sum of the squared
+// capacities whose windows are approximate; the caller derives the error from it.
 func (x *execution) executedBy(at int64) (seconds, squares tuning.Figure) {
 	window := capacityWindow.Milliseconds()
 	for {
@@ -170,8 +171,8 @@ func (x *execution) executedBy(at int64) (seconds, squares tuning.Figure) {
 	}
 }
 
-// lastBefore is the end of the last slice up to a time in which the task executed tuples; the worker's start where
-// there is none. It is not known where the executions before that time are not known.
+// lastBefore returns the end of the last slice, up to the given time, in which the task executed tuples. If there is
+// none it returns the worker's start. known is false if the executions before the given time are unknown.
 func (x *execution) lastBefore(at int64) (last int64, known bool) {
 	oldest := int64(math.MaxInt64)
 	last = x.started
@@ -191,11 +192,11 @@ func (x *execution) lastBefore(at int64) (last int64, known bool) {
 	return last, last > x.started || x.started > 0 && oldest-x.started < staleStart.Milliseconds()
 }
 
-// staleStart is how long after a worker's start its tasks' first executions may be seen.
+// staleStart bounds the time from a worker's start to the first stored executions of its tasks.
 const staleStart = 5 * time.Minute
 
-// steady is for a task whose capacity and whose executions did not change over the window and the span: then the
-// window says nothing else than the span.
+// steady estimates the busy time of a task whose capacity and execution rate did not change over window and span. The
+// capacity of the window then also holds for the span. The result is unknown if the task was not steady.
 func (x *execution) steady(span runstore.Span) (seconds, within tuning.Figure) {
 	window := runstore.Span{From: span.From - capacityWindow.Milliseconds(), To: span.To}
 	low, high := window.Within(x.capacity)
@@ -214,7 +215,7 @@ func (x *execution) steady(span runstore.Span) (seconds, within tuning.Figure) {
 	return mean * time, (spread + mean*tuning.Figure(capacityBucket.Seconds()/capacityWindow.Seconds())) * time
 }
 
-// sampleRate is the share of tuples that Storm samples.
+// sampleRate returns the share of tuples that Storm samples.
 func (t Topology) sampleRate() float64 {
 	if rate := number(t.Settings["topology.stats.sample.rate"]); rate > 0 && rate <= 1 {
 		return float64(rate)
@@ -222,8 +223,8 @@ func (t Topology) sampleRate() float64 {
 	return busy.SampleRate
 }
 
-// busiest fills in how busy a bolt's tasks were, as far as they executed enough tuples, or why that is not known, and
-// what its workers used.
+// busiest sets how busy a bolt's tasks were and how much CPU its workers used. If a task executed too few tuples or
+// the estimate is refused, it sets the reason instead.
 func (g *evidence) busiest(b *tuning.BoltEvidence, of busyTasks) {
 	if len(of.tasks) == 0 {
 		b.BusyUnknown = "none of its tasks is known to have executed anything"
@@ -246,7 +247,7 @@ func (g *evidence) busiest(b *tuning.BoltEvidence, of busyTasks) {
 		}
 		b.BusyUnknown = fmt.Sprintf("of task %s: %s", task, why)
 		if of.tasks[task].Silent() == "" {
-			return // what is refused of one task is not believed of the others
+			return // a refused estimate of one task makes those of the others doubtful
 		}
 	}
 	if len(all) == 0 {

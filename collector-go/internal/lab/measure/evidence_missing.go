@@ -8,11 +8,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// miss counts the slices that there should be of the workers' CPU, and those that are not there, by what was seen of
-// each worker in the step: from its first slice to its last, at the distance that its slices have. What nobody sends,
-// for want of the sampler or since the worker ended, is no slice that the collector lost. How many workers had fallen
-// silent at the step's end is counted apart: one that was moved to another machine is not missed at the old one, and
-// one that has been silent since long before the step is missed all the same.
+// miss counts the expected and the missing slices of the workers' CPU. A worker's slices are expected from its first
+// to its last slice in the step, at the worker's usual distance. Slices that nobody sent, because there is no sampler
+// or the worker ended, are not missing. Workers that were silent at the step's end are counted separately. A worker
+// that moved to another machine is not silent at the old one, but a worker that was silent long before the step is.
 func (g *evidence) miss(totals []runstore.Slices) {
 	there := reporting(totals)
 	workers := g.of.Workers
@@ -33,15 +32,15 @@ func (g *evidence) miss(totals []runstore.Slices) {
 		}
 	}
 	g.Workers.Expected, g.Workers.Silent = tuning.Figure(workers), tuning.Figure(max(0, workers-heard))
-	if len(totals) == 0 { // nobody reports it, as where there is no sampler: that is no silence
+	if len(totals) == 0 { // without a sampler no worker reports CPU; that is not silence
 		g.Workers.Silent = tuning.Unknown
 	}
 	g.Collector.ExpectedSlices, g.Collector.MissingSlices = tuning.Figure(expected),
 		tuning.Figure(max(0, expected-found))
 }
 
-// distance is how far apart a worker's slices usually are, ms: the median, and no less than a slice is wide. A median
-// is not moved by a few slices that are missing.
+// distance returns the usual distance between a worker's slices in ms: the median, but at least the slice width. The
+// median does not change if a few slices are missing.
 func (g *evidence) distance(s runstore.Slices) int64 {
 	var all []int64
 	for i := 1; i < len(s.TimesMs); i++ {
@@ -55,7 +54,7 @@ func (g *evidence) distance(s runstore.Slices) int64 {
 	return max(width, all[len(all)/2])
 }
 
-// reporting is how many series have a slice, by its end.
+// reporting returns, for the end of each slice, the number of series that have it.
 func reporting(all []runstore.Slices) map[int64]int {
 	there := map[int64]int{}
 	for _, s := range all {
@@ -66,8 +65,8 @@ func reporting(all []runstore.Slices) map[int64]int {
 	return there
 }
 
-// wholeness notes what came late or was dropped on its way. A collector that cannot say, as an older one, leaves it
-// unknown.
+// wholeness sets how many samples came late or were dropped in transit. They stay unknown if the collector does not
+// report them, as older collectors do not.
 func (g *evidence) wholeness(ctx context.Context, collector Stored) {
 	asked, can := collector.(Collections)
 	if !can {

@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// each reports CPU time every so many seconds, without a second in between.
+// each returns a worker's CPU time with one value every so many seconds in (from, to], except at the given seconds.
 func each(every, from, to float64, without ...float64) func(float64) float64 {
 	return func(t float64) float64 {
 		if t <= from || t > to || int(t)%int(every) != 0 || slices.Contains(without, t) {
@@ -26,9 +26,9 @@ func each(every, from, to float64, without ...float64) func(float64) float64 {
 	}
 }
 
-// Two workers belong to the topology. What is expected of the collector is what was seen: slices between a worker's
-// first and its last, at its own distance. A worker that fell silent is named as such, and nobody is blamed: it may
-// have ended, or lack the sampler.
+// Two workers belong to the topology. Slices are expected only between a worker's first and last slice, at its own
+// distance. A silent worker is counted as silent and not as missing slices, because it may have ended or lack the
+// sampler.
 func TestWorkersThatFellSilentAreTheCollectorsFaultOnlyWhereTheyWereHeardAgain(t *testing.T) {
 	const start, end, hour = 31 * 60, 36 * 60, 3600
 	for name, c := range map[string]struct {
@@ -118,7 +118,8 @@ func TestQueriesInFlightBySlice(t *testing.T) {
 		{EndMs: 30_000, Submitted: 0.5, Returned: 1}}, all)
 }
 
-// There is always room for what a rate can have under way, so that the endpoint refuses and not the client.
+// The client allows all queries that a rate can have in flight, so that the endpoint refuses queries and not the
+// client.
 func TestTheClientHasRoomForTheRate(t *testing.T) {
 	assert.Equal(t, 2000, openOptions(20, time.Minute, 30*time.Second, 10).MostInFlight)
 	assert.Equal(t, 100*45+1, openOptions(100, time.Minute, 30*time.Second, 10).MostInFlight)

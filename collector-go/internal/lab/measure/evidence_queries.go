@@ -6,8 +6,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// meanInFlight is how many queries the load clients had under way, the mean over a time. All of the step's must have
-// ended.
+// meanInFlight returns the mean number of the load clients' queries in flight over a span. All queries of the step
+// must have ended.
 func (s *Session) meanInFlight(over runstore.Span) tuning.Figure {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,7 +18,7 @@ func (s *Session) meanInFlight(over runstore.Span) tuning.Figure {
 	return tuning.Figure(float64(lived) / float64(over.To-over.From))
 }
 
-// livedIn is for how long of a time a query was under way, ms.
+// livedIn returns for how long a query was in flight within a span, in ms.
 func livedIn(o load.Outcome, over runstore.Span) int64 {
 	if o.End == load.NotSubmitted {
 		return 0
@@ -26,9 +26,9 @@ func livedIn(o load.Outcome, over runstore.Span) int64 {
 	return max(0, min(o.FinishedMs, over.To)-max(o.SubmittedMs, over.From))
 }
 
-// inFlight fills in what the load client saw of the queries in each of a step's slices: how many were under way, the
-// mean over the slice, and how many returned in it. All of the step's queries must have ended. A query counts for the
-// part of a slice in which it was under way.
+// inFlight sets what the load client saw in each slice of a step: the mean number of queries in flight and the number
+// of queries that returned. All of the step's queries must have ended. A query counts for the part of a slice in which
+// it was in flight.
 func (s *Session) inFlight(all []tuning.QuerySlice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

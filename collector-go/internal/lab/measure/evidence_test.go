@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// stored is a collector that holds series by the names of their metrics, a slice every ten seconds of the test's hour.
+// stored is a collector that holds series by metric name, with one slice every ten seconds of the test's hour.
 type stored struct {
 	series map[string][]Series
 	err    error
@@ -54,7 +54,7 @@ func matches(labels map[string]string, matchers string) bool {
 	return true
 }
 
-// put stores a series whose value at each slice's end follows from the seconds since the start; NaN is a gap.
+// put stores a series whose values depend on the seconds since the start; NaN is a gap.
 func (c *stored) put(metric string, value func(seconds float64) float64, labels ...string) {
 	s := Series{Labels: map[string]string{}}
 	for i := 0; i < len(labels); i += 2 {
@@ -88,8 +88,8 @@ func testTopology() Topology {
 	return t
 }
 
-// collected is an hour of a topology whose filters are 95% and 40% busy from minute 30 on and idle before, as Storm's
-// ten-minute window shows it.
+// collected is an hour of a topology whose filters are 95% and 40% busy from minute 30 on and idle before. Its
+// capacity has Storm's ten-minute window.
 func collected() *stored {
 	c := &stored{series: map[string][]Series{}}
 	windowed := func(ratio float64) func(float64) float64 {
@@ -111,7 +111,7 @@ func collected() *stored {
 	}
 	c.put(executedMetric, rising(100), "worker", "h:6700", "component", "JoinBolt", "task", "9", "source", "FilterBolt",
 		"stream", "default")
-	c.put(capacityMetric, always(0.3), "worker", "h:6700", "component", "JoinBolt", "task", "9") // since it was started
+	c.put(capacityMetric, always(0.3), "worker", "h:6700", "component", "JoinBolt", "task", "9") // since its start
 	c.put(queueFullMetric, always(0.5), "worker", "h:6700", "component", "FilterBolt", "task", "6700")
 	c.put(queriesMetric, always(19.5), "worker", "h:6700", "component", "JoinBolt", "task", "9")
 	c.put(activeMostMetric, always(20), "worker", "h:6700", "component", "JoinBolt", "task", "9")
@@ -127,13 +127,13 @@ func collected() *stored {
 	return c
 }
 
-// stretchAt is five minutes from a minute on.
+// stretchAt returns the five minutes that begin at the given minute.
 func stretchAt(minute, workers int) TimeRange {
 	from := evidenceStart.Add(time.Duration(minute) * time.Minute)
 	return TimeRange{from, from.Add(5 * time.Minute), 10 * time.Second, workers}
 }
 
-// gatherAt gathers the evidence of five minutes from a minute on.
+// gatherAt gathers the evidence of the five minutes that begin at the given minute.
 func gatherAt(t *testing.T, c Slices, minute int) tuning.Evidence {
 	t.Helper()
 	e, err := GatherEvidence(context.Background(), c, testTopology(), stretchAt(minute, 0))
@@ -195,7 +195,7 @@ func TestBusyIsCountedWhereStormHasNoCapacity(t *testing.T) {
 	c := collected()
 	delete(c.series, capacityMetric)
 	delete(c.series, executedMetric)
-	c.put(cpuMetric, rising(0.2), "worker", "h:6700", "mode", "system") // 0.9 cores in all
+	c.put(cpuMetric, rising(0.2), "worker", "h:6700", "mode", "system") // 0.9 cores in total
 	for stream, each := range map[string]float64{"DataSource": 0.0015, "TickSpout": 0.0005} {
 		labels := []string{"worker", "h:6700", "component", "FilterBolt", "task", "3", "source", stream,
 			"stream", "default"}
@@ -213,7 +213,7 @@ func TestBusyIsCountedWhereStormHasNoCapacity(t *testing.T) {
 	assert.Equal(t, "of task 3: Storm's figures come to 120% of its time, which cannot be", filter.BusyUnknown)
 }
 
-// resultBolt is a topology whose result bolt executes some tuples a second, with Storm's capacity of it.
+// resultBolt adds a result bolt with the given executions and Storm's capacity, and returns its topology.
 func resultBolt(c *stored, executed, capacity func(float64) float64) Topology {
 	t := testTopology()
 	t.Components[2].Name = "ResultBolt"
@@ -223,7 +223,8 @@ func resultBolt(c *stored, executed, capacity func(float64) float64) Topology {
 	return t
 }
 
-// The latency hook measures the span itself, so that no window need be undone; its samples bound the error as Storm's.
+// The latency hook measures the span itself, so no window must be undone; few samples limit its precision as they do
+// Storm's.
 func TestTheHooksTotalIsTheBusyShare(t *testing.T) {
 	all := collected()
 	topology := resultBolt(all, rising(200), func(t float64) float64 { return 0.4 + 0.1*math.Sin(t/50) })
@@ -241,7 +242,7 @@ func TestTheHooksTotalIsTheBusyShare(t *testing.T) {
 	assert.Equal(t, "of task 7: Storm's figures come to 150% of its time, which cannot be", e.Bolts[1].BusyUnknown)
 }
 
-// Storm's capacity does not decay: of a task that executes nothing, or few tuples, it says nothing.
+// Storm's capacity does not decay, so it says nothing about a task that executes no or few tuples.
 func TestACapacityWithoutExecutionsIsNoBusyShare(t *testing.T) {
 	for name, c := range map[string]struct {
 		executed func(float64) float64
@@ -265,8 +266,8 @@ func TestACapacityWithoutExecutionsIsNoBusyShare(t *testing.T) {
 	}
 }
 
-// The window of ten minutes cannot be undone for a short time: what Storm's buckets leave open is then more than the
-// time itself.
+// The ten-minute window cannot be undone for a short time, because the uncertainty of Storm's buckets is then longer
+// than the time itself.
 func TestTheCapacityWindowIsNotUndoneForAShortTime(t *testing.T) {
 	all := collected()
 	topology := resultBolt(all, rising(200), func(t float64) float64 { return 0.4 + 0.1*math.Sin(t/50) })
@@ -277,7 +278,7 @@ func TestTheCapacityWindowIsNotUndoneForAShortTime(t *testing.T) {
 	assert.False(t, e.Bolts[1].BusyMost.Known(), "%v", e.Bolts[1].BusyMost)
 }
 
-// A worker that has been running for longer than its history is read is believed while it is steady.
+// A worker that is older than its known history is believed if its capacity is steady.
 func TestASteadyCapacityIsBelievedWithoutItsHistory(t *testing.T) {
 	all := collected()
 	topology := resultBolt(all, rising(200), always(0.4))
@@ -292,7 +293,7 @@ func TestASteadyCapacityIsBelievedWithoutItsHistory(t *testing.T) {
 	assert.False(t, e.Bolts[1].BusyMost.Known(), "it changed")
 }
 
-// A filter that its workers' CPU contradicts is no limiter.
+// A busy share of the filter that contradicts its workers' CPU is not a limiter.
 func TestAFilterIsNotBusierThanItsWorkersCPU(t *testing.T) {
 	c := collected()
 	c.series[cpuMetric] = nil
@@ -389,7 +390,7 @@ func TestCollectorsAreGatheredApart(t *testing.T) {
 	assert.Equal(t, []int64{evidenceStart.UnixMilli()}, run.Workers[0].StartsMs)
 }
 
-// What the run knows itself goes into the evidence: its load, what the client saw, the host and what is around the
+// The run adds its own observations to the evidence: the load, the client's view, the host and the surroundings of the
 // topology.
 func TestWhatTheRunKnowsIsEvidence(t *testing.T) {
 	from := evidenceStart.Add(31 * time.Minute).UnixMilli()

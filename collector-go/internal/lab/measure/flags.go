@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Options of a JVM that are about its heap and what else bounds its memory, and those about its garbage collector. A
-// collector's own options begin with its name.
+// ofHeap matches JVM options about the heap and other memory limits, ofGC those about the garbage collector. Many
+// options of a garbage collector begin with its name.
 var (
 	ofHeap = regexp.MustCompile(`^-(?:Xm[snx]|Xss|XX:(?:(?:Initial|Min|Max|SoftMax)HeapSize|(?:Initial|Min|Max)RAMPercentage|MaxRAM|(?:Max)?NewSize|MaxDirectMemorySize` +
 		`|(?:Max)?MetaspaceSize|(?:Max)?PermSize|CompressedClassSpaceSize|ReservedCodeCacheSize|ThreadStackSize)=)`)
@@ -16,11 +16,12 @@ var (
 		`|InitiatingHeapOccupancyPercent|(?:Min|Max)HeapFreeRatio)=.*)$)`)
 )
 
-// heapFlags are those of a JVM's options that are about its heap, gcFlags those about its garbage collector.
+// heapFlags returns the JVM options about memory, gcFlags those about the garbage collector.
 func heapFlags(options string) string { return effective(options, ofHeap) }
 func gcFlags(options string) string   { return effective(options, ofGC) }
 
-// effective are the options of a kind, each once: of one that is there twice the JVM takes the last.
+// effective returns the options of one kind without repetitions. If an option occurs twice, the JVM uses the last, and
+// so does effective.
 func effective(options string, kind *regexp.Regexp) string {
 	var all []string
 	for _, option := range strings.Fields(options) {
@@ -35,7 +36,7 @@ func effective(options string, kind *regexp.Regexp) string {
 
 var flagNames = regexp.MustCompile(`^-X(?:m[snx]|ss)|^-XX:[+-]?\w+|^-[\w:]+`)
 
-// flagName is what an option sets, whatever it sets it to.
+// flagName returns the name of an option without its value or its + or - sign.
 func flagName(option string) string {
 	return strings.NewReplacer("+", "", "-XX:-", "-XX:").Replace(flagNames.FindString(option))
 }

@@ -29,8 +29,8 @@ func TestFlagsByWhatTheyAreAbout(t *testing.T) {
 	}
 }
 
-// Storm puts the cluster's options first, then the topology's; of the collectors' options the topology's stand in place
-// of the cluster's.
+// Storm puts the cluster's options first, then the topology's. For the collector options, those of the topology
+// replace those of the cluster.
 func TestWorkerFlagsAreInStormsOrder(t *testing.T) {
 	settings := map[string]string{"worker.childopts": "-Xmx384m", "topology.worker.childopts": "-Xmx96m",
 		"worker.gc.childopts": "-XX:+UseParallelGC", "topology.worker.gc.childopts": "-XX:+UseG1GC"}

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// The metrics that a report is made of.
+// Metrics of a report.
 const (
 	cpuMetric    = "bullet_worker_cpu_seconds_total"
 	heapMetric   = "bullet_worker_heap_used_bytes"
@@ -25,7 +25,8 @@ const (
 	latencyMetric = "bullet_filter_latency_mean_seconds"
 )
 
-// selector names a metric of a topology, narrowed by more matchers such as `component="JoinBolt"`.
+// selector returns a PromQL selector for a metric of a topology, with optional further matchers such as
+// `component="JoinBolt"`.
 func selector(topology, metric string, more ...string) string {
 	matchers := "topology=" + strconv.Quote(topology)
 	for _, m := range more {
@@ -34,12 +35,12 @@ func selector(topology, metric string, more ...string) string {
 	return metric + "{" + matchers + "}"
 }
 
-// joinBolt narrows bullet_active_queries to where a query is counted once.
+// joinBolt restricts bullet_active_queries to the component that counts each query once.
 const joinBolt = `component="JoinBolt"`
 
-// gather reads what the collector stored in (from, to] into the run, in place of what was gathered before. Health and
-// annotations are optional, because older collectors lack them; series are not. It may be called again, since it
-// replaces everything.
+// gather reads what the collector stored in (from, to] into the run. Health and annotations are optional, because
+// older collectors lack them; series are not. It replaces everything that was gathered before, so it may be called
+// again.
 func gather(ctx context.Context, collector Slices, topology string, from, to time.Time, run *runstore.Figures) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, runstore.Slices{}
 	gatherHealth(ctx, collector, topology, from, to, run)
@@ -71,7 +72,8 @@ func gather(ctx context.Context, collector Slices, topology string, from, to tim
 	return read.err
 }
 
-// workerNamed finds a worker or adds it. Metrics arrive in any order, so each of them may be the first of a worker.
+// workerNamed returns the worker with a name and adds it if it is new. Metrics arrive in any order, so any of them may
+// be the first of a worker.
 func workerNamed(workers map[string]*runstore.Worker, name string) *runstore.Worker {
 	if workers[name] == nil {
 		workers[name] = &runstore.Worker{Name: name}
@@ -79,7 +81,7 @@ func workerNamed(workers map[string]*runstore.Worker, name string) *runstore.Wor
 	return workers[name]
 }
 
-// gatherCollectors reads each worker's garbage collectors apart.
+// gatherCollectors reads the figures of each garbage collector of a worker separately.
 func gatherCollectors(read *reader, workers map[string]*runstore.Worker) {
 	seconds, counts := read.read(gcMetric), byLabel(read.read(collectionsMetric), "worker")
 	for name, parts := range byLabel(seconds, "worker") {
@@ -94,7 +96,7 @@ func gatherCollectors(read *reader, workers map[string]*runstore.Worker) {
 	}
 }
 
-// gatherStarts notes when each worker's processes were started. A worker that was restarted in place has several.
+// gatherStarts sets the start times of each worker's processes. A worker that was restarted in place has several.
 func gatherStarts(read *reader, workers map[string]*runstore.Worker) {
 	for _, s := range read.read(startMetric) {
 		worker := workers[s.Labels["worker"]]
@@ -110,7 +112,7 @@ func gatherStarts(read *reader, workers map[string]*runstore.Worker) {
 	}
 }
 
-// gatherPids notes the processes of each worker in the order in which they came.
+// gatherPids sets the process ids of each worker in the order in which the processes first reported.
 func gatherPids(read *reader, workers map[string]*runstore.Worker) error {
 	series := read.read(workerMetric)
 	slices.SortFunc(series, func(a, b Series) int { return int(first(a) - first(b)) })
@@ -126,7 +128,7 @@ func gatherPids(read *reader, workers map[string]*runstore.Worker) error {
 	return nil
 }
 
-// first is the end of a series' first slice, 0 of an empty one.
+// first returns the end of a series' first slice, or 0 if the series is empty.
 func first(s Series) int64 {
 	if len(s.Slices.TimesMs) == 0 {
 		return 0
@@ -149,8 +151,8 @@ func byLabel(series []Series, label string) map[string][]Series {
 	return groups
 }
 
-// sum adds series up where all of them have a slice; where one is missing the sum is a gap. A partial sum would look
-// like a drop of the total.
+// sum adds series up. A slice that is missing in one series is a gap in the sum, because a partial sum would look like
+// a drop of the total.
 func sum(series []Series) (out runstore.Slices) {
 	totals, counts := map[int64]tuning.Figure{}, map[int64]int{}
 	for _, s := range series {

@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// A worker's CPU is user and system time together; both are known apart too, unless its system does not tell them
-// apart.
+// A worker's CPU is the sum of user and system time. Both parts are also known separately, unless the worker's system
+// does not separate them.
 func TestCPUIsGatheredTogetherAndApart(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	c.put(cpuMetric, rising(0.6), "worker", "h:1", "mode", "user")

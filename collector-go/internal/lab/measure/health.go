@@ -10,12 +10,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// Collections reports how complete it is what was collected. A Stored that is one is asked; Collector is.
+// Collections reports how complete the collected data are. It is an optional extension of Stored, which Collector
+// implements.
 type Collections interface {
 	Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection, error)
 }
 
-// Collection asks how what a topology sent in a time came.
+// Collection returns how completely the topology's samples arrived between two times.
 func (c *Collector) Collection(ctx context.Context, topology string, from, to time.Time) (
 	*collection.Collection, error) {
 	health := new(collection.Collection)
@@ -24,8 +25,8 @@ func (c *Collector) Collection(ctx context.Context, topology string, from, to ti
 	return health, c.client.Call(ctx, http.MethodGet, path, nil, health)
 }
 
-// gatherHealth notes how complete the run's figures are. A collector that cannot say, as an older one, leaves the
-// report without it.
+// gatherHealth sets how complete the run's figures are. If the collector does not report it, as older collectors do
+// not, the run has no such figures.
 func gatherHealth(ctx context.Context, collector Slices, topology string, from, to time.Time, run *runstore.Figures) {
 	if asked, can := collector.(Collections); can {
 		if health, err := asked.Collection(ctx, topology, from, to); err == nil {

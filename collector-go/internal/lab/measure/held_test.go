@@ -9,8 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// A late query of those that are held only leaves its place empty; where its latency is measured, being late is all of
-// it.
+// A late held query only leaves its slot empty for a while. If latency itself is measured, all of the lateness counts.
 func TestHowLongQueriesAreHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*runstore.Plan)

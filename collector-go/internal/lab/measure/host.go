@@ -7,15 +7,15 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// HostTime is the time of all processors together since boot.
+// HostTime is the time that all processors together have spent since boot.
 type HostTime struct{ Idle, Total time.Duration }
 
-// idleSince is the ratio of the processors' time since an earlier look that was idle; NaN when no time has passed.
+// idleSince returns the idle ratio of the processors since an earlier reading; NaN if no time has passed.
 func (h HostTime) idleSince(before HostTime) float64 {
 	return float64(h.Idle-before.Idle) / float64(h.Total-before.Total)
 }
 
-// Proc reads /proc.
+// Proc reads CPU times and hardware facts from /proc.
 type Proc struct{ fs procfs.FS }
 
 // NewProc returns a reader of this machine's /proc.
@@ -35,11 +35,11 @@ func (p *Proc) Host() (HostTime, error) {
 	}
 	c := stat.CPUTotal
 	idle := c.Idle + c.Iowait
-	total := idle + c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal // guests are within user
+	total := idle + c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal // guest time is part of user time
 	return HostTime{Idle: seconds(idle), Total: seconds(total)}, nil
 }
 
-// Process reads the user and system time of a process since its start; false when it is gone.
+// Process returns the user and system time of a process since its start; false if the process has ended.
 func (p *Proc) Process(pid int) (time.Duration, bool) {
 	process, err := p.fs.Proc(pid)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// What a topology takes of records is what its source counted, as the collector stored it: one figure for a step, its
-// evidence and its report. Only of a generator that counts nothing is it what the gateway's status states: the status
-// is of the moment at which the gateway answers, which on a starved host is not the slices'. Of a topology that reads
-// from Kafka, or from a source that is not ours, that status is the record maker's or nobody's.
+// The rate at which a topology takes records is what its source counted and the collector stored. The step, its
+// evidence and its report use the same figure. The gateway's status is used only for a generator that counts nothing:
+// it is as of the gateway's answer, which on an overloaded host does not match the slices. If the topology reads from
+// Kafka or from a foreign source, that status describes the record maker or does not exist.
 
-// readsThroughBroker reports whether records come through a broker, by bullet-dsl's spout, instead of being made by the
-// source itself.
+// readsThroughBroker reports whether records come from a broker through bullet-dsl's spout. Otherwise the source makes
+// them itself.
 func (t Topology) readsThroughBroker() bool {
 	name, _ := t.recordSpout()
 	return name == "DataSpout" || t.Settings["bullet.topology.dsl.spout.enable"] == "true"
 }
 
-// collected reports whether only the collector knows what the topology takes. That records come through a broker is
-// known once the topology's facts, or the bytes that its source read, are in.
+// collected reports whether only the collector knows how many records the topology takes. A broker is detected from
+// the topology's facts or from the bytes that its source read, so the answer may change once they arrive.
 func (s *Session) collected() bool {
 	if s.ports.Source == nil || s.throughBroker {
 		return true
@@ -42,11 +42,12 @@ func (s *Session) collected() bool {
 	return s.throughBroker
 }
 
-// recordSource is the component that emits records into the topology, in Bullet's own topology as in ours.
+// recordSource selects the component that emits records into the topology. It has the same name in Bullet's own
+// topology and in ours.
 const recordSource = `component="DataSource",stream="default"`
 
-// records are the totals of records that the topology took: its source's own, or else what Storm counted of the
-// source's tuples, which is an estimate from a sample.
+// records returns the totals of records that the topology took. It prefers the source's own counter. Otherwise it
+// returns Storm's count of the source's tuples, which is an estimate from a sample.
 func (r *reader) records() (series []Series, estimated bool) {
 	if series = r.read(recordsMetric); len(series) > 0 {
 		return series, false
@@ -55,9 +56,9 @@ func (r *reader) records() (series []Series, estimated bool) {
 	return series, len(series) > 0
 }
 
-// recordsRead is how many records a second the topology took in (from, to], unknown where nobody reports it, and
-// whether that is an estimate from a sample. The totals are read from before the step on, since their rise in it is
-// what counts.
+// recordsRead returns how many records/s the topology took in (from, to], and whether that is an estimate from a
+// sample. The rate is unknown if nobody reports it. Totals are read from before the span, because their increase
+// within it counts.
 func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (rate tuning.Figure, estimated bool,
 	err error) {
 	read := s.reader(ctx, from.Add(-evidenceLookback), to)
@@ -66,8 +67,8 @@ func (s *Session) recordsRead(ctx context.Context, from, to time.Time) (rate tun
 	return within.Increases(slicesIn(series)) / tuning.Figure(within.Seconds()), estimated, read.err
 }
 
-// lagSince is how many records wait to be read, as of the newest slice that ended at a moment or later. known is false
-// until there is one; where nobody reports a lag it is unknown.
+// lagSince returns how many records wait to be read, as of the newest slice that ended at or after a moment. known is
+// false until there is such a slice. If nobody reports a lag, the lag is unknown and known becomes true.
 func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Figure, known bool, err error) {
 	if !s.collected() {
 		status, err := s.ports.Source.Status(ctx)
@@ -78,13 +79,13 @@ func (s *Session) lagSince(ctx context.Context, moment time.Time) (lag tuning.Fi
 	if n := len(waiting.TimesMs); n > 0 {
 		return waiting.Values[n-1], waiting.TimesMs[n-1] >= moment.UnixMilli(), nil
 	}
-	other := sum(read.read(cpuMetric)) // a slice of what every worker reports states that the lag's would be there
+	other := sum(read.read(cpuMetric)) // each worker reports CPU: if its slice is stored, so is the lag's
 	n := len(other.TimesMs)
 	return tuning.Unknown, n > 0 && other.TimesMs[n-1] >= moment.UnixMilli(), read.err
 }
 
-// takeIn puts what the collector states that the topology took into a step, in the place of what the record maker
-// states. The rate of the record maker stays only for a generator that the collector knows nothing of.
+// takeIn sets the step's record rate and lag to what the collector reports. The record maker's rate stays only if the
+// source is a generator that the collector knows nothing about.
 func (s *Session) takeIn(step *runstore.Step, m tuning.StepMeasures) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	lag := tuning.Figure(step.RecordsLag)
@@ -112,19 +113,19 @@ func (s *Session) takeIn(step *runstore.Step, m tuning.StepMeasures) error {
 }
 
 // offer is the catch-up period of a step, in which the source offers more records than the step's rate. It begins and
-// ends on slice boundaries.
+// ends at slice boundaries.
 type offer struct {
 	from, to time.Time
 	base     float64       // the step's own rate, records/s
-	asked    float64       // what was asked for
-	made     tuning.Figure // what the record maker did, records/s without those that queries look for
-	looks    [2]look       // at the machine, at from and to
+	asked    float64       // records/s requested from the source
+	made     tuning.Figure // records/s that the record maker emitted, without those that queries look for
+	looks    [2]look       // observations at from and to
 }
 
-// shortOffer is the share of what was asked for below which an offer did not show what the topology can take.
+// shortOffer is the smallest share of the requested rate with which an offer shows how much the topology can take.
 const shortOffer = 0.9
 
-// catchUp offers more records than the step's rate; how many times the rate is taken is known when the slices are in.
+// catchUp offers more records than the step's rate. caughtUp computes the ratio later, when the slices are stored.
 func (s *Session) catchUp(step *runstore.Step) error {
 	asked := s.o.Plan.Load
 	if !asked.CatchUpFactor.Known() || !(step.RecordsPerSecondAsked > 0) {
@@ -157,7 +158,7 @@ func (s *Session) catchUp(step *runstore.Step) error {
 	return s.setRate(s.ctx, o.base)
 }
 
-// caughtUp is the ratio of what was taken of an offer to the step's rate.
+// caughtUp sets the step's catch-up ratio: the rate at which offered records were taken over the step's own rate.
 func (s *Session) caughtUp(step *runstore.Step) error {
 	o := s.offered
 	if o == nil {
@@ -182,25 +183,26 @@ func (s *Session) caughtUp(step *runstore.Step) error {
 	return nil
 }
 
-// probesPerSecond is how many records the source makes beside the background: those that queries look for.
+// probesPerSecond returns how many records/s the source makes for queries to find, in addition to the background
+// records.
 func (s *Session) probesPerSecond() float64 {
 	return float64(s.o.Plan.MostQueries()) * s.query.ProbeRate()
 }
 
-// A topology has caught up with a lag that is no more than comes between two reads. Records that a source in the
-// topology makes itself lag as it states at the moment: near its capacity a topology would take a step to work off
-// more.
+// A topology has caught up if its lag is no more than what arrives between two reads. If its own source makes the
+// records, the lag is current and the limit is smaller: near its capacity a topology would need a whole step to work
+// off more.
 const (
-	settledLag   = 2 * time.Second        // of what it reads
-	madeLag      = 100 * time.Millisecond // of what its own source makes
+	settledLag   = 2 * time.Second        // for records that it reads from a broker
+	madeLag      = 100 * time.Millisecond // for records that its own source makes
 	leastLag     = 50.0                   // records
 	drainLimit   = 3 * time.Minute
-	drainHistory = time.Minute // over which it is seen how much it reads
+	drainHistory = time.Minute // the period over which the read rate is measured
 )
 
-// drain waits until what earlier load left unread is read, so that no step has another's records: the catch-up's, those
-// of a step that was too much, or those that came before the launch. The source makes none meanwhile, as far as it can
-// be known. It takes bounded time and notes what is left then.
+// drain waits until the topology has read the backlog of earlier load, so that a step's figures do not include it.
+// Such a backlog comes from a catch-up, an overload, or the time before the launch. If possible the source makes no
+// records meanwhile. The wait is bounded by drainLimit; what is left then is noted in the step.
 func (s *Session) drain(step *runstore.Step) error {
 	since := s.loaded
 	if since.IsZero() {
@@ -238,14 +240,14 @@ func (s *Session) drain(step *runstore.Step) error {
 	return nil
 }
 
-// finishQueries lets the queries of earlier load end, so that a load that is measured for its cost begins with none. It
-// takes bounded time and notes what is left then.
+// finishQueries waits until the queries of earlier load have ended, so that a cost step begins without queries. The
+// wait is bounded; what is left then is noted.
 func (s *Session) finishQueries() {
 	s.asker.Hold(0, time.Now(), 0)
 	left := 0
 	err := s.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(ctx context.Context) (ended bool,
 		err error) {
-		left, err = s.asker.InFlightBefore(ctx, time.Now().Add(s.asker.Lead())) // none begins any more
+		left, err = s.asker.InFlightBefore(ctx, time.Now().Add(s.asker.Lead())) // no new query begins after this
 		return err == nil && left == 0, err
 	})
 	if err != nil && s.ctx.Err() == nil {
@@ -255,12 +257,12 @@ func (s *Session) finishQueries() {
 	}
 }
 
-// queryLimit is the longest that a query may take to its end.
+// queryLimit returns the longest time that a query may take.
 func (s *Session) queryLimit() time.Duration {
 	return s.query.Life() + load.DefaultClosedOptions().Grace
 }
 
-// settledAt is the lag up to which the topology keeps up, records.
+// settledAt returns the largest lag, in records, at which the topology still keeps up.
 func (s *Session) settledAt(ctx context.Context) (float64, error) {
 	if !s.collected() {
 		return max(leastLag, madeLag.Seconds()*s.rate), nil
@@ -276,7 +278,7 @@ func (s *Session) settledAt(ctx context.Context) (float64, error) {
 	return max(leastLag, settledLag.Seconds()*rate), nil
 }
 
-// recordsSince is how many records a second the source made since an earlier look, those of queries included.
+// recordsSince returns how many records/s the source made since an earlier look, including those for queries.
 func (l look) recordsSince(before look) tuning.Figure {
 	if !l.asked || !before.asked {
 		return tuning.Unknown
@@ -284,7 +286,7 @@ func (l look) recordsSince(before look) tuning.Figure {
 	return figure(emittedPerSecond(before, l))
 }
 
-// lateSeries are the series of records that a step's figures need, where they come from the collector.
+// lateSeries returns the selectors of the record series that a step's figures need from the collector.
 func (s *Session) lateSeries() []string {
 	if !s.collected() {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// kernel is the release of the running kernel; "" where it cannot be read.
+// kernel returns the release of the running kernel, or "" if it cannot be read.
 func (p *Proc) kernel() string {
 	text, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
@@ -28,13 +28,13 @@ func (p *Proc) kernel() string {
 	return "Linux " + strings.TrimSpace(string(text))
 }
 
-// entry is a setting as a manifest shows it: secrets are masked.
+// entry returns a setting for a manifest. Secrets are masked.
 func entry(key, value string) runstore.Entry {
 	return runstore.Entry{Key: key, Value: runstore.Shown(key, value)}
 }
 
-// Settings are the entries of a Bullet YAML file as they are, then those laid over it, "key=value". Values of settings
-// whose names speak of secrets are not shown.
+// Settings returns the entries of a Bullet YAML file, followed by the "key=value" settings that override it. Values of
+// settings with secret-looking names are masked.
 func Settings(path string, over []string) ([]runstore.Entry, error) {
 	text, err := textfile.Read(path, textfile.Most)
 	if err != nil {
@@ -55,7 +55,7 @@ func Settings(path string, over []string) ([]runstore.Entry, error) {
 	return entries, nil
 }
 
-// Describe is the machine as a run's manifest has it; what cannot be found out is left empty.
+// Describe returns the facts about this machine for a run's manifest. Facts that cannot be read are left empty.
 func (p *Proc) Describe() runstore.Machine {
 	m := runstore.Machine{Kernel: p.kernel(), UsableCores: tuning.Figure(runtime.NumCPU()), Network: network()}
 	if all, err := p.fs.CPUInfo(); err == nil && len(all) > 0 {
@@ -67,8 +67,8 @@ func (p *Proc) Describe() runstore.Machine {
 	return m
 }
 
-// network names the interfaces that lead out and are up, with their speeds where the kernel knows them: that of a
-// virtual machine often does not.
+// network returns the names of the non-loopback interfaces that are up, with their speeds. The kernel often does not
+// know the speed in a virtual machine.
 func network() string {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -89,8 +89,8 @@ func network() string {
 	return strings.Join(names, ", ")
 }
 
-// ReportedConfig is what a topology reported of itself, as a trial keeps it. heapLimit is of the worker with the
-// largest heap, in bytes; unknown where no worker reported one.
+// ReportedConfig returns the configuration that a topology reported, for the trial's files. heapLimit is that of the
+// worker with the largest heap, in bytes, or unknown if no worker reported one.
 func (t Topology) ReportedConfig(heapLimit tuning.Figure) runstore.ReportedConfig {
 	reported := runstore.ReportedConfig{
 		TopologyID: t.ID, Bullet: t.Versions.Bullet, Storm: t.Versions.Storm, WorkerJava: t.Versions.Java,
@@ -104,8 +104,8 @@ func (t Topology) ReportedConfig(heapLimit tuning.Figure) runstore.ReportedConfi
 	return reported
 }
 
-// HeapLimit asks how far the heap of a topology's worker can grow, in bytes, by the JVMs' own account; of several the
-// largest.
+// HeapLimit returns the maximum heap size in bytes that the JVMs of a topology's workers report. If they differ, it is
+// the largest.
 func HeapLimit(ctx context.Context, collector Calculator, topology string, at time.Time) (tuning.Figure, error) {
 	return collector.Calculate(ctx, "max("+selector(topology, heapLimitMetric)+")", at)
 }

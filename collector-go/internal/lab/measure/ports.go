@@ -14,57 +14,58 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Source is the topology's record source, as its gateway shows it. load.Gateway is one.
+// Source is the topology's record source as seen through its gateway. load.Gateway implements it.
 type Source interface {
 	SetControl(context.Context, load.Control) error
 	Status(context.Context) (load.Status, error)
 }
 
-// Stored is where stored slices are read: of the series that a selector names, those with ends in (from, to].
+// Stored reads stored slices: those of the series that match a selector, with ends in (from, to].
 type Stored interface {
 	Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
 }
 
-// Slices is what the collector stored. Collector is one.
+// Slices reads stored slices and the ends of the newest ones. Collector implements it.
 type Slices interface {
 	Stored
 	Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error)
 }
 
-// Machine is the host's and its processes' use of the processors. Proc is one.
+// Machine reports the CPU time of the host and of its processes. Proc implements it.
 type Machine interface {
 	Host() (HostTime, error)
 	Process(pid int) (time.Duration, bool)
 }
 
-// Progress is where a run reports what it does.
+// Progress receives the messages of a run.
 type Progress interface {
-	// Say prints a line that stays.
+	// Say prints a line that remains on the terminal.
 	Say(format string, args ...any)
-	// Show prints what holds at the moment; the next call replaces it.
+	// Show prints the current state; the next call replaces it.
 	Show(format string, args ...any)
 }
 
-// Ports are the connections of a session to the outside world. All must be safe for concurrent use, since the
+// Ports are the connections of a session to the outside world. All must be safe for concurrent use, because the
 // goroutines of queries, of the watch and of the step use them at the same time. Tests replace them with fakes.
 type Ports struct {
-	Source  Source // nil where the records are not ours: nobody steers them, and only the collector knows of them
+	Source  Source // nil for a foreign source, which cannot be controlled: only the collector reports its records
 	Queries load.Submitter
-	// LoadHosts makes an asker of load clients on other hosts, which sends queries where they reach it; nil where this
-	// process asks Queries itself. observe is called once for every query that was due, failed where a client ends.
+	// LoadHosts returns an asker that runs queries from load clients on other hosts. It is nil if this process runs
+	// the queries through Queries. observe is called once for every scheduled query; failed is called if a client
+	// ends.
 	LoadHosts   func(observe func(load.Outcome), failed context.CancelCauseFunc) load.Asker
 	Slices      Slices
 	Machine     Machine
 	Annotations Annotations // nil: steps are not annotated
-	// Processes gives the processes whose share of the host is reported, by name.
+	// Processes returns the process ids whose share of the host is reported, by name.
 	Processes func() map[string]int
 	Progress  Progress
-	// Outcomes receives a line of JSON for every query that ended.
+	// Outcomes receives one line of JSON for every query that has ended.
 	Outcomes io.Writer
 }
 
-// observe stores an outcome and appends it to the outcomes file. The goroutine of each query calls it. A failed write
-// is kept for Written and does not end the step.
+// observe stores an outcome and appends it to the outcomes file. Each query calls it on its own goroutine. A failed
+// write does not end the step; Written returns the error.
 func (s *Session) observe(outcome load.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,8 @@ func (s *Session) clients(step runstore.Step) runstore.Clients {
 	}
 }
 
-// hosts summarises the step's queries by the load hosts that asked them, with what these used in its measured time.
+// hosts summarises the step's queries for each load host and adds the CPU that the host's client used in the measured
+// time.
 func (s *Session) hosts(step runstore.Step) (all []runstore.ClientHost) {
 	for _, host := range step.Clients.Hosts {
 		var asked []load.Outcome
@@ -120,7 +122,8 @@ func (s *Session) hosts(step runstore.Step) (all []runstore.ClientHost) {
 	return all
 }
 
-// latencies are those of the step's queries, ms, ascending; of one that gave no answer it is how long it took at least.
+// latencies returns the latencies of the step's queries in ms, ascending. For a query without an answer it is a lower
+// bound.
 func (s *Session) latencies(step runstore.Step) []float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// reader reads the series of a topology's metrics in (from, to]. The first error stays in err, and every later read
-// returns nothing, so that a caller of several reads checks once.
+// reader reads the series of a topology's metrics in (from, to]. The first error stays in err and later reads return
+// nothing, so that a caller of several reads checks once.
 type reader struct {
 	ctx      context.Context
 	stored   Stored
@@ -15,12 +15,12 @@ type reader struct {
 	err      error
 }
 
-// read reads the series of a metric over the reader's whole time.
+// read returns the series of a metric over the reader's whole time range.
 func (r *reader) read(metric string, more ...string) []Series {
 	return r.since(r.from, metric, more...)
 }
 
-// since is read from another time on. Counters need a value from before a step to show what they rose by in it.
+// since is read with an earlier start. The increase of a counter in a step needs a value from before the step.
 func (r *reader) since(from time.Time, metric string, more ...string) (series []Series) {
 	if r.err == nil {
 		series, r.err = r.stored.Slices(r.ctx, selector(r.topology, metric, more...), from, r.to)
@@ -28,7 +28,7 @@ func (r *reader) since(from time.Time, metric string, more ...string) (series []
 	return series
 }
 
-// reader reads the session's topology.
+// reader returns a reader for the session's topology.
 func (s *Session) reader(ctx context.Context, from, to time.Time) *reader {
 	return &reader{ctx: ctx, stored: s.ports.Slices, topology: s.o.Topology, from: from, to: to}
 }

@@ -10,23 +10,24 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Limits of what is waited for.
+// Limits for waiting.
 const (
 	pollInterval     = 500 * time.Millisecond
 	sourceReadyLimit = 2 * time.Minute
 	followLimit      = 10 * time.Second
-	workersLimit     = 2 * time.Minute // unless Options.Wait is longer
+	workersLimit     = 2 * time.Minute // Options.Wait replaces it if it is longer
 	gatherLimit      = 30 * time.Second
 )
 
-// Pauses of the calibration: how long the topology may take to show a new rate, and how long the host is then watched.
+// Durations of the calibration: the time for the topology to adapt to a new rate, and the time over which the host is
+// then observed.
 const (
 	settleTime  = 2 * time.Second
 	readingTime = 4 * time.Second
 )
 
-// poll asks until the answer is yes. An error that is not the last word is forgotten; the last one is returned when
-// limit has passed.
+// poll calls ask until it returns true. Errors before the limit are ignored; when the limit has passed, the last one
+// is returned.
 func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
 	ask func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s for %s", limit, what))
@@ -50,11 +51,11 @@ func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
 	}
 }
 
-// awaitSource waits until the topology's source emits records. Records that were emitted are the proof: a source may
+// awaitSource waits until the topology's source has emitted records. A report alone is no proof, because a source may
 // report before it emits any.
 func (s *Session) awaitSource(ctx context.Context, limit time.Duration) error {
 	if s.ports.Source == nil {
-		return nil // nobody reports it but the collector
+		return nil // the source reports only to the collector
 	}
 	return s.poll(ctx, limit, "the topology's first records", func(ctx context.Context) (bool, error) {
 		status, err := s.ports.Source.Status(ctx)
@@ -62,8 +63,8 @@ func (s *Session) awaitSource(ctx context.Context, limit time.Duration) error {
 	})
 }
 
-// setRate asks for background records, and for those that the queries look for, and waits until all tasks follow. A
-// source that is not ours makes what it makes.
+// setRate requests background records and the records that queries look for, and waits until all tasks follow. A
+// foreign source cannot be controlled; setRate then does nothing.
 func (s *Session) setRate(ctx context.Context, rate float64) error {
 	if s.ports.Source == nil {
 		return nil
@@ -78,8 +79,8 @@ func (s *Session) setRate(ctx context.Context, rate float64) error {
 	})
 }
 
-// calibrate finds the record rate. It takes one reading at least, and begins none that would end after FirstStepBy. If
-// no reading was close enough, it sets the closest rate and says that the result answers nothing about the target.
+// calibrate searches for the record rate. It takes at least one reading, and starts none that would end after
+// FirstStepBy. If no reading was close enough, it sets the closest rate and reports that the target was missed.
 func (s *Session) calibrate(ctx context.Context) (runstore.Calibration, error) {
 	c := calibration{targetIdle: float64(s.o.Plan.Load.TargetIdle)}
 	rate, done := c.next()
@@ -101,13 +102,13 @@ func (s *Session) calibrate(ctx context.Context) (runstore.Calibration, error) {
 	return found, s.setRate(ctx, rate)
 }
 
-// canAfford reports whether there is time for another reading.
+// canAfford reports whether there is time for another reading before FirstStepBy.
 func (s *Session) canAfford() bool {
 	until := s.o.FirstStepBy
 	return until.IsZero() || time.Now().Add(settleTime+readingTime).Before(until)
 }
 
-// calibrationReport keeps all readings, so that a report can show how the rate was found.
+// calibrationReport returns the calibration with all readings, so that a report can show how the rate was found.
 func calibrationReport(c calibration, rate float64) runstore.Calibration {
 	out := runstore.Calibration{TargetIdle: tuning.Figure(c.targetIdle), RecordsPerSecond: tuning.Figure(rate)}
 	for _, reading := range c.readings {
@@ -117,8 +118,8 @@ func calibrationReport(c calibration, rate float64) runstore.Calibration {
 	return out
 }
 
-// readIdle sets a rate, lets the topology settle, and then watches the host for readingTime. It returns the idle ratio
-// of that time alone.
+// readIdle sets a rate, waits settleTime, and then observes the host for readingTime. It returns the idle ratio of the
+// readingTime alone.
 func (s *Session) readIdle(ctx context.Context, rate float64) (float64, error) {
 	if err := s.setRate(ctx, rate); err != nil {
 		return 0, err
@@ -138,8 +139,8 @@ func (s *Session) readIdle(ctx context.Context, rate float64) (float64, error) {
 	return after.idleSince(before), err
 }
 
-// watchWorkers ends the run early when the workers do not report: a run without their figures is worth nothing. It
-// shows no progress, since it runs beside the steps, which show theirs.
+// watchWorkers ends the run early if the workers do not report, because a run without their figures is useless. It
+// shows no progress, because it runs concurrently with the steps, which show theirs.
 func (s *Session) watchWorkers(ctx context.Context, since time.Time, fail context.CancelCauseFunc) {
 	watcher := &Session{o: s.o, ports: s.ports}
 	watcher.ports.Progress = quiet{s.ports.Progress}
@@ -150,7 +151,7 @@ func (s *Session) watchWorkers(ctx context.Context, since time.Time, fail contex
 	s.ports.Progress.Say("all workers report: %d", s.o.Workers)
 }
 
-// awaitWorkers waits until so many workers as there must be have reported after a moment.
+// awaitWorkers waits until the required number of workers have reported since a moment.
 func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
 	what := fmt.Sprintf("%d workers to report their CPU time to the collector: %s", s.o.Workers, s.workersHint())
 	reporting := 0
@@ -165,7 +166,7 @@ func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
 	return err
 }
 
-// workersHint states where to look when workers do not report.
+// workersHint returns where to look if workers do not report.
 func (s *Session) workersHint() string {
 	if s.elsewhere() {
 		return "see the workers' logs on the cluster, whether they reach the collector, and whether launch.command.workers is their number (bullet-metrics doctor has more)"
@@ -173,8 +174,8 @@ func (s *Session) workersHint() string {
 	return "see the workers' logs in storm/logs"
 }
 
-// quiet is a progress that does not show what holds.
+// quiet is a Progress that prints no current state.
 type quiet struct{ Progress }
 
-// Show is left to the run itself.
+// Show does nothing; the run itself shows the current state.
 func (quiet) Show(string, ...any) {}

@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// meanOf is the mean over the slices of all series. Series without a slice in the span are left out.
+// meanOf returns the mean over the slices of all series. Series without a slice in the span are left out.
 func meanOf(p runstore.Span, all []Series) tuning.Figure {
 	var means []tuning.Figure
 	for _, s := range all {
@@ -16,7 +16,7 @@ func meanOf(p runstore.Span, all []Series) tuning.Figure {
 	return runstore.Average(means)
 }
 
-// slicesIn are the series without their labels.
+// slicesIn returns the series without their labels.
 func slicesIn(all []Series) (out []runstore.Slices) {
 	for _, s := range all {
 		out = append(out, s.Slices)
@@ -24,7 +24,7 @@ func slicesIn(all []Series) (out []runstore.Slices) {
 	return out
 }
 
-// number reads a setting. It is unknown where the setting is missing or no number.
+// number parses a setting. It is unknown if the setting is missing or not a number.
 func number(text string) tuning.Figure {
 	v, err := strconv.ParseFloat(text, 64)
 	if err != nil {

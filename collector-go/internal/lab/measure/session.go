@@ -1,14 +1,14 @@
-// Package measure measures a running topology. It calibrates the record rate, applies the load of one step after the
-// other, waits for the collector's slices of the step, and gathers the figures and the evidence for its verdict.
+// Package measure measures a running topology. It calibrates the record rate and applies the load of one step after the
+// other. For each step it waits for the collector's slices, and gathers the figures and the evidence for the verdict.
 //
 // The package owns the timing of a step: when the load starts, which slices count, and how long to wait for late ones.
 // It reaches the outside only through the interfaces in ports.go: the gateway's record source, the load clients, the
-// collector over HTTP, and /proc. It must not know in which order steps are run or what a run directory looks like on
-// disk (runner, runstore). It computes no verdict: it passes measures and evidence to tuning.JudgeGoals.
+// collector over HTTP, and /proc. It must not know the order of steps or the layout of a run directory (runner,
+// runstore). It computes no verdict: it passes measures and evidence to tuning.JudgeGoals.
 //
 // Start reading at Session.Step in step.go, which runs one step from beginning to end. evidence.go collects what
-// limited the topology, intake.go how many records it took, ready.go waits for workers and records, and calibration.go
-// is the pure search for a record rate.
+// limited the topology, intake.go counts the records it took, and ready.go waits for workers and records.
+// calibration.go is the search for a record rate, without I/O.
 package measure
 
 import (
@@ -25,36 +25,37 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Calculator answers PromQL with one number. Collector is one.
+// Calculator evaluates PromQL expressions that yield one number. Collector implements it.
 type Calculator interface {
-	// Calculate is the value of an expression at a time; unknown where it has none or several.
+	// Calculate returns the value of an expression at a time. It is unknown if the expression has no value or several.
 	Calculate(ctx context.Context, expression string, at time.Time) (tuning.Figure, error)
 }
 
 // SessionOptions hold what is the same in all steps of a session.
 type SessionOptions struct {
-	// Topology is the topology's name, Workers how many workers must report; Wait is how long its first records, and
-	// its workers' figures, may take, 0 for the usual.
+	// Topology is the topology's name; Workers is the number of workers that must report. Wait bounds the time until
+	// its first records and its workers' first figures; 0 means the default.
 	Topology string
 	Workers  int
 	Wait     time.Duration
 	Plan     runstore.Plan
-	// FirstStepBy is when the first step should begin at the latest; the zero time means no limit. The calibration then
-	// starts no reading that would end later, and the warm-up takes at most half of the remaining time.
+	// FirstStepBy is when the first step should begin at the latest; the zero time means no limit. The calibration
+	// then starts no reading that would end later, and the warm-up takes at most half of the remaining time.
 	FirstStepBy time.Time
-	// Lateness is the collector's; Trial and Run name the annotations.
+	// Lateness is the collector's setting for late samples. Trial and Run are used in the titles and ids of
+	// annotations.
 	Lateness    time.Duration
 	Run         string
 	Trial       string
 	Environment Environment
 }
 
-// Session measures one launch of a topology, step by step. The caller decides which steps; the session keeps what
-// carries over from one step to the next: the record rate, the queries that still run, and whether the JVMs are warm.
+// Session measures one launch of a topology, step by step. The caller decides which steps to run. The session keeps
+// what carries over from one step to the next: the record rate, the queries in flight, and whether the JVMs are warm.
 //
-// All methods except Close belong to one goroutine. Outcomes arrive on the goroutines of the queries and are guarded by
-// mu. A separate goroutine watches whether the workers report: it cancels the session if they do not, because steps
-// without the workers' figures cannot be judged.
+// All methods except Close must be called from one goroutine. Outcomes arrive on the goroutines of the queries and are
+// guarded by mu. A separate goroutine watches whether the workers report. It cancels the session if they do not,
+// because steps without the workers' figures cannot be judged.
 type Session struct {
 	o         SessionOptions
 	ports     SessionPorts
@@ -62,15 +63,15 @@ type Session struct {
 	width     time.Duration // of a slice
 	submitted time.Time
 	asker     load.Asker
-	rate      float64  // of background records, as last set
+	rate      float64  // records/s of the background, as last set
 	warm      bool     // the launch has been warmed up
-	notes     []string // of the warm-up, for the step that comes next
-	workers   int      // the most that are known to belong to the topology
-	// shares are the processes' CPU shares in the last step in which the host had idle CPU. A later step that lacks CPU
-	// is compared with them, to name the process that took more.
+	notes     []string // from the warm-up, to be added to the next step
+	workers   int      // the largest number of workers seen in the topology
+	// shares are the processes' CPU shares in the last step in which the host had idle CPU. A later step that lacks
+	// CPU is compared with them, to name the process that took more.
 	shares []tuning.ProcessShare
-	// throughBroker states that records come through Kafka, paused that the source was set to make none, loaded when
-	// the last load ended, offered what a step was to catch up.
+	// throughBroker states that records come through Kafka. paused states that the source was set to emit none. loaded
+	// is when the last load ended. offered is the catch-up period of the current step.
 	throughBroker, paused bool
 	loaded                time.Time
 	offered               *offer
@@ -93,8 +94,8 @@ type SessionPorts struct {
 	Facts      Facts
 }
 
-// Open waits for the first records of the topology and returns a session on it. The session ends with ctx, or by itself
-// if the workers do not report; every method then returns the cause. The caller must call Close.
+// Open waits for the topology's first records and returns a session for it. The session ends with ctx, or by itself if
+// the workers do not report; every method then returns the cause. The caller must call Close.
 func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
 	query, err := load.NewQuery(QueryOf(o.Plan.Load))
 	if err != nil {
@@ -114,14 +115,14 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 	return s, nil
 }
 
-// QueryOf is the class of a plan's queries, and what they are beside it.
+// QueryOf returns the class and the other parameters of a plan's queries.
 func QueryOf(l runstore.Load) (load.Class, load.Parameters) {
 	return load.Class(l.Class), load.Parameters{Limit: l.QueryLimit, Duration: milliseconds(l.QueryDurationMs),
 		PerSecond: float64(l.MatchingPerSecond), NoSource: l.NoSource(), Text: l.BQL}
 }
 
-// awaitTopology waits for the first records. On a cluster that others run, the topology before may still be ending and
-// emit; there, and where the records are not ours, the workers must have reported first.
+// awaitTopology waits for the first records. On a shared cluster the previous topology may still be ending and
+// emitting. There, and if the record source is foreign, the workers must have reported first.
 func (s *Session) awaitTopology() error {
 	if s.elsewhere() || s.ports.Source == nil {
 		if err := s.awaitWorkers(s.ctx, s.submitted); err != nil {
@@ -136,7 +137,7 @@ func (s *Session) elsewhere() bool { return s.o.Plan.Launch == runstore.CommandL
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
-// Close abandons the queries under way and ends the session. It may be called twice.
+// Close abandons the queries in flight and ends the session. It may be called twice.
 func (s *Session) Close() {
 	s.cancel(nil)
 	s.asker.Close()
@@ -144,7 +145,7 @@ func (s *Session) Close() {
 	s.marking.Wait()
 }
 
-// cause prefers what ended the session to the error that its end led to.
+// cause returns the reason for the session's end if it has ended, because err is then only a consequence.
 func (s *Session) cause(err error) error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
@@ -152,9 +153,9 @@ func (s *Session) cause(err error) error {
 	return err
 }
 
-// Calibrate finds the record rate that leaves the planned ratio of the host idle while no queries run. It warms the
-// workers up first: while they still compile, the same records take less and less CPU, so the rate would be found for a
-// state that does not last (decision 14).
+// Calibrate finds the record rate that leaves the planned ratio of the host idle while no queries run. It warms up the
+// workers first. While they still compile, the same records take less and less CPU, so the rate would fit a state that
+// does not last (decision 14).
 func (s *Session) Calibrate() (runstore.Calibration, error) {
 	err := s.setRate(s.ctx, firstRate)
 	if err == nil {
@@ -168,13 +169,13 @@ func (s *Session) Calibrate() (runstore.Calibration, error) {
 	return found, s.cause(err)
 }
 
-// SetRate asks for background records and waits until the source follows.
+// SetRate requests a rate of background records (records/s) and waits until the source follows.
 func (s *Session) SetRate(rate float64) error {
 	s.rate = rate
 	return s.cause(s.setRate(s.ctx, rate))
 }
 
-// Figures are all series of the topology from its submission to a moment; the steps are the caller's to add.
+// Figures returns all series of the topology from its submission to a moment. The caller adds the steps.
 func (s *Session) Figures(until time.Time) (*runstore.Figures, error) {
 	run := &runstore.Figures{
 		Topology: s.o.Topology, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs,
@@ -198,7 +199,7 @@ func (s *Session) Figures(until time.Time) (*runstore.Figures, error) {
 }
 
 // EarlierFigures returns the series of an earlier launch of the same trial. Each launch has its own topology name, so
-// the series must be read under the former one and joined by the caller.
+// the series must be read under the former name and joined by the caller.
 func (s *Session) EarlierFigures(topology string, from, until time.Time) (*runstore.Figures, error) {
 	earlier := &Session{o: s.o, ports: s.ports, ctx: s.ctx}
 	earlier.o.Topology = topology
@@ -207,7 +208,8 @@ func (s *Session) EarlierFigures(topology string, from, until time.Time) (*runst
 	return run, earlier.read(until, from, run)
 }
 
-// read gathers the series of (from, until]. A collector that was just started again may refuse a moment.
+// read gathers the series of (from, until]. It retries for gatherLimit, because a restarted collector may refuse
+// requests for a moment.
 func (s *Session) read(until, from time.Time, run *runstore.Figures) error {
 	return s.cause(s.poll(s.ctx, gatherLimit, "the figures", func(ctx context.Context) (bool, error) {
 		err := gather(ctx, s.ports.Slices, s.o.Topology, from, until, run)
@@ -215,7 +217,8 @@ func (s *Session) read(until, from time.Time, run *runstore.Figures) error {
 	}))
 }
 
-// Recorded reads further series of the topology, by selectors without its label.
+// Recorded reads further series of the topology. The selectors do not contain the topology's label. It returns what
+// could be read together with the errors of the rest.
 func (s *Session) Recorded(selectors []string, until time.Time) (map[string][]Series, error) {
 	all := map[string][]Series{}
 	var problems []error

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// awaitSlices waits until every series that the report is made of has its slice that ends at end, and so those of
-// further selectors that have any. The error names the series that lag, since one worker may have died while the others
+// awaitSlices waits until every series of the report has its slice that ends at end. It also waits for the existing
+// series of further selectors. The error names the series that lag, because one worker may have died while the others
 // report.
 func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time.Time, further ...string) error {
 	var lagging []string
@@ -23,8 +23,8 @@ func (s *Session) awaitSlices(ctx context.Context, limit time.Duration, end time
 	return err
 }
 
-// lagging names the series whose newest slice ends before end. A series that the report needs and that does not exist
-// at all lags too. One of the further selectors may be missing for good.
+// lagging returns the names of the series whose newest slice ends before end. A series that the report needs also lags
+// if it does not exist. Series of the further selectors need not exist.
 func (s *Session) lagging(ctx context.Context, end time.Time, further []string) ([]string, error) {
 	var lagging []string
 	needed := []string{s.selector(cpuMetric), s.selector(heapMetric), s.selector(queriesMetric, joinBolt),

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// The metrics that show who shares what.
+// Metrics that show how components and workers share resources.
 const (
 	queueWaitMetric     = "storm_receive_queue_sojourn_seconds"
 	queueArrivalsMetric = "storm_receive_queue_arrivals_per_second"
@@ -20,13 +20,13 @@ const (
 	transferMetric      = "storm_transfer_queue_arrivals_per_second"
 )
 
-// notOfSystem leaves out the bolt that Storm puts into every worker, which nobody sends a tuple that matters.
+// notOfSystem excludes the __system bolt, which Storm adds to every worker and which receives no relevant tuples.
 const notOfSystem = `component!="__system"`
 
-// mostPairs bounds the pairs of workers whose traffic is kept: those with the most.
+// mostPairs bounds the pairs of workers whose traffic is kept. Those with the most traffic are kept.
 const mostPairs = 100
 
-// GatherSharing reads how a topology's components and workers got on with each other in (from, to].
+// GatherSharing reads how a topology's components and workers shared resources in (from, to].
 func GatherSharing(ctx context.Context, collector Slices, topology string, from, to time.Time) (
 	*runstore.Sharing, error) {
 	g := &sharing{Span: runstore.Span{From: from.UnixMilli(), To: to.UnixMilli()},
@@ -44,8 +44,8 @@ func GatherSharing(ctx context.Context, collector Slices, topology string, from,
 	return &g.Sharing, nil
 }
 
-// sharing is a report's on its way. The reader's time begins before the span, because the rise of a counter needs a
-// value from before it.
+// sharing is a report's Sharing while it is gathered. The reader's time range begins before the span, because the
+// increase of a counter needs a value from before it.
 type sharing struct {
 	runstore.Sharing
 	runstore.Span
@@ -53,7 +53,7 @@ type sharing struct {
 	flows map[string]*runstore.ComponentFlow
 }
 
-// flow finds a component or adds it with all figures unknown.
+// flow returns a component's row and adds it, with all figures unknown, if it is new.
 func (g *sharing) flow(component string) *runstore.ComponentFlow {
 	if g.flows[component] == nil {
 		u := tuning.Unknown
@@ -63,15 +63,15 @@ func (g *sharing) flow(component string) *runstore.ComponentFlow {
 	return g.flows[component]
 }
 
-// Bounds below which Storm's figures of tuples say nothing: it times a sample of them (one in twenty unless
-// topology.stats.sample.rate says another) in whole milliseconds, so that of few tuples, or of short ones, it has seen
-// hardly a millisecond.
+// Bounds below which Storm's tuple figures are meaningless. Storm times only a sample of the tuples, one in twenty
+// unless topology.stats.sample.rate is set, in whole milliseconds. With few or short tuples the sample contains hardly
+// a millisecond.
 const (
 	leastTuples  = 1000
-	leastSeconds = 1 // of execution, all tuples together
+	leastSeconds = 1 // total execute time of all tuples
 )
 
-// Why a figure of tuples is not known.
+// Reasons why a tuple figure is unknown.
 const (
 	threeSamples = "execute time not known: from Storm 2.3 on its figure is the mean of the last three tuples that it sampled, in whole milliseconds, and its capacity is made of the same; the plugin's latency hook measures it (bullet.topology.metrics.collector.latency.enabled)"
 	tooFewTimed  = "execute time not known: too few tuples, or too short ones, for Storm's sample in whole milliseconds"
@@ -80,7 +80,7 @@ const (
 	tooFewSlices = "fewer than 3 slices"
 )
 
-// because notes why a figure of a component is not known. A component may lack several.
+// because adds the reason why a figure of a component is unknown. A component may have several reasons.
 func (g *sharing) because(component, note string) {
 	f := g.flow(component)
 	if f.Note != "" {
@@ -89,12 +89,12 @@ func (g *sharing) because(component, note string) {
 	f.Note = note
 }
 
-// executions reads how many tuples the components executed and how long one took, as far as Storm's figures show it.
-// The plugin's latency hook is preferred, because it times every tuple. Without it a figure is given only where Storm's
-// sample is large enough; else the component's note says why not.
+// executions reads how many tuples the components executed and how long one took. It prefers the plugin's latency
+// hook, because the hook times every tuple. Without the hook it sets a figure only if Storm's sample is large enough;
+// otherwise it notes the reason.
 func (g *sharing) executions() {
 	executed := g.read(executedMetric, notOfSystem)
-	capacities := g.read(capacityMetric, notOfSystem) // that of 2.3 on
+	capacities := g.read(capacityMetric, notOfSystem) // reported from Storm 2.3 on
 	times := g.executeTimes(notOfSystem)
 	totals := byLabel(g.read(executeTotalMetric, notOfSystem), "component")
 	for component, series := range byLabel(executed, "component") {
@@ -134,13 +134,13 @@ func (g *sharing) executions() {
 	}
 }
 
-// queues reads how long tuples waited for the bolts' tasks: the mean over the tuples, so that a queue to which little
-// comes counts for little.
+// queues reads how long tuples waited for the bolts' tasks. The figure is the mean over the tuples, so that a queue
+// with few arrivals counts little.
 func (g *sharing) queues() {
 	waits := g.read(queueWaitMetric, notOfSystem)
 	arrivals := g.read(queueArrivalsMetric, notOfSystem)
 	executed := g.read(executedMetric, notOfSystem)
-	bolts := byLabel(executed, "component") // a spout executes nothing
+	bolts := byLabel(executed, "component") // spouts execute no tuples
 	came := map[[2]string]runstore.Slices{}
 	for _, s := range arrivals {
 		came[taskOf(s)] = s.Slices
@@ -165,15 +165,15 @@ func (g *sharing) queues() {
 	}
 }
 
-// componentWait is what the tasks of a component waited.
+// componentWait holds the queue waits of a component's tasks.
 type componentWait struct {
 	weight, weighted tuning.Figure
-	most             tuning.Figure // of the task that waited longest, seconds
-	tuples           tuning.Figure // that came
-	slices           int           // of the task that has the most
+	most             tuning.Figure // the mean of the task that waited longest, seconds
+	tuples           tuning.Figure // tuples that arrived
+	slices           int           // slices of the task that has the most
 }
 
-// componentWait weights each task by the tuples that came to it. A task to which none came is left out.
+// componentWait weights each task by the tuples that arrived. A task without arrivals is left out.
 func (g *sharing) componentWait(series []Series, came map[[2]string]runstore.Slices) componentWait {
 	w := componentWait{most: tuning.Unknown}
 	for _, s := range series {
@@ -192,11 +192,11 @@ func (g *sharing) componentWait(series []Series, came map[[2]string]runstore.Sli
 	return w
 }
 
-// taskOf identifies the task that a series is of.
+// taskOf returns the key of the task that a series describes.
 func taskOf(s Series) [2]string { return [2]string{s.Labels["component"], s.Labels["task"]} }
 
-// waited is how many tuples a second came to a queue, added up over the span's slices, and that times how long one
-// waited.
+// waited returns two sums over the span's slices: the arrivals per second at a queue, and the arrivals per second
+// times the wait in seconds.
 func waited(p runstore.Span, wait, came runstore.Slices) (arrivals, waited tuning.Figure) {
 	low, high := p.Within(wait)
 	for i := low; i < high; i++ {
@@ -207,8 +207,8 @@ func waited(p runstore.Span, wait, came runstore.Slices) (arrivals, waited tunin
 	return arrivals, waited
 }
 
-// traffic reads what went from worker to worker, or where Storm does not separate these, what each worker had to
-// send.
+// traffic reads the messages between workers. If Storm does not separate them by peer, it reads the messages that each
+// worker had to send.
 func (g *sharing) traffic() {
 	g.Traffic = []runstore.Traffic{}
 	type pair struct{ from, to string }
@@ -237,7 +237,7 @@ func (g *sharing) traffic() {
 	}
 }
 
-// Placement is where the topology's tasks run; nil where the collector has not heard of any.
+// Placement returns where the topology's tasks run; nil if the collector knows no workers.
 func (t Topology) Placement() *runstore.Placement {
 	if len(t.Workers) == 0 {
 		return nil

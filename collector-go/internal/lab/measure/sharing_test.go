@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// sharingAt gathers who shares what over five minutes from minute 30 on.
+// sharingAt gathers how resources were shared over five minutes from minute 30 on.
 func sharingAt(t *testing.T, c *stored) *runstore.Sharing {
 	t.Helper()
 	from := evidenceStart.Add(30 * time.Minute)
@@ -35,7 +35,7 @@ func flowOf(t *testing.T, s *runstore.Sharing, component string) runstore.Compon
 	return runstore.ComponentFlow{}
 }
 
-// A wait is a mean over tuples: of a task that gets nine in ten it counts nine times as much.
+// A wait is a mean over tuples: a task that gets nine of ten tuples counts nine times as much.
 func TestQueueWaitAndExecuteTime(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	for i, task := range []string{"3", "4"} {
@@ -66,8 +66,8 @@ func TestQueueWaitAndExecuteTime(t *testing.T) {
 	assert.Empty(t, s.Traffic)
 }
 
-// From Storm 2.3 on the gauge is the mean of the last three sampled tuples in whole milliseconds: it was 0 in all 48
-// slices, and reported as 0.0002 ms. Storm's capacity is made of the same.
+// From Storm 2.3 on the gauge is the mean of the last three sampled tuples in whole milliseconds. It was 0 in all 48
+// slices and was reported as 0.0002 ms. Storm's capacity has the same source.
 func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	c.put(executedMetric, rising(1000), "component", "FilterBolt", "task", "3", "source", "DataSource",
@@ -82,8 +82,7 @@ func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	assert.Contains(t, filter.Note, "bullet.topology.metrics.collector.latency.enabled")
 }
 
-// The latency hook's total is of all tuples that Storm timed, so that a mean is known on every Storm; and of too few
-// tuples it is not.
+// The latency hook times all tuples, so a mean is known on every version of Storm. With too few tuples it is unknown.
 func TestTheHooksTotalIsAnExecuteTime(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	for component, perSecond := range map[string]float64{"FilterBolt": 1000, "JoinBolt": 1} {
@@ -106,8 +105,8 @@ func TestTheHooksTotalIsAnExecuteTime(t *testing.T) {
 	assert.Contains(t, join.Note, "too few tuples")
 }
 
-// What Storm sampled of an older topology shows nothing of few tuples, nor of so short ones that it saw hardly a
-// millisecond.
+// Samples of an older Storm show nothing if there are few tuples, or if tuples are so short that the samples contain
+// hardly a millisecond.
 func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
 	for name, rate := range map[string]float64{"few": 1, "short": 1000} {
 		c := &stored{series: map[string][]Series{}}
@@ -121,8 +120,8 @@ func TestFewTuplesHaveNoExecuteTime(t *testing.T) {
 	}
 }
 
-// To a spout come acks: Storm's wait, from their population and arrivals, was 1,369 ms without a query. Nor is a wait
-// known of few tuples.
+// A spout receives acks: Storm computed a wait of 1,369 ms for it without any query. The wait is also unknown for few
+// tuples.
 func TestSpoutsAndFewTuplesHaveNoWait(t *testing.T) {
 	c := &stored{series: map[string][]Series{}}
 	for component, arrivals := range map[string]float64{"QuerySpout": 100, "FilterBolt": 100, "JoinBolt": 1} {
@@ -184,7 +183,7 @@ func TestThePlacementIsRead(t *testing.T) {
 	assert.Nil(t, Topology{}.Placement(), "it did not tell")
 }
 
-// calculating answers expressions by a part of them.
+// calculating is a calculator that finds answers by a part of the expression.
 type calculating struct {
 	answers map[string]tuning.Figure
 	err     error

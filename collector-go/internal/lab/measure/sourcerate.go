@@ -5,8 +5,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// emittedPerSecond is what the source emitted between two looks. Its figures are as old as its tasks' last reports,
-// which come at an interval: the time between the reports counts, not that between the looks.
+// emittedPerSecond returns the records/s that the source emitted between two looks. The source's figures are as old as
+// its tasks' last reports, so it divides by the time between the reports and not between the looks.
 func emittedPerSecond(before, after look) float64 {
 	between := after.at.Sub(before.at)
 	if reported := between - after.source.Age() + before.source.Age(); reported > 0 {
@@ -15,8 +15,9 @@ func emittedPerSecond(before, after look) float64 {
 	return float64(after.source.Emitted-before.source.Emitted) / between.Seconds()
 }
 
-// sourceRate is what the step asked of the source, the records that queries look for among it, and what was made. It
-// is to be asked before takeIn, which puts what the topology read from a broker in the place of what was made.
+// sourceRate returns the rate that the step requested from the source, including the records for queries, and the rate
+// that was made. Call it before takeIn, which replaces the rate that was made by the rate that the topology read from
+// a broker.
 func (s *Session) sourceRate(step *runstore.Step) tuning.SourceRateEvidence {
 	return tuning.SourceRateEvidence{AskedPerSecond: step.RecordsPerSecondAsked + tuning.Figure(s.probesPerSecond()),
 		MadePerSecond: step.RecordsPerSecond}

@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
-// Two looks of 15 s apart find reports that are 14 s apart, of a source that makes 1,000 records a second.
+// Two looks 15 s apart see reports that are 14 s apart, from a source that makes 1,000 records/s.
 func TestTheRateIsThatBetweenTheReports(t *testing.T) {
 	start := time.Unix(1_795_200_000, 0)
 	at := func(after, age time.Duration) look {

@@ -13,9 +13,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// StepOrder describes the next step: Value is the load along the plan's axis, Number counts the steps of the trial from
-// 1, Attempt the measurements of the same load. Begun is called once, just before the load is applied; an error ends
-// the step.
+// StepOrder describes the next step. Value is the load along the plan's axis. Number counts the steps of the trial
+// from 1; Attempt counts the measurements of the same load. Begun is called once, just before the load is applied; its
+// error ends the step.
 type StepOrder struct {
 	Kind                    runstore.StepKind
 	Value                   float64
@@ -23,11 +23,11 @@ type StepOrder struct {
 	Begun                   func(start time.Time) error
 }
 
-// Step runs one step and returns it with its verdict. The phases are: prepare (warm-up of the JVMs, earlier backlog
-// drained, record rate set), hold (the load, for warm_up and sustain), catch-up if the plan has one, settle (late
-// slices and running queries), and judge.
+// Step runs one step and returns it with its verdict. It prepares the topology (warm-up of the JVMs, backlog, record
+// rate) and holds the load for warm_up and sustain. It then runs the catch-up if the plan has one, waits for late
+// slices and running queries, and judges.
 //
-// A step starts on a slice boundary of the collector, and so does its measured part. Figures of whole slices can be
+// A step starts at a slice boundary of the collector, and so does its measured part. Figures of whole slices can be
 // read back from the collector exactly; a partial slice would mix this step with its neighbours. An error means that
 // the step was not measured; a missed goal is a verdict and not an error.
 func (s *Session) Step(order StepOrder) (runstore.Step, error) {
@@ -38,8 +38,8 @@ func (s *Session) Step(order StepOrder) (runstore.Step, error) {
 	return step, nil
 }
 
-// run goes through the phases of a step. It returns an error as soon as a phase could not be completed; a resumed run
-// then measures the step again as a whole.
+// run executes the phases of a step. It returns an error as soon as a phase fails; a resumed run then measures the
+// whole step again.
 func (s *Session) run(order StepOrder) (runstore.Step, error) {
 	plan := s.o.Plan
 	step := runstore.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt,
@@ -65,7 +65,7 @@ func (s *Session) run(order StepOrder) (runstore.Step, error) {
 	early := step.EndMs < end.UnixMilli()
 	end = time.UnixMilli(step.EndMs)
 	s.loaded, s.offered = end, nil
-	if !early { // else a goal is missed, and how it would catch up is not asked
+	if !early { // a step that ended early misses a goal, so its catch-up does not matter
 		if err := s.catchUp(&step); err != nil {
 			return step, err
 		}
@@ -111,8 +111,8 @@ func (s *Session) prepare(step *runstore.Step) error {
 	return s.setAxis(step)
 }
 
-// setAxis sets the record rate of the source, and stores in the step which load of queries it applies. The quantity on
-// the axis replaces its counterpart in the plan's load. A rate that is set already is not set again.
+// setAxis sets the record rate of the source, and stores in the step which query load it applies. The quantity on the
+// axis replaces its counterpart in the plan's load. A rate that is already set is not set again.
 func (s *Session) setAxis(step *runstore.Step) error {
 	rate := s.rate
 	step.Queries = s.o.Plan.Load.Queries
@@ -139,8 +139,8 @@ func (s *Session) setAxis(step *runstore.Step) error {
 	return s.SetRate(rate)
 }
 
-// annotationOf sets the step's annotation at its start. The same id is used at its end, which replaces it by one with
-// an end and a verdict.
+// annotationOf creates the step's annotation at its start. The caller stores it again at the step's end under the same
+// id, with an end and a verdict.
 func (s *Session) annotationOf(step runstore.Step, start time.Time) Annotation {
 	title := fmt.Sprintf("%s, step %d: %s %s", s.o.Trial, step.Number, shortNumber(step.Value), s.o.Plan.Axis.Unit())
 	if step.Attempt > 1 {
@@ -152,25 +152,24 @@ func (s *Session) annotationOf(step runstore.Step, start time.Time) Annotation {
 	return m
 }
 
-// maxTagBytes is the collector's bound of an annotation's tag.
+// maxTagBytes is the collector's limit for an annotation's tag.
 const maxTagBytes = 64
 
 // clipTag shortens a tag, because the collector refuses longer ones.
 func clipTag(tag string) string { return tag[:min(len(tag), maxTagBytes)] }
 
-// shortNumber is a load as titles have it.
+// shortNumber formats a load for titles.
 func shortNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
 
-// hold puts the step's load on the topology until its end. Queries start one after the other over the warm-up, or over
-// the life of a query if that is shorter. With load clients on other hosts the load starts no earlier than they can be
-// reached.
+// hold applies the step's load until its end. Queries start one after the other over the warm-up, or over the life of
+// a query if that is shorter. With load clients on other hosts the load starts no earlier than they can be reached.
 func (s *Session) hold(step *runstore.Step, start, measured, end time.Time) error {
 	from := start
 	if soonest := time.Now().Add(s.asker.Lead()); soonest.After(from) {
 		from = soonest
 	}
 	if step.Kind == runstore.TimelineStep {
-		s.asker.Hold(0, from, 0) // the probe's queries are the step's
+		s.asker.Hold(0, from, 0) // a timeline step has only the probe's queries
 	} else {
 		s.asker.Hold(step.Queries, from, min(s.query.Life(), measured.Sub(start)))
 	}
@@ -201,7 +200,7 @@ func (s *Session) hold(step *runstore.Step, start, measured, end time.Time) erro
 	return nil
 }
 
-// ended waits until the queries of an open loop have, or the session has.
+// ended waits until the queries of an open loop have ended, or the session has.
 func (s *Session) ended(done <-chan struct{}) {
 	select {
 	case <-done:
@@ -209,8 +208,8 @@ func (s *Session) ended(done <-chan struct{}) {
 	}
 }
 
-// openOptions limits an open loop to the probes that the source emits. MostInFlight allows all queries that can be in
-// flight at the rate even if each one times out, so that the client itself never delays a query.
+// openOptions limits an open loop to the probes that the source emits. MostInFlight allows for every query in flight
+// to time out at the given rate. The client itself therefore never delays a query.
 func openOptions(rate float64, length, life time.Duration, probes int) load.OpenOptions {
 	o := load.DefaultOpenOptions(rate, length)
 	o.Probes = max(1, min(o.Probes, probes))
@@ -218,8 +217,8 @@ func openOptions(rate float64, length, life time.Duration, probes int) load.Open
 	return o
 }
 
-// settle waits, for a bounded time, until the last slices of the step are stored and its queries have ended. Whatever
-// is missing then is noted in the step, which is judged nevertheless. It returns an error only if the number of running
+// settle waits, for a bounded time, until the last slices of the step are stored and its queries have ended. What is
+// missing then is noted in the step, which is judged nevertheless. It returns an error only if the number of running
 // queries is unknown, because a lost load client makes the step worthless.
 func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	limit := s.queryLimit() + s.tail()
@@ -244,8 +243,8 @@ func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	return nil
 }
 
-// judge reads the figures of the step from the collector and lets tuning.JudgeGoals decide. If the catch-up ratio is
-// the only missed goal, it judges again with the evidence of the catch-up period, since the step itself met its goals.
+// judge reads the figures of the step from the collector and calls tuning.JudgeGoals. If only the catch-up ratio was
+// missed, it judges again with the evidence of the catch-up period, because the step itself met its other goals.
 func (s *Session) judge(step *runstore.Step) error {
 	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
 	var figures runstore.Figures
@@ -289,9 +288,9 @@ func (s *Session) judge(step *runstore.Step) error {
 	return context.Cause(s.ctx)
 }
 
-// evidence is what is known of what limited the step; that the collector could not be asked leaves it unknown. What the
-// run saw itself is added after the collector's figures. The number of workers only grows: one that was seen once is
-// missed when it is silent.
+// evidence returns the evidence for the limiter of a step. It is unknown if the collector could not be asked. The
+// run's own observations are added after the collector's figures. The number of workers only grows: a worker that was
+// seen once is missed when it is silent.
 func (s *Session) evidence(step runstore.Step, from, to time.Time) tuning.Evidence {
 	e := tuning.NoEvidence()
 	if s.ports.Facts != nil {
@@ -313,12 +312,12 @@ func (s *Session) evidence(step runstore.Step, from, to time.Time) tuning.Eviden
 	e.Host.SharesBefore = s.shares
 	e.Client.HeldMs = s.heldMs(step)
 	if s.collected() {
-		e.Source.LagEnd = lag // what the gateway says is the record maker's
+		e.Source.LagEnd = lag // the gateway's lag is that of the record maker
 	}
 	return e
 }
 
-// heldMs is how long the step's queries are held; unknown where how long they take is what is measured.
+// heldMs returns how long the step's queries are held, in ms. It is unknown if their duration is itself measured.
 func (s *Session) heldMs(step runstore.Step) tuning.Figure {
 	hasLatencyGoal := slices.ContainsFunc(s.o.Plan.Goals,
 		func(g tuning.Goal) bool { return g.Figure == tuning.QueryLatency })
@@ -329,7 +328,7 @@ func (s *Session) heldMs(step runstore.Step) tuning.Figure {
 	return tuning.Figure(s.o.Plan.Load.QueryDurationMs)
 }
 
-// missedAlone reports whether goals of one figure were missed, and no others.
+// missedAlone reports whether a goal for the given figure was missed and no goal for another figure.
 func missedAlone(outcomes []tuning.GoalOutcome, figure tuning.GoalFigure) bool {
 	missed := false
 	for _, o := range outcomes {
@@ -341,8 +340,8 @@ func missedAlone(outcomes []tuning.GoalOutcome, figure tuning.GoalFigure) bool {
 	return missed
 }
 
-// evidenceOfOffer is what is known of what limited the topology while more records were offered than the step's. That
-// the source makes fewer than are offered is no lack then.
+// evidenceOfOffer returns the evidence for the limiter during the catch-up period. In that period a source that makes
+// fewer records than requested is not a limiter.
 func (s *Session) evidenceOfOffer(plain runstore.Step) tuning.Evidence {
 	o := s.offered
 	fill(&plain, o.looks[0], o.looks[1])
@@ -351,8 +350,8 @@ func (s *Session) evidenceOfOffer(plain runstore.Step) tuning.Evidence {
 	return e
 }
 
-// measures are the step's figures in all statistics that goals may ask for. Figures that nobody measured are Unknown
-// or not set, and a goal for one is then inconclusive.
+// measures returns the step's figures in all statistics that goals may ask for. Figures that were not measured are
+// Unknown or not set; a goal for one is then inconclusive.
 func (s *Session) measures(step *runstore.Step, figures *runstore.Figures) (tuning.StepMeasures, error) {
 	m := tuning.StepMeasures{}
 	from, to := step.MeasuredFromMs, step.EndMs
@@ -379,7 +378,7 @@ func (s *Session) measures(step *runstore.Step, figures *runstore.Figures) (tuni
 }
 
 // filterPercentiles asks the collector for those percentiles of the filter latency that a goal names. They need the
-// hook's histogram; without a calculator or a goal nothing is asked.
+// hook's histogram. Without a calculator or such a goal it asks nothing.
 func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) error {
 	quantiles := map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99}
 	for _, g := range s.o.Plan.Goals {
@@ -398,11 +397,11 @@ func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) e
 	return nil
 }
 
-// latencyHistogram is the filter latency as a distribution, from the hook.
+// latencyHistogram is the filter latency as a histogram, from the latency hook.
 const latencyHistogram = "bullet_filter_latency_seconds"
 
-// filterLatency is Bullet's mean over filter tasks and slices with ends in (from, to], and the largest of these, ms.
-// Each task counts the same, however many tuples it had.
+// filterLatency returns the mean and the maximum of Bullet's mean filter latency, over tasks and slices with ends in
+// (from, to], in ms. Each task has the same weight, however many tuples it had.
 func filterLatency(tasks []runstore.Slices, fromMs, toMs int64) (mean, most tuning.Figure) {
 	within, most := runstore.Span{From: fromMs, To: toMs}, tuning.Unknown
 	var means []tuning.Figure
@@ -415,8 +414,8 @@ func filterLatency(tasks []runstore.Slices, fromMs, toMs int64) (mean, most tuni
 	return runstore.Average(means), most
 }
 
-// cores is the CPU of all workers over (from, to], and how many reported it. A worker that reported nothing in the span
-// is not counted; without any the total is unknown and not 0.
+// cores returns the CPU of all workers over (from, to] in cores, and how many workers reported it. A worker without a
+// report in the span is not counted. If no worker reported, the total is unknown and not 0.
 func cores(workers []runstore.Worker, fromMs, toMs int64) (total tuning.Figure, n int) {
 	within := runstore.Span{From: fromMs, To: toMs}
 	for _, w := range workers {

@@ -9,9 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// timeline runs the probe of a timeline step: in its warm-up queries that are not counted, then those that are. It ends
-// with the last query, which may be after the step's end. What went wrong is noted in the step. It may run beside the
-// load of the step and writes only fields that nobody else writes meanwhile.
+// timeline runs the probe of a timeline step. It runs uncounted queries during the warm-up and then the counted ones.
+// It ends with the last query, which may be after the step's end. Errors are noted in the step. It may run
+// concurrently with the load of the step, because it writes only fields that nobody else writes meanwhile.
 func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 	asked := s.o.Plan.Load
 	generated := asked.TimelineRecords == runstore.GeneratedRecords
@@ -39,8 +39,8 @@ func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 	step.AddedDelayMs = &t.AddedDelay.Value
 }
 
-// The clocks that stamp stages, by their roles. Those of two workers may be one machine's, and a bolt's those of many
-// machines.
+// Names of the clocks that stamp the stages, by role. Two workers may share the clock of one machine, and a bolt may
+// run on many machines.
 const (
 	clientClock = "this host"
 	makerClock  = "the record's maker"
@@ -50,10 +50,10 @@ const (
 	joinClock   = "the join bolt's worker"
 )
 
-// local reports whether everything runs on this machine, by one clock.
+// local reports whether everything runs on this machine, with one clock.
 func (s *Session) local() bool { return s.o.Plan.Launch == "local" }
 
-// clocks are those of the stages. A local launch makes its records on this host.
+// clocks returns the clock of each stage. In a local launch this host makes the records.
 func (s *Session) clocks() map[string]string {
 	clocks := map[string]string{
 		tuning.RecordMade: makerClock, tuning.KafkaReceived: brokerClock, tuning.BulletReceived: sourceClock,

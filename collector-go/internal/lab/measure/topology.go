@@ -12,12 +12,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Topology is what a collector knows of a topology, as far as runs need it (docs/topologies.md). It is the JSON of the
-// collector's answer; a field that an older collector lacks is empty.
+// Topology is what a collector reports about a topology, as far as runs need it (docs/topologies.md). It is decoded
+// from the JSON of the collector's answer. A field that an older collector lacks is empty.
 type Topology struct {
 	Name, ID string
 	Alive    bool
-	// Condition is whether it runs, or how it ended, and by whose word (docs/topologies.md).
+	// Condition is whether the topology runs or how it ended, and who reported that (docs/topologies.md).
 	Condition  struct{ State, By string }
 	Versions   struct{ Storm, Bullet, Java, Plugin string }
 	Components []struct {
@@ -39,7 +39,7 @@ type Topology struct {
 	Settings map[string]string
 }
 
-// KnownWorker is a worker with what runs in it.
+// KnownWorker is a worker and the tasks that run in it.
 type KnownWorker struct {
 	Worker     string
 	Host       string
@@ -50,23 +50,23 @@ type KnownWorker struct {
 	Components []ComponentTasks
 }
 
-// ComponentTasks are some tasks of a component.
+// ComponentTasks are the ids of some or all tasks of a component.
 type ComponentTasks struct {
 	Component string
 	Tasks     []int32
 }
 
-// Facts is where a topology's facts come from. Collector is one.
+// Facts provides the facts about a topology. Collector implements it.
 type Facts interface {
 	Topology(ctx context.Context, name string) (Topology, error)
 }
 
-// Topology asks for the newest submission of a name.
+// Topology returns the newest submission with the given name.
 func (c *Collector) Topology(ctx context.Context, name string) (t Topology, err error) {
 	return t, c.client.Call(ctx, http.MethodGet, "/api/v1/topologies/"+url.PathEscape(name), nil, &t)
 }
 
-// parameters are pairs of names and values as part of a URL's query, each with a leading &.
+// parameters encodes pairs of names and values for a URL's query, each with a leading &.
 func parameters(pairs ...string) string {
 	var text strings.Builder
 	for i := 0; i < len(pairs); i += 2 {
@@ -75,8 +75,8 @@ func parameters(pairs ...string) string {
 	return text.String()
 }
 
-// parallelism lists Bullet's own components with their executors. Storm's own components begin with two underscores and
-// are left out.
+// parallelism lists Bullet's own components with their executors. It skips Storm's own components, whose names begin
+// with two underscores.
 func (t Topology) parallelism() string {
 	var parts []string
 	for _, c := range t.Components {
@@ -87,7 +87,7 @@ func (t Topology) parallelism() string {
 	return strings.Join(parts, ", ")
 }
 
-// resources are the totals that the topology asks of the scheduler.
+// resources returns the totals of the topology's resource request as text, or "" if it reported none.
 func (t Topology) resources() string {
 	totals := t.Resources.Totals
 	if totals.Parallelism == 0 {
@@ -96,8 +96,8 @@ func (t Topology) resources() string {
 	return fmt.Sprintf("%d executors, %.1f cores, %.0f MiB", totals.Parallelism, totals.CPUCores, totals.TotalMemoryMiB)
 }
 
-// flags are the options of the workers' JVMs about heap and collectors, in the order in which Storm puts them together
-// (BasicContainer.mkLaunchCommand): the JVM takes the last of two that contradict each other.
+// flags returns the JVM options of the workers in the order in which Storm joins them
+// (BasicContainer.mkLaunchCommand). The order matters: of two contradicting options the JVM uses the last.
 func (t Topology) flags() string {
 	collectors := cmp.Or(t.Settings["topology.worker.gc.childopts"], t.Settings["worker.gc.childopts"])
 	var all []string
@@ -110,8 +110,8 @@ func (t Topology) flags() string {
 	return strings.Join(all, " ")
 }
 
-// recordSpout is the component that reads records, with its executors: bullet-dsl's spout before its bolt, else the
-// source itself.
+// recordSpout returns the component that reads records and its number of executors: bullet-dsl's spout if there is
+// one, otherwise the source itself.
 func (t Topology) recordSpout() (string, tuning.Figure) {
 	for _, name := range []string{"DataSpout", "DataSource"} {
 		for _, c := range t.Components {
@@ -123,11 +123,12 @@ func (t Topology) recordSpout() (string, tuning.Figure) {
 	return "DataSource", tuning.Unknown
 }
 
-// defaultPoll is how many messages Kafka's consumer reads at once unless that is set.
+// defaultPoll is Kafka's default for the maximum number of messages per read.
 const defaultPoll = 500
 
-// recordsPerTuple is how many records one tuple of the record spout may hold: with bullet-dsl's bolt a read's messages
-// are one. Max spout pending counts tuples, so records under way are pending times this.
+// recordsPerTuple returns the maximum number of records in one tuple of the record spout. With bullet-dsl's bolt, one
+// tuple holds all messages of a read. Max spout pending counts tuples, so the records in flight are pending times this
+// number.
 func (t Topology) recordsPerTuple() tuning.Figure {
 	if name, _ := t.recordSpout(); name != "DataSpout" {
 		return 1
@@ -138,8 +139,8 @@ func (t Topology) recordsPerTuple() tuning.Figure {
 	return defaultPoll
 }
 
-// ResourceRequest is what the topology requests of the scheduler; nil where it reported none. partitions are those of
-// its Kafka topic, 0 where they are not known or there is none.
+// ResourceRequest returns the topology's resource request to the scheduler; nil if it reported none. partitions is the
+// number of partitions of its Kafka topic, 0 if unknown or if there is no topic.
 func (t Topology) ResourceRequest(partitions int) *runstore.ResourceRequest {
 	if len(t.Resources.Rows) == 0 {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Fields of a record that hold its stages, ms since the Unix epoch. The first is the generator's own, in which a record
-// states when it was due at its maker; the others are there where the topology's settings name them
+// Fields of a record that hold its stages, in ms since the Unix epoch. The generator itself writes the first one: the
+// time at which the record was scheduled. The others exist if the topology's settings name them
 // (bullet.topology.source.*.field).
 const (
 	madeField     = "event_time_ms"
@@ -22,19 +22,19 @@ const (
 	filteredField = "bullet_filtered_ms"
 )
 
-// traceLead is how long after its query's submission a record that is generated for it is made at the soonest: long
-// enough for a query to reach every filter bolt of a busy machine first.
+// traceLead is the minimum time from a query's submission until a record is generated for it. It is long enough for a
+// query to reach every filter bolt of a busy machine first.
 const traceLead = 500 * time.Millisecond
 
-// mostWithoutRecord is after how many queries in a row without a record a probe stops.
+// mostWithoutRecord is the number of consecutive queries without a record after which a probe stops.
 const mostWithoutRecord = 10
 
-// traceOptions say what is asked.
+// traceOptions configure the queries of a tracer.
 type traceOptions struct {
-	// Queries are run, spread evenly over Over where they are done sooner.
+	// Queries is the number of queries. They are spread evenly over Over, or take longer if the queries do.
 	Queries int
 	Over    time.Duration
-	// Duration is the longest that a query lives in the topology, Grace how long after it its answer may take.
+	// Duration is the longest life of a query in the topology. Grace is how long after it the answer may arrive.
 	Duration, Grace time.Duration
 	// Generated means that each query looks for a record of Probe that is made after its submission; the source makes
 	// PerSecond of them. Otherwise a query takes any record.
@@ -56,7 +56,7 @@ func (o traceOptions) Validate() error {
 	return nil
 }
 
-// tracer follows records through Bullet: it runs queries for one record each, one after the other, and reads from each
+// tracer follows records through Bullet. It runs queries for one record each, one after the other, and reads from each
 // answer when the record and the query passed their stages. It is used once, by one goroutine.
 type tracer struct {
 	options traceOptions
@@ -64,16 +64,16 @@ type tracer struct {
 	observe func(load.Outcome)
 }
 
-// newTracer returns a prober that has started nothing. observe receives each query's outcome.
+// newTracer returns a tracer that has started nothing. observe receives each query's outcome.
 func newTracer(options traceOptions, target load.Submitter, observe func(load.Outcome)) (*tracer, error) {
 	return &tracer{options: options, target: target, observe: observe}, options.Validate()
 }
 
-// traceWarmUpPause is how long after another a query of the warm-up is run.
+// traceWarmUpPause is the interval between the queries of the warm-up.
 const traceWarmUpPause = time.Second
 
-// WarmUp runs queries of the same kind until a moment, and reports none of them: the first ones load classes and open
-// connections. Their failures show in Run.
+// WarmUp runs queries of the same kind until a moment, and reports none of them, because the first ones load classes
+// and open connections. Failures of the same kind show later in Run.
 func (p *tracer) WarmUp(ctx context.Context, end time.Time) error {
 	for time.Now().Before(end) {
 		next := time.Now().Add(traceWarmUpPause)
@@ -88,8 +88,8 @@ func (p *tracer) WarmUp(ctx context.Context, end time.Time) error {
 	return nil
 }
 
-// Run runs the queries and returns the traces of those that found their record. The error is why there are no more:
-// ctx ended, or too many queries in a row found nothing.
+// Run runs the queries and returns the traces of those that found their record. The error states why Run stopped
+// early: ctx ended, or too many consecutive queries found nothing.
 func (p *tracer) Run(ctx context.Context) ([]tuning.Trace, error) {
 	began := time.Now()
 	traces, fruitless := []tuning.Trace{}, 0
@@ -130,7 +130,7 @@ func sleepUntil(ctx context.Context, moment time.Time) error {
 	}
 }
 
-// ask runs one query. The trace is nil where it found no record.
+// ask runs one query. The trace is nil if the query found no record.
 func (p *tracer) ask(ctx context.Context, number int) (*tuning.Trace, load.Outcome) {
 	ctx, cancel := context.WithTimeout(ctx, p.options.Duration+p.options.Grace)
 	defer cancel()
@@ -161,8 +161,8 @@ func (p *tracer) ask(ctx context.Context, number int) (*tuning.Trace, load.Outco
 
 func fractionalMs(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
 
-// bql is the text of a query that is submitted now: for any record, or for the first of the probe that is due Lead
-// later.
+// bql returns the text of a query that is submitted now. It asks for any record, or for the first record of the probe
+// that is scheduled traceLead later.
 func (p *tracer) bql(now time.Time) string {
 	life := p.options.Duration.Milliseconds()
 	if !p.options.Generated {
@@ -172,13 +172,13 @@ func (p *tracer) bql(now time.Time) string {
 		p.options.Probe, nextRecord(p.options.PerSecond, now.Add(traceLead)))
 }
 
-// nextRecord is the sequence of a probe's first record after a moment: the source makes record k at k/perSecond seconds
-// since 1970 (io.github.bulletmetrics.topology.source.Share).
+// nextRecord returns the sequence number of a probe's first record after a moment. The source makes record k at
+// k/perSecond seconds since 1970 (io.github.bulletmetrics.topology.source.Share).
 func nextRecord(perSecond float64, after time.Time) int64 {
 	return int64(math.Floor(float64(after.UnixMicro())*perSecond/1e6)) + 1
 }
 
-// stagesOf are the stages that an answer contains; nil where it has no record.
+// stagesOf returns the stages in an answer, in ms since the Unix epoch; nil if the answer has no record.
 func stagesOf(answer load.Answer) (map[string]float64, error) {
 	if len(answer.Records) == 0 {
 		return nil, nil
@@ -204,7 +204,7 @@ func stagesOf(answer load.Answer) (map[string]float64, error) {
 	return at, nil
 }
 
-// takeStages copies the numbers that are there.
+// takeStages copies the positive numbers among the named fields. Missing fields are skipped.
 func takeStages(at map[string]float64, from map[string]json.RawMessage, stages map[string]string) {
 	for stage, field := range stages {
 		var v *float64

@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// answers gives each query the result of a function of its number and text.
+// answers is a submitter whose result is a function of a query's number and text.
 type answers struct {
 	asked []string
 	give  func(n int, bql string) (load.Answer, error)
@@ -67,7 +67,7 @@ func TestATraceIsReadFromTheAnswer(t *testing.T) {
 	assert.Equal(t, "SELECT * FROM STREAM(1000, TIME) LIMIT 1", target.asked[0])
 }
 
-// Each query asks for a record that is not made yet, and that the source will make: its time is that of Share.
+// Each query asks for a record that is not made yet, at the time that the source's Share defines.
 func TestARecordIsGeneratedAfterItsQuery(t *testing.T) {
 	sequence := regexp.MustCompile(`probe = 'probe-0' AND probe_sequence = (\d+) LIMIT 1$`)
 	const perSecond = 5.0

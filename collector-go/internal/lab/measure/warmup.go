@@ -9,14 +9,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// leastStartUp is how long a topology that was just launched is left to itself at least: that of runs whose plan does
-// not say.
+// leastStartUp is the minimum warm-up limit for a topology that was just launched. It applies to runs whose plan does
+// not set one.
 const leastStartUp = 10 * time.Second
 
-// warmUp holds the plan's start-up queries on a topology that was just launched until what a record costs has come to
-// rest, or for the plan's longest start-up, and lets them end: workers that have just started compile what they run,
-// what only queries have them do too, and cost less from slice to slice. Who is to be looked at is found out here,
-// since that takes its time and must not fall between two looks.
+// warmUp applies the plan's start-up queries to a topology that was just launched. It ends when the CPU cost per
+// record is steady or the plan's longest start-up has passed, and waits for the queries to end. New workers compile
+// the code that they run, including code that only queries use, so that the cost falls from slice to slice. It also
+// looks up the processes once, because that takes time and must not fall between two looks.
 func (s *Session) warmUp() error {
 	s.warm = true
 	s.ports.Processes()
@@ -49,21 +49,21 @@ func (s *Session) warmUp() error {
 	}
 }
 
-// startUp is how long the warm-up may take.
+// startUp returns the limit for the duration of the warm-up.
 func (s *Session) startUp(began time.Time) time.Duration {
 	limit := max(leastStartUp, milliseconds(s.o.Plan.StartUpMs))
 	if by := s.o.FirstStepBy; !by.IsZero() {
 		left := by.Sub(began)
 		if s.o.Plan.StartUpQueries > 0 {
-			left -= milliseconds(s.o.Plan.Load.QueryDurationMs) // until they have ended
+			left -= milliseconds(s.o.Plan.Load.QueryDurationMs) // time for the queries to end
 		}
 		limit = min(limit, max(leastStartUp, left/2))
 	}
 	return limit
 }
 
-// recordCosts are the CPU seconds of all workers for a record, in each of their slices since a moment; unknown where
-// nobody knows of records.
+// recordCosts returns the CPU seconds of all workers per record, for each slice since a moment. Costs are unknown if
+// nobody reports records.
 func (s *Session) recordCosts(ctx context.Context, since time.Time) (costs []tuning.Figure, err error) {
 	read := s.reader(ctx, since, time.Now())
 	workers := read.read(cpuMetric)
@@ -71,8 +71,8 @@ func (s *Session) recordCosts(ctx context.Context, since time.Time) (costs []tun
 	return costsOf(sum(workers), sum(sources)), read.err
 }
 
-// costsOf is what a total of CPU rose by in each slice, over what a total of records did; of slices as far as both are
-// in.
+// costsOf divides the increase of the CPU total by the increase of the record total, slice by slice. It ends at the
+// last slice that has records.
 func costsOf(cpu, records runstore.Slices) (costs []tuning.Figure) {
 	last := int64(0)
 	if n := len(records.TimesMs); n > 0 {

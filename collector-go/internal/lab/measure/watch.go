@@ -11,14 +11,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// look is what the machine and the source say at one moment.
+// look is an observation of the machine and the source at one moment.
 type look struct {
 	at        time.Time
 	host      HostTime
 	processes map[string]usage
-	asked     bool // whether there is a source that can be asked
+	asked     bool // whether there is a source to ask
 	source    load.Status
-	clients   []load.Usage // on other hosts
+	clients   []load.Usage // load clients on other hosts
 }
 
 // usage is the CPU time of a process since its start. The pid shows whether it is the same process as in an earlier
@@ -28,8 +28,8 @@ type usage struct {
 	cpu time.Duration
 }
 
-// watchStep waits until a step has ended, and reports what machine and source did in its measured time. It looks twice,
-// at the beginning and at the end of that time, and everything is the difference of the two.
+// watchStep waits until a step has ended, and sets what machine and source did in its measured time. It looks at the
+// beginning and at the end of that time; all figures are differences of the two looks.
 func (s *Session) watchStep(step *runstore.Step, start, measured, end time.Time, status func() string) error {
 	if err := s.until(s.ctx, measured, status); err != nil {
 		return err
@@ -51,14 +51,14 @@ func (s *Session) watchStep(step *runstore.Step, start, measured, end time.Time,
 	return nil
 }
 
-// fill sets what two looks at the machine and the source show of the time between them.
+// fill sets the step's figures that result from two looks at the machine and the source.
 func fill(step *runstore.Step, before, after look) {
 	step.HostIdle = figure(after.host.idleSince(before.host))
 	step.RecordsPerSecond, step.RecordsLag = after.recordsSince(before), after.source.Lag
 	step.Shares = shares(before, after)
 }
 
-// hostsOf are the load hosts with what their clients used between two looks, as far as they reported it.
+// hostsOf returns the load hosts with the CPU that their clients used between two looks, as far as they reported it.
 func hostsOf(before, after look) (all []runstore.ClientHost) {
 	for i, now := range after.clients {
 		used, took := now.CPU-before.clients[i].CPU, now.At.Sub(before.clients[i].At)
@@ -71,11 +71,11 @@ func hostsOf(before, after look) (all []runstore.ClientHost) {
 	return all
 }
 
-// everythingElse is what the processes that are known by name did not use.
+// everythingElse is the name for the CPU that no named process used.
 const everythingElse = runstore.EverythingElse
 
-// shares are each process' part of the host's processors between two looks. What no known process used is reported as
-// everything else.
+// shares returns each process' share of the host's CPU between two looks. CPU that no known process used is reported
+// as everything else.
 func shares(before, after look) []runstore.Share {
 	total := float64(after.host.Total - before.host.Total)
 	rest := float64(after.host.Total-before.host.Total) - float64(after.host.Idle-before.host.Idle)
@@ -92,10 +92,10 @@ func shares(before, after look) []runstore.Share {
 	return append(out, runstore.Share{Process: everythingElse, Ratio: figure(max(0, rest) / total)})
 }
 
-// look reads the host, the known processes and the source. A process that has ended is left out; a source that does not
-// answer is an error.
+// look observes the host, the known processes and the source. A process that has ended is left out; a source that does
+// not answer is an error.
 func (s *Session) look(ctx context.Context) (look, error) {
-	// before the clock and the host: to find the workers may take seconds the first time
+	// call this before reading the clock and the host, because finding the workers may take seconds the first time
 	processes := s.ports.Processes()
 	host, err := s.ports.Machine.Host()
 	if err != nil {
@@ -113,11 +113,11 @@ func (s *Session) look(ctx context.Context) (look, error) {
 	return l, err
 }
 
-// showInterval is how often the terminal shows what holds.
+// showInterval is how often the terminal shows the current status.
 const showInterval = time.Second
 
-// until waits for a moment and shows meanwhile how it stands. It returns nil at the moment, or the cause of the
-// context's end.
+// until waits for a moment and shows the status meanwhile. It returns nil at that moment, or the cause if the context
+// ends first.
 func (s *Session) until(ctx context.Context, moment time.Time, status func() string) error {
 	timer := time.NewTimer(time.Until(moment))
 	defer timer.Stop()

@@ -21,23 +21,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// brokered is a topology that reads its records from a broker: the gateway reports who makes them, who is never late,
-// and only the collector of what the topology read.
+// brokered is a topology that reads its records from a broker. The gateway reports only the record maker, which is
+// never late. Only the collector reports what the topology read.
 type brokered struct {
 	*fakeTopology
-	carries float64       // the most that it reads, records/s
+	carries float64       // the highest rate that it can read, records/s
 	mute    time.Duration // how long its workers do not report
-	live    float64       // records/s that somebody else makes; the source is then nobody's
+	live    float64       // rate of a foreign source, records/s
 	made    []making
 }
 
-// making is a rate of records that were made from a moment on.
+// making is a record rate from a moment on.
 type making struct {
 	from time.Time
 	rate float64
 }
 
-// join puts it in the places of the topology's ports.
+// join replaces the topology's ports by the brokered topology.
 func (b *brokered) join(ports *measure.SessionPorts) measure.Environment {
 	ports.Slices, ports.Facts, ports.Source = b, b, b
 	if b.live > 0 {
@@ -47,7 +47,7 @@ func (b *brokered) join(ports *measure.SessionPorts) measure.Environment {
 	return measure.Environment{HostOfRun: b.live > 0}
 }
 
-// Topology implements experiment.Facts: nothing is known yet, so that what is read is all there is to go by.
+// Topology implements measure.Facts. It knows nothing yet, so the series of the source are the only sign of a broker.
 func (*brokered) Topology(context.Context, string) (t measure.Topology, err error) {
 	return t, errors.New("not there yet")
 }
@@ -63,7 +63,7 @@ func (b *brokered) SetControl(ctx context.Context, c load.Control) error {
 	return b.fakeTopology.SetControl(ctx, c)
 }
 
-// at is how many records it had read at a moment, and how many waited.
+// at returns how many records were read up to a moment, and how many waited.
 func (b *brokered) at(moment time.Time) (read, waited float64) {
 	for i, m := range b.made {
 		end := moment
@@ -98,8 +98,8 @@ func (b *brokered) Slices(ctx context.Context, selector string, from, to time.Ti
 	return series, nil
 }
 
-// The producer makes whatever it is asked for. What the topology read of that is the catch-up, and what the producer
-// made is nobody's figure.
+// The producer makes any requested rate. The catch-up ratio comes from what the topology read, not from what the
+// producer made.
 func TestCatchingUpThroughABroker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -141,8 +141,8 @@ load: {queries: 5, duration: 10s, matching_per_second: 1.2}
 launch: {local: {workers: 1, worker_heap: 384MiB}, slice_width: 5s, slice_lateness: 2s}
 `
 
-// What a step left unread is not the next one's; a topology that cannot read it in time is waited for, and what is left
-// is noted.
+// Records that a step left unread must not count in the next step. The run waits until they are read, and notes what
+// is left after the limit.
 func TestAStepBeginsWithNothingUnread(t *testing.T) {
 	for name, c := range map[string]struct {
 		carries float64
@@ -176,8 +176,8 @@ func TestAStepBeginsWithNothingUnread(t *testing.T) {
 	}
 }
 
-// A source in the topology states what it owes at the moment. Near its capacity the topology would take a step to work
-// off 2 s of it, and a step that repeats the last OK after a FAIL would be judged by that.
+// A source in the topology reports its current lag. Near its capacity the topology would need a step to work off 2 s
+// of lag. A step that repeats the last OK after a FAIL would then be judged by that lag.
 func TestAStepOfASourceInTheTopologyBeginsWithNothingOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -193,8 +193,7 @@ func TestAStepOfASourceInTheTopologyBeginsWithNothingOwed(t *testing.T) {
 	})
 }
 
-// A source that was paused while what was unread was read makes its records again, at a rate that is no other
-// than before.
+// A source that was paused while unread records were read makes records again afterwards, at the same rate as before.
 func TestAPausedSourceGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -236,8 +235,8 @@ launch:
   slice_lateness: 2s
 `
 
-// Nobody steers the records; their rate is the collector's figure. The host is tune run's: that nothing of it is
-// idle shows nothing.
+// The records cannot be controlled; their rate is the collector's figure. The host is that of tune run, so its lack of
+// idle CPU says nothing.
 func TestRecordsThatNobodySteers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}
@@ -267,7 +266,8 @@ func TestRecordsThatNobodySteers(t *testing.T) {
 	})
 }
 
-// Workers that take longer than the file says end the trial, with a hint to the cluster, not to logs of this machine.
+// Workers that take longer than the file allows end the trial. The error points to the cluster and not to logs on this
+// machine.
 func TestWorkersAreWaitedForAsLongAsTheFileSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

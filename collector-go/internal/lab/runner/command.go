@@ -20,29 +20,30 @@ import (
 
 // CommandOptions describe an existing cluster and the commands that submit and kill a topology there.
 type CommandOptions struct {
-	// Submit and Kill are words, with the placeholders of an experiment's file.
+	// Submit and Kill are the words of two commands, with the placeholders of an experiment file.
 	Submit, Kill []string
-	// Conf is the Bullet YAML.
+	// Conf is the path of the Bullet YAML.
 	Conf string
-	// Collector is its HTTP, "host:port" or a URL; Access is how it lets us in.
+	// Collector is the collector's HTTP address, "host:port" or a URL. Access holds the credentials and TLS settings
+	// for it.
 	Collector string
 	Access    measure.CollectorAccess
-	// Gateway is the query gateway; "" where neither queries nor records go through it. NoSource states that no records
-	// are steered.
+	// Gateway is the address of the query gateway; "" if neither queries nor records use it. NoSource states that the
+	// record source is foreign and cannot be controlled.
 	Gateway  string
 	NoSource bool
-	// DRPC are the servers that queries go through, in turn; none for the gateway.
+	// DRPC lists the servers that queries are sent to in turn. If it is empty, queries go to the gateway.
 	DRPC         []string
 	DRPCFunction string
-	// LoadHosts are where load clients ask the queries of Load, each started by the words LoadCommand; none where this
-	// process does.
+	// LoadHosts are the hosts whose load clients run the queries of Load. Each client is started by the words of
+	// LoadCommand. If it is empty, this process runs the queries.
 	LoadHosts   []string
 	LoadCommand []string
 	Load        runstore.Load
-	// Environment is what else is known of what is around the topology.
+	// Environment holds further facts about the topology's surroundings.
 	Environment measure.Environment
 	MostQueries int
-	// Leftover is the launch that a run which was killed may have left, ended before the first; nil for none.
+	// Leftover is the topology that a killed run may have left. It is ended before the first launch; nil means none.
 	Leftover *Leftover
 }
 
@@ -52,8 +53,8 @@ type Leftover struct {
 	Name  string
 }
 
-// LeftoverOf finds the launch that a killed run may have left running: the last one that was started, unless an event
-// records its end. Without this, a resumed run would share the cluster with its own earlier topology.
+// LeftoverOf returns the launch that a killed run may have left running: the last one that was started, unless an
+// event records its end. Without this, a resumed run would share the cluster with its own earlier topology.
 func LeftoverOf(run *runstore.Run) *Leftover {
 	var left *Leftover
 	for _, e := range run.Events {
@@ -73,16 +74,16 @@ func LeftoverOf(run *runstore.Run) *Leftover {
 }
 
 // Command is the Launcher for an existing cluster. It runs the user's commands, which typically call the storm command
-// on a gateway host. It never assumes that a command succeeded silently: a failed kill is reported with the name of the
-// topology, so that the user can end it by hand.
+// on a gateway host. It never ignores a failing command: a failed kill is reported with the name of the topology, so
+// that the user can end it by hand.
 type Command struct {
 	options  CommandOptions
 	gateway  *load.Gateway
 	target   load.Submitter
-	closing  func()       // the target
-	clients  *hosts.Hosts // of the topology that runs; nil for none
+	closing  func()       // closes target
+	clients  *hosts.Hosts // of the running topology; nil if there are none
 	running  runstore.PlannedTrial
-	name     string // of the topology that runs; "" for none
+	name     string // name of the running topology; "" if none runs
 	progress measure.Progress
 }
 
@@ -93,13 +94,13 @@ func NewCommand(options CommandOptions, progress measure.Progress) *Command {
 	return l
 }
 
-// queriesTo is where queries go.
+// queriesTo returns the endpoint that queries are sent to.
 func (l *Command) queriesTo() load.Target {
 	return load.Target{Gateway: l.options.Gateway, DRPC: l.options.DRPC, Function: l.options.DRPCFunction}
 }
 
-// Launch implements Launcher. The load clients are started before the topology, since a client that cannot start would
-// waste the minutes of a launch.
+// Launch implements Launcher. The load clients are started before the topology, because a client that cannot start
+// would waste the minutes of a launch.
 func (l *Command) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error) {
 	conf, err := textfile.Read(l.options.Conf, textfile.Most)
 	if err != nil {
@@ -116,7 +117,7 @@ func (l *Command) Launch(ctx context.Context, t runstore.PlannedTrial, name stri
 	if err := l.endLeftover(ctx, collector); err != nil {
 		return nil, err
 	}
-	if err := l.startClients(ctx); err != nil { // before minutes are spent on a topology that nobody could ask
+	if err := l.startClients(ctx); err != nil { // before a launch takes minutes and then nobody can query the topology
 		return nil, err
 	}
 	submitted := time.Now()
@@ -170,8 +171,8 @@ func (l *Command) endClients() {
 	}
 }
 
-// endLeftover kills the topology that a killed run left. Otherwise both topologies would answer each query, and the old
-// workers would take CPU. A failing command is only reported, because the topology has usually ended already.
+// endLeftover kills the topology that a killed run left. Otherwise both topologies would answer each query, and the
+// old workers would use CPU. A failing command is only reported, because the topology has usually ended already.
 func (l *Command) endLeftover(ctx context.Context, annotations measure.Annotations) error {
 	left := l.options.Leftover
 	if left == nil {
@@ -186,13 +187,13 @@ func (l *Command) endLeftover(ctx context.Context, annotations measure.Annotatio
 		l.progress.Say("topology %s was not ended; if it still runs, end it by hand, or two share the cluster: %v",
 			left.Name, err)
 	} else if annotations != nil {
-		// without it an alert states that the topology is silent, which is so
+		// if this fails, the collector raises an alert that the topology is silent, which is true
 		_ = annotations.Annotate(ctx, measure.Killed(left.Name, time.Now()))
 	}
 	return nil
 }
 
-// fill puts a trial into the placeholders of a command.
+// fill replaces the placeholders of a command by a trial's values. {settings} becomes several words.
 func (l *Command) fill(words []string, t runstore.PlannedTrial, name string) (out []string) {
 	plain := strings.NewReplacer("{name}", name, "{conf}", l.options.Conf, "{workers}", strconv.Itoa(t.Workers))
 	for _, word := range words {
@@ -207,10 +208,10 @@ func (l *Command) fill(words []string, t runstore.PlannedTrial, name string) (ou
 	return out
 }
 
-// maxOutput is how much of the end of a command's output its error shows.
+// maxOutput bounds, in bytes, the end of a command's output that its error shows.
 const maxOutput = 4 << 10
 
-// call runs a command to its end. WaitDelay bounds the wait for a child that keeps the output open.
+// call runs a command to its end. WaitDelay bounds the wait for a child process that keeps the output open.
 func (l *Command) call(ctx context.Context, words []string) error {
 	command := exec.CommandContext(ctx, words[0], words[1:]...)
 	command.WaitDelay = 5 * time.Second
@@ -223,7 +224,7 @@ func (l *Command) call(ctx context.Context, words []string) error {
 	return nil
 }
 
-// End implements Launcher. A topology that broke is ended like any other: the cluster is not ours.
+// End implements Launcher. A topology that broke is killed like any other, because the cluster is not ours to restart.
 func (l *Command) End(ctx context.Context, logs string, _ bool) error {
 	l.endClients()
 	if l.name == "" {
@@ -246,7 +247,7 @@ func (l *Command) End(ctx context.Context, logs string, _ bool) error {
 func (l *Command) Stop(<-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(context.Background(), endLimit)
 	defer cancel()
-	_ = l.endLeftover(ctx, nil) // where nothing was left to be launched; an error is this context's end, and said
+	_ = l.endLeftover(ctx, nil) // matters if nothing was launched; the error was already reported
 	l.endClients()
 	l.gateway.Close()
 	l.closing()

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// script is a command that keeps its words, one a line, and ends with a code.
+// script creates a command that writes its words, one per line, and exits with a code.
 func script(t *testing.T, dir, name, code string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -51,7 +51,7 @@ func TestCommandsAreFilledInAndRun(t *testing.T) {
 	assert.NoFileExists(t, kill+".words")
 }
 
-// A run that was killed could not end its topology; the one that goes on with it does, before it submits its own.
+// A killed run could not end its topology. The run that resumes it does so before it submits its own topology.
 func TestWhatAKilledRunLeftIsEndedFirst(t *testing.T) {
 	dir := t.TempDir()
 	log, conf := filepath.Join(dir, "log"), filepath.Join(dir, "bullet.yaml")
@@ -86,7 +86,7 @@ func TestWhatAKilledRunLeftIsEndedFirst(t *testing.T) {
 	assert.Contains(t, said.text, "topology t-02 was not ended; if it still runs, end it by hand")
 	require.NoError(t, l.Stop(nil))
 
-	// Where only the end of the last trial was not reported, nothing is launched any more.
+	// If only the end of the last trial was not recorded, nothing is launched any more.
 	require.NoError(t, os.Remove(log))
 	require.NoError(t, NewCommand(CommandOptions{Kill: kill, Conf: conf, Leftover: left}, said).Stop(nil))
 	text, err = os.ReadFile(log)
@@ -94,7 +94,7 @@ func TestWhatAKilledRunLeftIsEndedFirst(t *testing.T) {
 	assert.Equal(t, "kill t-02\n", string(text))
 }
 
-// saying keeps what is said.
+// saying is a Progress that keeps what is printed.
 type saying struct{ text string }
 
 func (s *saying) Say(format string, args ...any) { s.text += fmt.Sprintf(format, args...) + "\n" }
@@ -114,7 +114,7 @@ func TestACommandThatFailsShowsItsOutput(t *testing.T) {
 	require.ErrorContains(t, l.End(t.Context(), dir, true), "end it by hand")
 }
 
-// A load host that cannot be reached is known before a topology is submitted.
+// An unreachable load host is detected before a topology is submitted.
 func TestLoadHostsThatCannotBeReachedSubmitNothing(t *testing.T) {
 	dir := t.TempDir()
 	conf := filepath.Join(dir, "bullet.yaml")

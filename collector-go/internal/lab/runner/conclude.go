@@ -9,8 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Conclude computes the result of a run from its trials. It is pure, so the result of an old run directory can be
-// recomputed. unanswered states why the run answers no question, "" if it does; it then casts doubt on the verdict.
+// Conclude computes the result of a run from its trials. It does no I/O, so the result of an old run directory can be
+// recomputed. unanswered states why the run answers no question, "" if it does; a reason makes the verdicts
+// inconclusive.
 func Conclude(plan runstore.Plan, trials []runstore.Trial, unanswered string) runstore.Result {
 	r := runstore.Result{Notes: []string{}, Trials: []runstore.TrialResult{}, Rows: []runstore.RowResult{}}
 	for _, t := range trials {
@@ -26,7 +27,7 @@ func Conclude(plan runstore.Plan, trials []runstore.Trial, unanswered string) ru
 }
 
 // trialResult judges one trial by its own steps alone. Left counts the planned steps without a measurement; a search
-// leaves some of them out on purpose.
+// skips some of them on purpose.
 func trialResult(plan runstore.Plan, t runstore.Trial) runstore.TrialResult {
 	interval := tuning.IntervalOf(runstore.Measured(t.Steps))
 	return runstore.TrialResult{
@@ -36,7 +37,7 @@ func trialResult(plan runstore.Plan, t runstore.Trial) runstore.TrialResult {
 	}
 }
 
-// distinct counts the loads that were measured. Repeats of a load count once, since Left is about loads and not
+// distinct counts the loads that were measured. Repeats of a load count once, because Left counts loads and not
 // attempts.
 func distinct(steps []runstore.Step) int {
 	var values []float64
@@ -47,8 +48,8 @@ func distinct(steps []runstore.Step) int {
 	return len(slices.Compact(values))
 }
 
-// rows puts the repeats of each configuration together. The capacity of a row is bracketed by the steps of all its
-// launches together.
+// rows groups the trials by configuration. The capacity of a row is bracketed by the steps of all its launches
+// together.
 func rows(plan runstore.Plan, trials []runstore.Trial) (rows []runstore.RowResult) {
 	steps := map[int][]runstore.Step{}
 	for _, t := range trials {
@@ -65,8 +66,8 @@ func rows(plan runstore.Plan, trials []runstore.Trial) (rows []runstore.RowResul
 	return rows
 }
 
-// verdictOf is the verdict of a row: by its capacity where a goal asks for one, else by its steps. Where a miss is what
-// the search looks for, a row that was bracketed is OK.
+// verdictOf returns the verdict of a row. A goal for the capacity decides if there is one; otherwise the steps do. If
+// the search looks for a miss, a row whose capacity was bracketed is OK.
 func verdictOf(plan runstore.Plan, steps []runstore.Step, interval tuning.Interval) tuning.Verdict {
 	for _, g := range plan.Goals {
 		if g.Figure == tuning.CapacityFigure {
@@ -89,15 +90,15 @@ func verdictOf(plan runstore.Plan, steps []runstore.Step, interval tuning.Interv
 	return tuning.OK
 }
 
-// searches reports whether a plan looks for where goals are missed: such a search that ends at its last value without a
-// miss has no answer.
+// searches reports whether a plan looks for the load at which goals are missed. Such a search has no answer if it ends
+// at its last value without a miss.
 func searches(plan runstore.Plan) bool {
 	return !plan.FailFails && plan.Search != tuning.FullSearch &&
 		slices.ContainsFunc(plan.Trials, func(t runstore.PlannedTrial) bool { return len(t.Steps) > 1 })
 }
 
-// capacityVerdict judges a goal of the capacity. Between the two bounds the capacity may be on either side of the goal,
-// so the verdict is inconclusive.
+// capacityVerdict judges a goal for the capacity. If the goal lies between the two bounds of the capacity, the verdict
+// is inconclusive.
 func capacityVerdict(g tuning.Goal, interval tuning.Interval) tuning.Verdict {
 	switch least := float64(g.AtLeast); {
 	case interval.LastOK != nil && *interval.LastOK >= least:
@@ -108,8 +109,7 @@ func capacityVerdict(g tuning.Goal, interval tuning.Interval) tuning.Verdict {
 	return tuning.Inconclusive
 }
 
-// overall is FAIL if a row failed, else inconclusive if one could not be judged or a trial not be measured, else
-// limited, else OK.
+// overall returns the verdict of the run from its rows. A trial that was not finished counts as an inconclusive row.
 func overall(r runstore.Result) tuning.Verdict {
 	verdicts := []tuning.Verdict{}
 	for _, row := range r.Rows {
@@ -123,8 +123,8 @@ func overall(r runstore.Result) tuning.Verdict {
 	return tuning.Overall(verdicts)
 }
 
-// exitCode is what tune run exits with. A missed goal counts as a failure only where the plan asks for goals that hold,
-// or for a capacity; a search for the capacity expects misses.
+// exitCode returns the exit code of tune run. A missed goal is a failure only if the plan requires that goals hold or
+// has a goal for the capacity. A search for the capacity expects misses.
 func exitCode(plan runstore.Plan, r runstore.Result) int {
 	hasCapacityGoal := slices.ContainsFunc(plan.Goals,
 		func(g tuning.Goal) bool { return g.Figure == tuning.CapacityFigure })
@@ -137,13 +137,13 @@ func exitCode(plan runstore.Plan, r runstore.Result) int {
 	return runstore.ExitDone
 }
 
-// Summary is the result in lines: a row each, then what is to be known. It is what tune run prints at its end; the
-// result itself is in result.json.
+// Summary returns the result as lines of text: the verdict, one line per row, failed trials and notes. tune run prints
+// it at its end; the result itself is in result.json.
 func Summary(plan runstore.Plan, r runstore.Result) (lines []string) {
 	lines = append(lines, fmt.Sprintf("verdict: %s", r.Verdict))
 	for _, row := range r.Rows {
 		line := fmt.Sprintf("  %s: %s", row.Label, row.Verdict)
-		if plan.Analysis != runstore.OfTimeline { // which has no capacity
+		if plan.Analysis != runstore.OfTimeline { // a timeline has no capacity
 			line += ", capacity " + row.Capacity.Of(plan.Axis.Unit())
 		}
 		lines = append(lines, line)

@@ -22,12 +22,12 @@ type Describer struct {
 	name     string
 }
 
-// NewDescriber returns a launcher that launches by another.
+// NewDescriber returns a Describer that delegates to launcher.
 func NewDescriber(launcher Launcher, run *runstore.Run, writer *runstore.Writer) *Describer {
 	return &Describer{Launcher: launcher, run: run, writer: writer}
 }
 
-// Launch implements Launcher. Only a launch that succeeded is asked for its configuration later.
+// Launch implements Launcher. Only a successful launch is asked for its configuration later.
 func (d *Describer) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error) {
 	launched, err := d.Launcher.Launch(ctx, t, name)
 	d.trial, d.name, d.launched = t, name, nil
@@ -37,10 +37,10 @@ func (d *Describer) Launch(ctx context.Context, t runstore.PlannedTrial, name st
 	return launched, err
 }
 
-// describeLimit bounds the questions to a collector that may be gone.
+// describeLimit bounds the requests to a collector that may be gone.
 const describeLimit = 10 * time.Second
 
-// End implements Launcher. A topology that broke is asked too: its figures need its settings all the more.
+// End implements Launcher. A topology that broke is asked too, because its settings may explain why.
 func (d *Describer) End(ctx context.Context, logs string, broken bool) error {
 	if d.launched != nil {
 		asking, cancel := context.WithTimeout(ctx, describeLimit)
@@ -51,7 +51,7 @@ func (d *Describer) End(ctx context.Context, logs string, broken bool) error {
 	return d.Launcher.End(ctx, logs, broken)
 }
 
-// describe keeps what the topology reports; what it does not report the report states as unknown.
+// describe saves what the topology reports. If the collector cannot answer, nothing is saved.
 func (d *Describer) describe(ctx context.Context) {
 	facts := d.launched.Ports.Facts
 	if facts == nil {
@@ -69,10 +69,10 @@ func (d *Describer) describe(ctx context.Context) {
 	}
 	reported := t.ReportedConfig(limit)
 	if d.writer.SaveReportedConfig(d.trial, reported) != nil {
-		return // its trial was never begun
+		return // the trial was never begun
 	}
 	if m := &d.run.Manifest; m.Versions.Storm == "" {
 		m.Add(reported)
-		_ = d.writer.SaveManifest(*m) // as it was at the start is better than none
+		_ = d.writer.SaveManifest(*m) // a manifest without these facts is better than none
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// described is a world whose topologies report what they are: as many MiB of heap as their trial's number times 96.
+// described is a world whose topologies report their configuration: a heap of 96 MiB times the trial's number.
 type described struct {
 	*world
 	silent bool
@@ -58,7 +58,7 @@ func (w *described) Calculate(_ context.Context, expression string, _ time.Time)
 	return tuning.Figure(w.heapMiB(name[1]) << 20), nil
 }
 
-// describe runs an experiment of two configurations, described.
+// describe runs an experiment with two configurations through a Describer.
 func describe(t *testing.T, w *described) *runstore.Run {
 	t.Helper()
 	dir := begin(t, grid)
@@ -73,7 +73,7 @@ func describe(t *testing.T, w *described) *runstore.Run {
 	return reread(t, dir)
 }
 
-// Each trial keeps what its own topology reported; the second heap of Test 4 is not the first's.
+// Each trial keeps what its own topology reported, so that the two heaps of Test 4 differ.
 func TestEachTrialKeepsWhatItsTopologyReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &described{world: newWorld()}
@@ -100,7 +100,7 @@ func TestEachTrialKeepsWhatItsTopologyReported(t *testing.T) {
 	})
 }
 
-// A topology that breaks is asked all the same, and a collector that is gone holds nothing up.
+// A topology that breaks is asked too, and an unreachable collector delays nothing.
 func TestABrokenTopologyIsAskedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &described{world: newWorld()}

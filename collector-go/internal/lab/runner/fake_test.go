@@ -18,36 +18,37 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// world is a cluster on which topologies hold so many queries and records as it says, in the time of a test's bubble.
+// world is a fake cluster whose topologies hold a given number of queries and records, in the time of a synctest
+// bubble.
 type world struct {
-	// capacity is how many queries a trial's topology holds within the limit; carries how many records/s.
+	// capacity is how many queries a trial's topology holds within the limit; carries is how many records/s.
 	capacity map[string]float64
 	carries  map[string]float64
-	// starved reports whether the host has nothing left at a moment; broken why a trial's topology cannot be launched.
+	// starved reports whether the host has no idle CPU now. broken is why a trial's topology cannot be launched.
 	starved func() bool
-	// starvesAbove is how many background records/s leave nothing of the host, where there is such a number.
+	// starvesAbove is the rate of background records that uses all of the host's CPU, if set.
 	starvesAbove float64
 	broken       map[string]error
-	// cpu is the CPU, s, that a topology has used so long after its launch; nil for a steady one.
+	// cpu returns the CPU in s that a topology has used at a time after its launch; nil means a steady use.
 	cpu func(since time.Duration) float64
-	// worker is the CPU that a topology's worker has used so long after its launch; nil for none.
+	// worker returns the CPU that a topology's worker has used at a time after its launch; nil means none.
 	worker func(since time.Duration) time.Duration
-	// away reports whether the collector does not answer at a moment, stale whether no slice closes any more; nil for
-	// never. mute has no worker report, lossy loses the last record of each query.
+	// away reports whether the collector does not answer now, stale whether no more slices close; nil means never.
+	// With mute no worker reports; with lossy the last record of each query is lost.
 	away, stale func() bool
 	mute, lossy bool
-	// uncounted is the share of the records that a source made by what the gateway states, and did not count itself.
+	// uncounted is the share of the source's records that the gateway reports but the source itself did not count.
 	uncounted float64
-	// broker makes something of each topology that lies behind a broker; nil for none.
+	// broker puts each topology behind a broker; nil means no broker.
 	broker func(*fakeTopology) *brokered
-	// ask, where it is set, is shown each query before the topology is; its error is the query's.
+	// ask, if set, is called for each query first; its error is the result of the query.
 	ask func(ctx context.Context) error
 
 	mu          sync.Mutex
 	launches    []string
 	ended       []string
-	killed      []string // of these, the ones that the collector knew of by then
-	again       int      // how often the cluster was brought up again
+	killed      []string // the killed topologies that the collector was informed about
+	again       int      // how often the cluster was restarted
 	stopped     bool
 	topology    map[string]*fakeTopology
 	annotations map[string]measure.Annotation
@@ -109,19 +110,19 @@ type fakeTopology struct {
 	changed time.Time
 	emitted float64
 	made    []madeBy
-	// lag is how many records are due and not yet made: of a source that carries no more.
+	// lag is how many records are scheduled and not made yet, for a source that has reached its limit.
 	lag    float64
 	active int
-	// slow are the times at which more was asked than is held, by slice.
+	// slow counts, by slice, the times at which the load exceeded the capacity.
 	slow map[int64]bool
-	// idle is how much of the machine was, up to when it was looked at.
+	// idle is the idle CPU time of the machine up to looked.
 	idle   time.Duration
 	looked time.Time
 }
 
 const width = 5 * time.Second
 
-// advance brings the source up to now.
+// advance computes the source's state up to now.
 func (f *fakeTopology) advance() {
 	rate := f.control.RecordsPerSecond
 	for _, p := range f.control.Probes {
@@ -143,7 +144,7 @@ type madeBy struct {
 	records float64
 }
 
-// emittedBy is how many records the source had made by a moment that is not after the last one that is known.
+// emittedBy returns how many records the source had made by a moment, which must not be after the last known one.
 func (f *fakeTopology) emittedBy(t time.Time) float64 {
 	before := madeBy{f.began, 0}
 	for _, m := range f.made {
@@ -201,7 +202,7 @@ func (f *fakeTopology) Query(ctx context.Context, bql string) (load.Answer, erro
 	return answer, nil
 }
 
-// find finds one record, with the stamps of its way; it is made 200 ms after the query is submitted.
+// find returns one record with the times of its stages. The record is made 200 ms after the query's submission.
 func (f *fakeTopology) find(ctx context.Context) (load.Answer, error) {
 	submitted := time.Now().UnixMilli()
 	select {
@@ -245,7 +246,7 @@ func (f *fakeTopology) Process(int) (time.Duration, bool) {
 	return f.world.worker(time.Since(f.began)), true
 }
 
-// AnnotationsWithin lists the steps, and a setting that somebody changed 20 s after the topology was launched.
+// AnnotationsWithin lists the steps, and a change of a setting 20 s after the topology's launch.
 func (f *fakeTopology) AnnotationsWithin(_ context.Context, topology string, from, to time.Time) (
 	annotations []measure.Annotation, err error) {
 	f.world.mu.Lock()
@@ -278,7 +279,7 @@ func (f *fakeTopology) Annotate(_ context.Context, m measure.Annotation) error {
 
 var topologyIn = regexp.MustCompile(`topology="([^"]*)"`)
 
-// Slices knows of each topology that the world ever had; its filters are slow where too many queries were active.
+// Slices returns series for every topology that the world has had. Filters are slow if too many queries were active.
 func (f *fakeTopology) Slices(_ context.Context, selector string, from, to time.Time) ([]measure.Series, error) {
 	found := topologyIn.FindStringSubmatch(selector)
 	switch {
@@ -323,7 +324,7 @@ func (f *fakeTopology) value(selector string, t time.Time) tuning.Figure {
 	return 0.004
 }
 
-// is reports whether something holds now.
+// is reports whether a condition holds now; nil means no.
 func (*world) is(something func() bool) bool { return something != nil && something() }
 
 func (f *fakeTopology) Newest(context.Context, string, time.Time) ([]measure.Newest, error) {
@@ -337,7 +338,7 @@ func (f *fakeTopology) Newest(context.Context, string, time.Time) ([]measure.New
 		EndMs: time.Now().Add(-width).Truncate(width).UnixMilli()}}, nil
 }
 
-// journal keeps what is said.
+// journal is a Progress that keeps what is printed.
 type journal struct {
 	mu    sync.Mutex
 	lines []string

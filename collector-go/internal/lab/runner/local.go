@@ -20,19 +20,19 @@ import (
 )
 
 // Local is the Launcher for a cluster on this machine. It starts the cluster with the first topology and keeps it for
-// the following ones, since a start is slow. After a broken trial it starts the cluster again.
+// the following ones, because a start is slow. After a broken trial it restarts the cluster.
 type Local struct {
 	options  stack.Options
 	log      *slog.Logger
 	progress measure.Progress
-	queries  int // how many at most are under way
+	queries  int // the largest number of queries in flight
 
-	running *stack.Stack // nil while the cluster's directory is not taken
+	running *stack.Stack // nil until the cluster's directory is locked
 	started bool
-	name    string // of the topology that runs; "" for none
+	name    string // name of the running topology; "" if none runs
 	gateway *load.Gateway
-	drpc    *load.DRPC // nil where queries go through the gateway
-	// hasten is closed when the end is to be quick.
+	drpc    *load.DRPC // nil if queries go through the gateway
+	// hasten is closed if the end must be quick.
 	hasten <-chan struct{}
 }
 
@@ -42,8 +42,8 @@ func NewLocal(options stack.Options, mostQueries int, log *slog.Logger, progress
 	return &Local{options: options, log: log, progress: progress, queries: mostQueries, hasten: hasten}
 }
 
-// Launch implements Launcher. The cluster is brought up with the first launch. The source of records is started after
-// the topology, because it waits for the topology's first query spout.
+// Launch implements Launcher. The first launch starts the cluster. The source of records is started after the
+// topology, because it waits for the topology's first query spout.
 func (l *Local) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error) {
 	if err := l.up(ctx); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (l *Local) Launch(ctx context.Context, t runstore.PlannedTrial, name string
 	}, nil
 }
 
-// around is what a local launch knows of what is around its topologies.
+// around returns the facts that a local launch knows about its topologies' surroundings.
 func (l *Local) around() measure.Environment {
 	a := measure.Environment{Endpoint: tuning.EndpointGateway, EndpointCapacity: gatewayQueries}
 	if threads := l.options.DRPCThreads; threads > 0 {
@@ -99,8 +99,8 @@ func (l *Local) around() measure.Environment {
 	return a
 }
 
-// Enter takes the cluster's directory, and ends what a killed run left there; a launch does so where nobody did. An
-// error wraps stack.ErrBusy where another run holds it.
+// Enter locks the cluster's directory and ends what a killed run left there. Launch calls it if nobody did before. An
+// error wraps stack.ErrBusy if another run holds the directory.
 func (l *Local) Enter(ctx context.Context) (err error) {
 	if l.running == nil {
 		l.running, err = stack.Enter(ctx, l.options, l.log)
@@ -108,7 +108,7 @@ func (l *Local) Enter(ctx context.Context) (err error) {
 	return err
 }
 
-// up brings the cluster up unless it is.
+// up starts the cluster if it is not running.
 func (l *Local) up(ctx context.Context) error {
 	if l.started {
 		return l.sourceIsQuiet(ctx)
@@ -130,11 +130,11 @@ func (l *Local) up(ctx context.Context) error {
 	return nil
 }
 
-// quietLimit is how long the gateway remembers what a source said, and some.
+// quietLimit is somewhat longer than the gateway remembers the last report of a source.
 const quietLimit = 15 * time.Second
 
-// sourceIsQuiet waits until the gateway has forgotten the record source of the previous topology. Its last report would
-// otherwise be taken for the first report of the next one.
+// sourceIsQuiet waits until the gateway has forgotten the record source of the previous topology. Otherwise the last
+// report of that source would be taken for the first report of the next one.
 func (l *Local) sourceIsQuiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietLimit,
 		fmt.Errorf("the record source of the topology before still reports after %s", quietLimit))
@@ -155,9 +155,9 @@ func (l *Local) sourceIsQuiet(ctx context.Context) error {
 	}
 }
 
-// processes names the stack's processes, the workers and the load client, which is this program. The workers are listed
-// once, when they are first asked for, because the launcher takes seconds to list them. If that fails, their shares are
-// missing and the run goes on.
+// processes returns a function that maps names to process ids: the stack's processes, the workers and the load client,
+// which is this program. The workers are listed once, at the first call, because that takes seconds. If listing them
+// fails, their shares are missing and the run goes on.
 func (l *Local) processes(ctx context.Context, s *stack.Stack) func() map[string]int {
 	workers := sync.OnceValue(func() []stack.Worker {
 		workers, err := s.Workers(ctx)
@@ -197,7 +197,7 @@ func (l *Local) End(ctx context.Context, logs string, broken bool) error {
 	return problem
 }
 
-// Stop implements Launcher. It may be called twice; afterwards a launch brings everything up again.
+// Stop implements Launcher. It may be called twice; a later launch starts everything again.
 func (l *Local) Stop(hasten <-chan struct{}) error {
 	if l.running == nil {
 		return nil
@@ -213,20 +213,20 @@ func (l *Local) Stop(hasten <-chan struct{}) error {
 	return err
 }
 
-// gatewayQueries is how many queries the gateway holds at the same time, by its default.
+// gatewayQueries is the gateway's default limit of concurrent queries.
 const gatewayQueries = 2000
 
-// drpcFunction is what the topology answers unless it is set otherwise, and drpcOwnThreads how many threads the DRPC
-// server's HTTP port keeps from calls: Jetty's acceptor and its selector.
+// drpcFunction is the topology's default DRPC function. drpcOwnThreads is the number of threads of the DRPC server's
+// HTTP port that cannot run calls: Jetty's acceptor and its selector.
 const (
 	drpcFunction   = "bullet-query"
 	drpcOwnThreads = 2
 )
 
-// maxLogBytes is how much of the end of each log is kept with a trial.
+// maxLogBytes bounds the end of each log that is kept with a trial.
 const maxLogBytes = 256 << 10
 
-// keepLogs copies the ends of the logs to a trial: those of the stack, and those of the topology's workers.
+// keepLogs copies the ends of the logs to a trial's directory: those of the stack and those of the topology's workers.
 func (l *Local) keepLogs(dir string) {
 	patterns := []string{filepath.Join(l.options.Dir, "logs", "*.log")}
 	if l.name != "" {
@@ -247,7 +247,7 @@ func (l *Local) keepLogs(dir string) {
 	}
 }
 
-// copyTail copies the last maxLogBytes of a log, or all of a shorter one.
+// copyTail copies the last maxLogBytes of a log, or the whole log if it is shorter.
 func copyTail(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {

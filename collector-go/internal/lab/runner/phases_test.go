@@ -39,7 +39,7 @@ launch:
   slice_lateness: 2s
 `
 
-// loads are the places of steps of a kind, in the order in which they were measured.
+// loads returns the values of the steps of a kind, in the order in which they were measured.
 func loads(steps []runstore.Step, kind runstore.StepKind) (all []float64) {
 	for _, s := range steps {
 		if s.Kind == kind {
@@ -49,8 +49,8 @@ func loads(steps []runstore.Step, kind runstore.StepKind) (all []float64) {
 	return all
 }
 
-// First what a query costs, by mirrored loads of at most half of what is expected, each begun with no query under way;
-// then the capacity, ascending, and its two bounds once more.
+// The cost steps come first: mirrored loads of at most half of the expected capacity, each begun without queries in
+// flight. Then the search ascends and measures its two bounds once more.
 func TestTheCostIsMeasuredBeforeTheCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}
@@ -78,7 +78,7 @@ func TestTheCostIsMeasuredBeforeTheCapacity(t *testing.T) {
 	})
 }
 
-// An interrupt within the cost's loads: the rest of them is measured, in their order, and nothing twice.
+// After an interrupt during the cost steps, the remaining ones are measured in their order, and none twice.
 func TestTheCostGoesOnAfterAnInterrupt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -105,7 +105,7 @@ func TestTheCostGoesOnAfterAnInterrupt(t *testing.T) {
 	})
 }
 
-// The warm-up ends when a record costs what it did before, whatever it takes up to the start-up's limit; then it is
+// The warm-up ends when the cost of a record no longer changes. If that takes longer than the start-up's limit, it is
 // noted.
 func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -121,7 +121,7 @@ func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld()
 				w.capacity["phases"] = 15
-				w.cpu = func(since time.Duration) float64 { // half as much each 10 s, for as long as it compiles
+				w.cpu = func(since time.Duration) float64 { // halved every 10 s while the workers compile
 					total := since.Seconds()
 					for s := 0.0; s < min(since, c.compiling).Seconds(); s += 5 {
 						total += 100 * (1 - s/200)
@@ -142,14 +142,14 @@ func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
 	}
 }
 
-// What only queries have the workers do is compiled while the start-up's queries are held; without them it is in the
-// first load's CPU.
+// Code that only queries use is compiled while the start-up's queries are held. Without them, that CPU is part of the
+// first load.
 func TestStartUpQueriesEndBeforeTheFirstStep(t *testing.T) {
-	const compiling, steady = 50.0, 0.25 // s after the first query, in which the workers need a core more; cores else
+	const compiling, steady = 50.0, 0.25 // compiling: s after the first query with one core more; steady: cores
 	for name, c := range map[string]struct {
 		steps   string
 		held    int
-		compile float64 // cores beyond the steady ones, of the first load that has queries
+		compile float64 // cores above steady in the first load with queries
 	}{
 		"as many as the least load": {"start_up: 2m", 10, 0},
 		"as the file says":          {"start_up: 2m\n  start_up_queries: 15", 15, 0},
@@ -204,7 +204,8 @@ func TestStartUpQueriesEndBeforeTheFirstStep(t *testing.T) {
 	}
 }
 
-// Where there is no time for the cost's loads beside the least number of steps, the steps are measured, and it is said.
+// If there is no time for both the cost steps and the minimum number of steps, the cost steps are left out and that is
+// noted.
 func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -223,8 +224,8 @@ func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 	})
 }
 
-// Where nothing but the verdict is wanted, a step ends once it is certain to miss its goal, and has the verdict of a
-// whole one.
+// If only the verdict matters, a step ends once it is certain to miss its goal. Its verdict is the same as that of a
+// whole step.
 func TestAStepEndsOnceItIsCertainToFail(t *testing.T) {
 	for name, c := range map[string]struct {
 		capacity float64
@@ -232,7 +233,7 @@ func TestAStepEndsOnceItIsCertainToFail(t *testing.T) {
 		verdict  tuning.Verdict
 		measured time.Duration
 	}{
-		// 3 of 12 slices of 900 ms are a mean of 225 ms; the third is in 5 s after its end
+		// 3 of 12 slices of 900 ms are a mean of 225 ms; the third is stored 5 s after its end
 		"certain to fail":    {5, true, tuning.Fail, 25 * time.Second},
 		"the figures wanted": {5, false, tuning.Fail, time.Minute},
 		"holds":              {1000, true, tuning.OK, time.Minute},

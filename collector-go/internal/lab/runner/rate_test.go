@@ -38,7 +38,7 @@ launch:
   slice_lateness: 2s
 `
 
-// stretch is true for a while after the first query.
+// stretch is a period of time relative to the first query.
 type stretch struct {
 	from, length time.Duration
 
@@ -46,7 +46,7 @@ type stretch struct {
 	first time.Time
 }
 
-// left is how long the stretch still lasts; 0 before and after.
+// left returns how long the period still lasts; 0 before and after it.
 func (s *stretch) left() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +81,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// For 2 s within a step the topology takes up no query. Those that were meant to start then come late, and the tail
-// says so.
+// For 2 s within a step the topology accepts no query. The queries scheduled in that time are late, which the high
+// percentiles show.
 func TestAStallWithinAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stall := &stretch{from: 20 * time.Second, length: 2 * time.Second}
@@ -98,7 +98,7 @@ func TestAStallWithinAStep(t *testing.T) {
 	})
 }
 
-// The same, but those queries are lost: they give no answer at all, which is no reason to leave them out.
+// The queries of the stall are lost instead. A query without an answer must still count.
 func TestQueriesThatAStallSwallowsCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stall := &stretch{from: 20 * time.Second, length: 2 * time.Second}
@@ -116,7 +116,7 @@ func TestQueriesThatAStallSwallowsCount(t *testing.T) {
 	})
 }
 
-// An endpoint without room is not the topology's failure.
+// A full endpoint is not a failure of the topology.
 func TestRefusalsLimitAStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := &stretch{from: 15 * time.Second, length: 20 * time.Second}

@@ -3,11 +3,11 @@
 //
 // The package owns the order in which steps are measured, the retries, and the meaning of a failure: a trial that
 // cannot be measured is recorded as failed and does not end the run. It must not know how a step is measured
-// (internal/lab/measure), how it is judged (internal/lab/tuning) or how files look (internal/lab/runstore). How a
-// topology is started is behind the Launcher interface, with two implementations: Local and Command.
+// (internal/lab/measure), how it is judged (internal/lab/tuning) or how files look (internal/lab/runstore). The
+// Launcher interface hides how a topology is started; Local and Command implement it.
 //
 // Start reading at Runner.Run in runner.go, then Runner.trial in trial.go, which handles one launch. conclude.go
-// computes the result of a run from its trials; it is pure.
+// computes the result of a run from its trials, without I/O.
 package runner
 
 import (
@@ -25,21 +25,21 @@ import (
 
 // Options are the settings of a run that are not part of its plan. A resumed run may have other options than before.
 type Options struct {
-	// Deadline is when no further step is begun; the zero time for none.
+	// Deadline is the time after which no further step is begun; the zero time means no limit.
 	Deadline time.Time
 	// Bound limits the time from the submission of the first topology to the end of the last step; 0 means no limit. A
 	// step that would end later is not started, except that the first LeastSteps steps always run.
 	Bound      time.Duration
 	LeastSteps int
-	// Lateness is the allowed lateness of the collector: how long after its end a slice is complete.
+	// Lateness is the allowed lateness of the collector: the time from the end of a slice until it is complete.
 	Lateness time.Duration
 	// Wait limits the time until a topology emits its first records; 0 selects the default.
 	Wait time.Duration
 }
 
-// Runner executes one run of an experiment, new or resumed. All methods belong to one goroutine.
+// Runner executes one run of an experiment, new or resumed. All methods must be called from one goroutine.
 //
-// The run directory is the only state that survives: the Runner writes an event or a file before it relies on it, and
+// The run directory is the only state that survives. The Runner writes an event or a file before it relies on it, and
 // New rebuilds everything else from the events. A killed run therefore loses at most the step that was being measured.
 type Runner struct {
 	options  Options
@@ -49,17 +49,17 @@ type Runner struct {
 	progress measure.Progress
 	now      func() time.Time
 
-	rate float64 // calibrated or given; 0 until it is known
-	// calibration is how the rate was found, in the trial calibratedIn; 0 for none.
+	rate float64 // calibrated or given, records/s; 0 if unknown
+	// calibration is how the rate was found; calibratedIn is the number of the trial that did it, 0 if none did.
 	calibration  runstore.Calibration
 	calibratedIn int
-	leftOut      bool // something was not measured since the time had passed
-	costLeftOut  bool // so what a query costs
+	leftOut      bool // something was not measured because the time limit had passed
+	costLeftOut  bool // the cost steps were not measured for the same reason
 	notes        []string
 }
 
 // New returns a Runner that continues from the events of a run directory; a new directory has none. It starts nothing.
-// The calibrated record rate is taken from the events, since steps at two different rates would not be comparable.
+// The calibrated record rate is taken from the events, because steps at two different rates would not be comparable.
 func New(options Options, run *runstore.Run, writer *runstore.Writer, launcher Launcher,
 	progress measure.Progress) *Runner {
 	c := &Runner{options: options, run: run, writer: writer, launcher: launcher, progress: progress, now: time.Now}
@@ -70,7 +70,7 @@ func New(options Options, run *runstore.Run, writer *runstore.Writer, launcher L
 		if e.Kind == runstore.RateCalibrated && e.RecordsPerSecond != nil {
 			c.rate, c.calibratedIn = *e.RecordsPerSecond, e.Trial
 			if json.Unmarshal([]byte(e.Text), &c.calibration) != nil {
-				c.calibratedIn = 0 // an older run's, which has the rate alone
+				c.calibratedIn = 0 // an older run stored only the rate
 			}
 		}
 		if e.Kind == runstore.RunResumed {
@@ -91,7 +91,8 @@ func (c *Runner) append(e runstore.Event) error {
 }
 
 // Run executes what is left of the plan and returns the result. It returns an error only if ctx ended or the directory
-// could not be written; the run can then be resumed from its directory. The failure of one trial is part of the result.
+// could not be written; the run can then be resumed from its directory. The failure of one trial is part of the
+// result.
 func (c *Runner) Run(ctx context.Context) (*runstore.Result, error) {
 	if err := c.begin(); err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (c *Runner) Run(ctx context.Context) (*runstore.Result, error) {
 	return c.finish()
 }
 
-// begin states that the run begins, or goes on.
+// begin records that the run begins or resumes.
 func (c *Runner) begin() error {
 	if len(c.run.Events) == 0 {
 		return c.append(runstore.Event{Kind: runstore.RunStarted})
@@ -147,7 +148,7 @@ func (c *Runner) late() bool {
 	return !c.options.Deadline.IsZero() && c.now().After(c.options.Deadline)
 }
 
-// finish draws the result from what was measured, and keeps it.
+// finish computes the result from what was measured and stores it.
 func (c *Runner) finish() (*runstore.Result, error) {
 	if c.leftOut {
 		c.notes = append(c.notes,
@@ -166,7 +167,7 @@ func (c *Runner) finish() (*runstore.Result, error) {
 	return &result, c.append(runstore.Event{Kind: runstore.RunFinished, Verdict: result.Verdict})
 }
 
-// search is the search of a trial's row.
+// search returns the capacity search over a trial's planned loads.
 func (c *Runner) search(t *runstore.Trial) tuning.Search {
 	s := tuning.Search{Kind: c.run.Plan.Search, InconclusiveRepeats: c.run.Plan.InconclusiveRepeats,
 		Confirm: c.run.Plan.Confirm}

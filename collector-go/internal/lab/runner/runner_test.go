@@ -45,7 +45,7 @@ launch:
   slice_lateness: 2s
 `
 
-// begin makes the directory of a new run.
+// begin creates the directory of a new run.
 func begin(t *testing.T, text string) string {
 	t.Helper()
 	file, err := experimentfile.Parse("grid.yaml", []byte(text))
@@ -58,7 +58,7 @@ func begin(t *testing.T, text string) string {
 	return dir
 }
 
-// goOn runs what is left in a run's directory, as a new process would.
+// goOn continues a run's directory, as a new process would.
 func goOn(t *testing.T, ctx context.Context, dir string, w *world, say *journal, o runner.Options) (
 	*runstore.Result, error) {
 	t.Helper()
@@ -111,7 +111,7 @@ func TestAGridIsSearched(t *testing.T) {
 	})
 }
 
-// assertWhole finds all that a finished trial keeps.
+// assertWhole checks that a finished trial has all its files.
 func assertWhole(t *testing.T, trial runstore.Trial) {
 	t.Helper()
 	assert.Equal(t, runstore.Finished, trial.State)
@@ -157,7 +157,7 @@ func TestATrialThatCannotBeLaunchedEndsNoOther(t *testing.T) {
 		assert.Equal(t, "[40, 50)", result.Rows[1].Capacity.String())
 		assert.Equal(t, 1, w.again, "what broke is not trusted")
 
-		// A resumption tries it again, and keeps what there is.
+		// A resumed run tries it again, and keeps what exists.
 		delete(w.broken, "bolts 1")
 		w.capacity["bolts 1"] = 15
 		before := w.launches
@@ -187,8 +187,8 @@ func TestAPartThatDiesFailsItsTrialOnly(t *testing.T) {
 	})
 }
 
-// Ctrl-C in the middle of the second trial; then the rest: finished steps stay as they are, to the byte, and nothing is
-// counted twice.
+// The run is interrupted during the second trial and then resumed. Finished steps stay the same, byte for byte, and
+// nothing is counted twice.
 func TestAnInterruptedRunGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -245,7 +245,7 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 	})
 }
 
-// assertDetailed finds what each step's own launch shared.
+// assertDetailed checks that each step has the sharing figures of its own launch.
 func assertDetailed(t *testing.T, trial runstore.Trial, figures *runstore.Figures) {
 	t.Helper()
 	for i, step := range figures.Steps {
@@ -260,7 +260,7 @@ func assertDetailed(t *testing.T, trial runstore.Trial, figures *runstore.Figure
 	}
 }
 
-// assertJoined finds the series of both launches on one axis, and no total that falls.
+// assertJoined checks that the series of both launches are on one axis, and that no total falls.
 func assertJoined(t *testing.T, trial runstore.Trial) {
 	t.Helper()
 	figures, err := trial.Figures()
@@ -288,7 +288,7 @@ func assertJoined(t *testing.T, trial runstore.Trial) {
 	}
 }
 
-// lines are the outcomes on a trial's file; each is one query's.
+// lines returns the outcomes in a trial's file, one per query.
 func lines(t *testing.T, trial runstore.Trial) (all []load.Outcome) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(trial.Dir, runstore.OutcomesFile))
@@ -304,7 +304,7 @@ func lines(t *testing.T, trial runstore.Trial) (all []load.Outcome) {
 func TestAStarvedMachineIsInconclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.capacity["bolts 1"], w.capacity["bolts 2"] = 5, 5 // it looks like a FAIL
+		w.capacity["bolts 1"], w.capacity["bolts 2"] = 5, 5 // this would be a FAIL
 		w.starved = func() bool { return true }
 		dir := begin(t, grid)
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
@@ -349,7 +349,7 @@ func TestAGoalOfTheCapacity(t *testing.T) {
 	})
 }
 
-// The deadline ends a run in order, with what it has.
+// The deadline ends a run in order, with the results so far.
 func TestATimeLimitLeavesTheRestOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -388,7 +388,8 @@ launch:
   slice_lateness: 2s
 `
 
-// A host that has nothing left while records are caught up shows nothing of the topology, though it had enough before.
+// If the host has no idle CPU during the catch-up, the step says nothing about the topology, even if the host had
+// enough before.
 func TestAHostThatStarvesWhileRecordsAreCaughtUpIsInconclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -430,7 +431,8 @@ func TestCatchingUp(t *testing.T) {
 	})
 }
 
-// What a step took of records is what its source counted, as it is stored; the gateway's status is of another moment.
+// A step's records are what its source counted and the collector stored. The gateway's status belongs to another
+// moment.
 func TestAStepsRecordsAreThoseThatTheSourceCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -444,7 +446,7 @@ func TestAStepsRecordsAreThoseThatTheSourceCounted(t *testing.T) {
 	})
 }
 
-// A calibration that never reached its goal answers nothing, whatever its steps came to.
+// A run whose calibration never reached its target has no answer, whatever the verdicts of its steps.
 func TestACalibrationWithoutAnAnswerIsInconclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}
@@ -471,7 +473,7 @@ func TestACalibrationWithoutAnAnswerIsInconclusive(t *testing.T) {
 	})
 }
 
-// The rate is calibrated once, kept, and used again after an interrupt.
+// The rate is calibrated once, stored, and used again after an interrupt.
 func TestTheRateIsCalibratedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}

@@ -14,11 +14,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// What starves the host is who came, by the shares of the last step that did not starve it.
+// A starved host names the process whose share rose since the last step with idle CPU.
 func TestAStarvedHostNamesWhoseShareRose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		// nanoseconds since the launch, when the worker took three quarters more of the host's two cores
+		// time since the launch, in ns, from which the worker uses three quarters more of the host's two cores
 		var busyFrom atomic.Int64
 		w.worker = func(since time.Duration) time.Duration {
 			used := since / 5 // a tenth of two cores
@@ -48,8 +48,7 @@ func TestAStarvedHostNamesWhoseShareRose(t *testing.T) {
 	})
 }
 
-// A source that makes a hundred of the hundreds of records that a step asks for leaves no step OK, although every goal
-// is met.
+// If the source makes only a hundred of the requested records, no step is OK, even if every goal is met.
 func TestAStepOfTooFewRecordsIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()

@@ -39,8 +39,8 @@ launch:
   slice_lateness: 2s
 `
 
-// A run of two timelines is interrupted in the second: the first is kept to the letter, the second is measured again,
-// and no query of what was cut off is in it.
+// A run of two timelines is interrupted in the second. The first is kept unchanged. The second is measured again,
+// without queries of the interrupted attempt.
 func TestAFinishedTimelineIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -48,7 +48,7 @@ func TestAFinishedTimelineIsKept(t *testing.T) {
 		stop := errors.New("interrupted")
 		say := &journal{said: func(line string) {
 			if strings.HasPrefix(line, "trial 1, 1 queries") {
-				go func() { time.Sleep(30 * time.Second); interrupt(stop) }() // within the second's measured time
+				go func() { time.Sleep(30 * time.Second); interrupt(stop) }() // within the measured time of the second
 			}
 		}}
 		dir := begin(t, timelines)
@@ -73,7 +73,7 @@ func TestAFinishedTimelineIsKept(t *testing.T) {
 	})
 }
 
-// assertTimeline finds the stages of the world's records, and the probe's queries as the step's only ones.
+// assertTimeline checks the stages of the world's records, and that the step has only the probe's queries.
 func assertTimeline(t *testing.T, trial runstore.Trial) {
 	t.Helper()
 	step := trial.Steps[0]

@@ -16,11 +16,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// trial launches a topology, measures the steps that are still missing, and ends the topology. The end has its own time
-// limit and does not depend on ctx: a topology must also be killed when the user interrupts the run.
+// trial launches a topology, measures the steps that are still missing, and ends the topology. The end has its own
+// time limit and does not depend on ctx, because a topology must also be killed when the user interrupts the run.
 func (c *Runner) trial(ctx context.Context, t *runstore.Trial) error {
 	if _, more := c.next(t); !more && t.State == runstore.Underway {
-		return c.trialFinished(t) // only its end was not reported
+		return c.trialFinished(t) // all steps are stored; only the event of the trial's end is missing
 	}
 	t.Launches++
 	name := c.name(t)
@@ -51,7 +51,7 @@ func (c *Runner) trial(ctx context.Context, t *runstore.Trial) error {
 	return c.trialFinished(t)
 }
 
-// endLimit bounds the end of a topology.
+// endLimit bounds the time for ending a topology.
 const endLimit = 2 * time.Minute
 
 // announceEnd informs the collector that the topology is about to be killed on purpose. Without the annotation, the
@@ -68,17 +68,17 @@ func (c *Runner) announceEnd(ctx context.Context, annotations measure.Annotation
 	}
 }
 
-// announceLimit bounds how long it takes: a collector that is gone holds up no trial.
+// announceLimit bounds the announcement, so that an unreachable collector does not delay a trial.
 const announceLimit = 10 * time.Second
 
-// trialFinished stores the end of a trial. Without the event, a resumed run would launch the trial's topology again.
+// trialFinished records the end of a trial. Without the event, a resumed run would launch the trial's topology again.
 func (c *Runner) trialFinished(t *runstore.Trial) error {
 	t.State = runstore.Finished
 	return c.append(runstore.Event{Kind: runstore.TrialFinished, Trial: t.Number})
 }
 
-// name returns the name of the topology. Each launch has its own, so that the series of one launch are never taken for
-// those of another in the collector.
+// name returns the name of the topology. Each launch has its own, so that the series of one launch are never confused
+// with those of another in the collector.
 func (c *Runner) name(t *runstore.Trial) string {
 	name := fmt.Sprintf("%s-%02d", c.run.Plan.Topology, t.Number)
 	if t.Launches > 1 {
@@ -87,8 +87,8 @@ func (c *Runner) name(t *runstore.Trial) string {
 	return name
 }
 
-// measure opens a session on a launched topology and measures the missing steps. It saves the figures of finished steps
-// even if a later step fails. An error on launched.Failed cancels the session with that error as its cause.
+// measure opens a session on a launched topology and measures the missing steps. It saves the figures of finished
+// steps even if a later step fails. An error on launched.Failed cancels the session with that error as its cause.
 func (c *Runner) measure(parent context.Context, t *runstore.Trial, name string, launched *Launched) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -122,7 +122,7 @@ func (c *Runner) measure(parent context.Context, t *runstore.Trial, name string,
 	err = c.steps(session, t)
 	if parent.Err() == nil {
 		kept := c.keep(session, t, launched)
-		if errors.Is(err, kept) { // what ended the session ended this too
+		if errors.Is(err, kept) { // the cause of the session's end made this fail too
 			kept = nil
 		}
 		err = errors.Join(err, kept, session.Written())
@@ -144,8 +144,8 @@ func (c *Runner) bound(submitted time.Time) (firstStepBy time.Time) {
 	return c.options.Deadline.Add(-time.Duration(max(0, c.options.LeastSteps-1)) * step)
 }
 
-// steps measures what a query costs, then what the search asks for. A search that runs out of time keeps what it has
-// measured; the result says that steps are missing.
+// steps measures the cost steps and then the steps that the search asks for. A search that runs out of time keeps what
+// it has measured; the result states that steps are missing.
 func (c *Runner) steps(session *measure.Session, t *runstore.Trial) error {
 	if err := c.setRate(session, t); err != nil {
 		return err
@@ -168,15 +168,16 @@ func (c *Runner) steps(session *measure.Session, t *runstore.Trial) error {
 	}
 }
 
-// order is a step that is to be measured next. Attempt counts the measurements of the same load from 1.
+// order is the step to measure next. Attempt counts the measurements of the same load from 1.
 type order struct {
 	kind    runstore.StepKind
 	value   float64
 	attempt int
 }
 
-// next returns the step that a trial lacks. It depends only on the steps that are stored, so a resumed run continues
-// with the same step. The dedicated cost steps come first, in their order; then the capacity search decides.
+// next returns the next step of a trial; the boolean is false if none is missing. It depends on the stored steps and
+// the time that is left, so a resumed run continues with the same step. The dedicated cost steps come first, in their
+// order; then the capacity search decides.
 func (c *Runner) next(t *runstore.Trial) (order, bool) {
 	searched := runstore.Measured(t.Steps)
 	loads := c.run.Plan.CostLoads
@@ -193,8 +194,8 @@ func (c *Runner) next(t *runstore.Trial) (order, bool) {
 	return order{kindOf(t, value), value, attempt}, more
 }
 
-// affordsCost reports whether the remaining cost steps and the capacity search after them fit before the deadline. The
-// capacity is the main result, so the cost steps are the ones to be left out.
+// affordsCost reports whether the remaining cost steps and the capacity search after them fit before the deadline. If
+// not, the cost steps are left out, because the capacity is the main result.
 func (c *Runner) affordsCost(done int) bool {
 	plan := c.run.Plan
 	if c.options.Deadline.IsZero() {
@@ -213,7 +214,7 @@ func (c *Runner) affordsCost(done int) bool {
 // measured at it, so a resumed run continues at the same rate.
 func (c *Runner) setRate(session *measure.Session, t *runstore.Trial) error {
 	if c.run.Plan.Axis == runstore.RecordsPerSecond || c.run.Plan.Load.NoSource() {
-		return nil // each step sets its own, or nobody does
+		return nil // each step sets its own rate, or the source cannot be controlled
 	}
 	if c.rate > 0 {
 		return session.SetRate(c.rate)
@@ -235,7 +236,7 @@ func (c *Runner) setRate(session *measure.Session, t *runstore.Trial) error {
 }
 
 // step measures one step and stores it. The event step_started is written just before the load is applied, and the
-// step's file before its event, so a resumed run either has the whole step or measures it again.
+// step's file before the event of its end. A resumed run therefore either has the whole step or measures it again.
 func (c *Runner) step(session *measure.Session, t *runstore.Trial, next order) (runstore.Step, error) {
 	number := len(t.Steps) + 1
 	step, err := session.Step(measure.StepOrder{Kind: next.kind, Value: next.value, Number: number,
@@ -253,8 +254,8 @@ func (c *Runner) step(session *measure.Session, t *runstore.Trial, next order) (
 	return step, nil
 }
 
-// kindOf returns the planned kind of a step at a value. A value that the search itself chose is in no plan and is a
-// load step.
+// kindOf returns the planned kind of a step at a value. A value that the search itself chose is not in the plan and is
+// a load step.
 func kindOf(t *runstore.Trial, value float64) runstore.StepKind {
 	for _, s := range t.PlannedTrial.Steps {
 		if s.Value == value {
@@ -287,7 +288,7 @@ func (c *Runner) sayStep(t *runstore.Trial, s runstore.Step) {
 	}
 }
 
-// recordsText writes an unknown rate as a word, since a number of 0 would claim that no record came.
+// recordsText formats a record rate. An unknown rate is a word, because 0 would claim that no record came.
 func recordsText(perSecond tuning.Figure) string {
 	if !perSecond.Known() {
 		return "unknown"
@@ -295,7 +296,7 @@ func recordsText(perSecond tuning.Figure) string {
 	return fmt.Sprintf("%.0f", float64(perSecond))
 }
 
-// host names the machine whose idle is shown. With launch.command that is not the host of the workers.
+// host names the machine whose idle ratio is shown. With launch.command that is not the host of the workers.
 func (c *Runner) host() string {
 	if c.run.Plan.Launch == "command" {
 		return "tune run's host"
@@ -303,9 +304,9 @@ func (c *Runner) host() string {
 	return "host"
 }
 
-// keep gathers the trial's figures into its directory, together with those of its earlier launches. Earlier launches
-// are joined from the newest to the oldest, since each is put before what is there. A trial without a step has nothing
-// to keep.
+// keep saves the trial's figures in its directory, together with those of its earlier launches. Earlier launches are
+// joined from the newest to the oldest, because each is put before what is there. A trial without a step has nothing
+// to save.
 func (c *Runner) keep(session *measure.Session, t *runstore.Trial, launched *Launched) error {
 	if len(t.Steps) == 0 {
 		return nil
@@ -336,15 +337,15 @@ func (c *Runner) keep(session *measure.Session, t *runstore.Trial, launched *Lau
 	return c.record(session, t, until)
 }
 
-// launch is an earlier launch of a trial that measured steps. The series of each launch are stored under a topology
-// name of their own, hence the name.
+// launch is an earlier launch of a trial that measured steps. It has a name because the collector stores the series of
+// each launch under its own topology name.
 type launch struct {
 	name        string
 	from, until time.Time
 }
 
-// earlier are the launches of a trial before the one that runs. A launch without a finished step is left out, because
-// no series of it is needed.
+// earlier returns the launches of a trial before the current one. A launch without a finished step is left out,
+// because its series are not needed.
 func (c *Runner) earlier(t *runstore.Trial) (all []launch) {
 	for _, e := range c.run.Events {
 		if e.Kind != runstore.TrialStarted || e.Trial != t.Number {
@@ -363,8 +364,8 @@ func (c *Runner) earlier(t *runstore.Trial) (all []launch) {
 	return all
 }
 
-// record keeps the further series that the experiment asks for. They are written as a whole at the end of each launch,
-// in place of those of an earlier one.
+// record saves the further series that the experiment asks for. Each launch writes the whole file and replaces that of
+// an earlier launch.
 func (c *Runner) record(session *measure.Session, t *runstore.Trial, until time.Time) error {
 	if len(c.run.Plan.Record) == 0 {
 		return nil

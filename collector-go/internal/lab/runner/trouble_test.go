@@ -16,9 +16,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// An interrupt may come at any moment: in the warm-up, in a load of the cost, while a step is settled, in the search.
-// The run ends at once and leaves no query under way (the bubble fails the test when a goroutine is left), and a
-// resumption measures what is missing, nothing twice.
+// An interrupt may come at any moment: in the warm-up, in a cost step, while a step settles, or in the search. The run
+// ends at once and leaves no query in flight; the bubble fails the test if a goroutine is left. A resumed run measures
+// what is missing, and nothing twice.
 func TestAnInterruptEndsARunAtOnce(t *testing.T) {
 	for _, after := range []time.Duration{0, 10 * time.Second, 45 * time.Second, 61 * time.Second, 3 * time.Minute,
 		347 * time.Second, 8 * time.Minute} {
@@ -44,7 +44,7 @@ func TestAnInterruptEndsARunAtOnce(t *testing.T) {
 	}
 }
 
-// once is true for a length of time that begins so much later than now.
+// once returns a function that is true for a period which begins later by the given time.
 func once(later, length time.Duration) func() bool {
 	from := time.Now().Add(later)
 	return func() bool {
@@ -53,7 +53,7 @@ func once(later, length time.Duration) func() bool {
 	}
 }
 
-// The collector is away for ten seconds, at different times of a step.
+// The collector is unreachable for ten seconds, at different times of a step.
 func TestACollectorThatIsAwayForAMomentIsAskedAgain(t *testing.T) {
 	for _, later := range []time.Duration{20 * time.Second, 70 * time.Second, 75 * time.Second, 85 * time.Second,
 		100 * time.Second} {
@@ -72,7 +72,8 @@ func TestACollectorThatIsAwayForAMomentIsAskedAgain(t *testing.T) {
 	}
 }
 
-// One that stays away ends the trial; the steps before it are kept, and a resumption goes on from them.
+// A collector that stays unreachable ends the trial. The steps before it are kept, and a resumed run continues after
+// them.
 func TestACollectorThatStaysAwayEndsTheTrial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -121,7 +122,7 @@ func TestWorkersThatDoNotReportEndTheTrial(t *testing.T) {
 	})
 }
 
-// Queries that never return, and answers that lack a record, fail every load but none.
+// Queries that never return, and answers that lack a record, fail every load except 0 queries.
 func TestLostAnswersFail(t *testing.T) {
 	for name, spoil := range map[string]func(*world){
 		"never return":  func(w *world) { w.ask = func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() } },

@@ -8,26 +8,26 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Reading is one look at the host while the record rate was calibrated.
+// Reading is one measurement of the host during the calibration of the record rate.
 type Reading struct {
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 	HostIdle         tuning.Figure `json:"host_idle"`
 }
 
-// Calibration is how the record rate was found.
+// Calibration states how the record rate was found.
 type Calibration struct {
 	TargetIdle       tuning.Figure `json:"target_idle"`
 	Readings         []Reading     `json:"readings"`
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 }
 
-// IdleTolerance is how far from the target the idle may be at a calibrated rate.
+// IdleTolerance is how far the idle ratio at a calibrated rate may differ from the target.
 const IdleTolerance = 0.1
 
-// Missed states why the calibration found no rate that leaves the target idle, "" where it found one. A rate at which
-// the search ended, at its bound or since its readings or its time were used up, is none unless the host was seen to be
-// as idle as it should be: in the last reading at that rate, or in the step of 0 queries, whose idle is unknown where
-// there is no such step.
+// Missed returns why the calibration found no rate that leaves the target idle, "" if it found one. A rate counts as
+// found only if the host was seen to be about as idle as the target (IdleTolerance). The last reading at that rate
+// decides; without one, the idle ratio of the step with 0 queries does. idleOfStep is that ratio, or unknown if there
+// is no such step.
 func (c Calibration) Missed(idleOfStep tuning.Figure) string {
 	if !c.TargetIdle.Known() || len(c.Readings) == 0 {
 		return ""
@@ -60,14 +60,14 @@ func (c Calibration) Missed(idleOfStep tuning.Figure) string {
 	return text
 }
 
-// Unanswered states why the run's record rate is not the one that was asked for, "" where it is: its steps then answer
-// nothing about the load that they were to have.
+// Unanswered returns why the run's record rate is not the requested one, "" if it is. The steps of such a run say
+// nothing about the requested load.
 func (r *Run) Unanswered() string {
 	var c Calibration
 	for _, e := range r.Events {
 		if e.Kind == RateCalibrated {
 			c = Calibration{TargetIdle: tuning.Unknown}
-			_ = json.Unmarshal([]byte(e.Text), &c) // an older run's event has the rate alone: nothing is known of it
+			_ = json.Unmarshal([]byte(e.Text), &c) // an older run's event has only the rate
 		}
 	}
 	idle := tuning.Unknown
@@ -81,7 +81,7 @@ func (r *Run) Unanswered() string {
 	return c.Missed(idle)
 }
 
-// Doubt makes inconclusive what a run came to whose record rate is not the one that was asked for.
+// Doubt makes all verdicts of a result inconclusive if why is not empty. why is the answer of Run.Unanswered.
 func (r *Result) Doubt(why string) {
 	if why == "" {
 		return

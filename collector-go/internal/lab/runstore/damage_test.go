@@ -29,7 +29,8 @@ func TestAStepThatWasChangedIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "steps/02.json")
 }
 
-// A crash in the middle of an event leaves half a line: it shows nothing, and the run goes on behind what was whole.
+// A crash while an event is written leaves half a line. That line is ignored, and the run continues after the complete
+// ones.
 func TestHalfAnEventIsNone(t *testing.T) {
 	half := func(dir string) {
 		require.NoError(t, os.Truncate(filepath.Join(dir, runstore.ProgressFile), 300))
@@ -60,7 +61,7 @@ func TestADirectoryOfSomethingElseIsSaidToBe(t *testing.T) {
 	require.ErrorContains(t, err, "holds a run already")
 }
 
-// A step that has its file but not its event was under way when the run ended.
+// A step that has a file but no event was not finished when the run ended.
 func TestAStepWithoutItsEventIsNotFinished(t *testing.T) {
 	run, err := damaged(t, func(dir string) {
 		path := filepath.Join(dir, runstore.ProgressFile)
@@ -71,7 +72,7 @@ func TestAStepWithoutItsEventIsNotFinished(t *testing.T) {
 			if b == '\n' {
 				lines++
 			}
-			if lines == 5 { // run, trial, rate, step, its end
+			if lines == 5 { // events: run, trial, rate, step, end of step
 				require.NoError(t, os.Truncate(path, int64(i+1)))
 				break
 			}

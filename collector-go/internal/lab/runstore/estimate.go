@@ -7,18 +7,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// How long what surrounds the steps takes, as measured on two cores with a local cluster; another cluster may take
+// Durations of the phases around the steps, as measured on two cores with a local cluster. Another cluster may take
 // longer.
 const (
-	firstLaunch = 55 * time.Second // with the cluster itself
-	nextLaunch  = 45 * time.Second // another topology on it, the one before ended
+	firstLaunch = 55 * time.Second // including the start of the cluster
+	nextLaunch  = 45 * time.Second // another topology after the previous one has ended
 	calibration = 30 * time.Second
-	stepTail    = 12 * time.Second // beyond a query's life: the last slices
-	warmedUp    = 45 * time.Second // until a record's cost has come to rest
+	stepTail    = 12 * time.Second // for the last slices, beyond a query's life
+	warmedUp    = 45 * time.Second // until the CPU cost of a record is steady
 )
 
-// Estimate is about how long a run takes, and the longest that it may take by its own bounds when every step is
-// inconclusive.
+// Estimate returns the expected duration of a run, and the maximum duration if every step is inconclusive and
+// repeated.
 func (p Plan) Estimate() (about, most time.Duration) {
 	for i, t := range p.Trials {
 		launch := nextLaunch
@@ -29,7 +29,7 @@ func (p Plan) Estimate() (about, most time.Duration) {
 			}
 		}
 		if p.StartUpQueries > 0 {
-			launch += time.Duration(p.Load.QueryDurationMs) * time.Millisecond // to their end
+			launch += time.Duration(p.Load.QueryDurationMs) * time.Millisecond // time for the queries to end
 		}
 		launch += p.CostTime()
 		startUp := time.Duration(p.StartUpMs) * time.Millisecond
@@ -41,7 +41,7 @@ func (p Plan) Estimate() (about, most time.Duration) {
 	return about, most
 }
 
-// CostTime is about how long the loads of a query's cost take, each begun with no query under way.
+// CostTime returns the expected duration of the cost steps. Each of them begins after all earlier queries have ended.
 func (p Plan) CostTime() time.Duration {
 	return time.Duration(len(p.CostLoads)) * (p.StepTime() + time.Duration(p.Load.QueryDurationMs)*time.Millisecond)
 }
@@ -53,15 +53,15 @@ func (p Plan) confirmations() int {
 	return 0
 }
 
-// StepTime is about how long one step takes.
+// StepTime returns the expected duration of one step.
 func (p Plan) StepTime() time.Duration {
 	ms := time.Millisecond
 	return time.Duration(p.WarmUpMs+p.SustainMs+p.Load.CatchUpMs)*ms +
 		max(stepTail, min(time.Duration(p.Load.QueryDurationMs)*ms, time.Duration(p.SustainMs)*ms))
 }
 
-// Needs is how many of n steps the search takes when none is inconclusive, and how many of these it measures again; a
-// step search, which ends at the first that fails, may take all, and confirms one bound.
+// Needs returns how many of n steps the search takes if none is inconclusive, and how many of them it measures again.
+// A step search may take all steps, because it ends at the first that fails, and it confirms one bound.
 func (p Plan) Needs(n int) (steps, again int) {
 	if p.Search == tuning.BinarySearch {
 		return bits.Len(uint(n)), 0

@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
-// Whatever the files of a run say, it is loaded or refused; no event reaches beyond the plan's trials or out of the
-// directory.
+// Whatever the files of a run contain, the run is loaded or refused. No event refers to a trial outside of the plan or
+// a file outside of the directory.
 func FuzzRead(f *testing.F) {
 	read := func(name string) string {
 		text, err := os.ReadFile(filepath.Join(sample, name))

@@ -2,8 +2,8 @@ package runstore
 
 import "slices"
 
-// Join puts the series of an earlier launch of the same trial before the run's own. Totals go on from where they were,
-// so that none falls; between the launches there is a gap.
+// Join puts the series of an earlier launch of the same trial before the run's own. Totals continue from their earlier
+// value, so that none falls; between the launches there is a gap.
 func (f *Figures) Join(earlier *Figures) {
 	f.SubmittedMs = earlier.SubmittedMs
 	f.QueriesRunning = joined(earlier.QueriesRunning, f.QueriesRunning)

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// List reads the runs directly below a directory, the oldest first. A directory below it that is no run is passed over;
-// one that cannot be read is in unreadable, with why.
+// List reads the runs directly below a directory, the oldest first. It skips directories that contain no run.
+// unreadable has one error for each run that cannot be read.
 func List(dir string) (runs []*Run, unreadable []error, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -31,7 +31,7 @@ func List(dir string) (runs []*Run, unreadable []error, err error) {
 	return runs, unreadable, nil
 }
 
-// Last is the newest run of an experiment among runs that List gave; nil where there is none.
+// Last returns the newest run of an experiment among runs that List returned; nil if there is none.
 func Last(runs []*Run, experiment string) *Run {
 	for _, run := range slices.Backward(runs) {
 		if run.Plan.Experiment == experiment {
@@ -41,7 +41,7 @@ func Last(runs []*Run, experiment string) *Run {
 	return nil
 }
 
-// Progress is how far the run has come: finished and failed trials, and all.
+// Progress returns the numbers of finished, failed and all trials.
 func (r *Run) Progress() (finished, failed, all int) {
 	for _, t := range r.Trials {
 		switch t.State {

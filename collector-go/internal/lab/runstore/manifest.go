@@ -2,30 +2,29 @@ package runstore
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 
-// Manifest is manifest.json: what ran, on what (W1 of the tuning workflow). It is written at the start and again when
-// the first topology has reported its versions. What is not known is "" or null.
+// Manifest is manifest.json: what ran, and on what (W1 of the tuning workflow). It is written at the start and again
+// when the first topology has reported its versions. Unknown values are "" or null.
 type Manifest struct {
-	// ID names the run for good; StartedMs is ms since the Unix epoch.
+	// ID identifies the run permanently; StartedMs is in ms since the Unix epoch.
 	ID        string `json:"id"`
 	StartedMs int64  `json:"started_ms"`
-	// ExperimentPath is where the experiment's file was read from; its paths are relative to that.
+	// ExperimentPath is the path of the experiment file when it was read; paths in the file are relative to it.
 	ExperimentPath string `json:"experiment_path"`
-	// Command is the command line.
+	// Command is the command line of the run.
 	Command  string   `json:"command"`
 	Versions Versions `json:"versions"`
-	// Machine is the host of the load; with a local launch all else ran on it too.
+	// Machine is the host that generates the load. In a local launch everything else runs on it too.
 	Machine Machine `json:"machine"`
-	// Cluster is what the experiment's file states of a cluster that a command launches on; null where it states
-	// nothing.
+	// Cluster is what the experiment file states about the cluster of a command launch; null if it states nothing.
 	Cluster *Cluster `json:"cluster,omitempty"`
 	Records Records  `json:"records"`
-	// BulletSettings are the entries of the Bullet YAML as it was, before each trial's settings.
+	// BulletSettings are the entries of the Bullet YAML, without the settings of the trials.
 	BulletSettings []Entry `json:"bullet_settings"`
-	// WorkerFlags are the options of the workers' JVMs in the first trial that reported any, GCFlags those of them
-	// about the garbage collector. Each trial's own are in its ReportedConfig.
+	// WorkerFlags are the JVM options of the workers in the first trial that reported any. GCFlags are those about the
+	// garbage collector. Each trial's own options are in its ReportedConfig.
 	WorkerFlags string `json:"worker_flags"`
 	GCFlags     string `json:"gc_flags"`
-	// Further is what else is worth knowing.
+	// Further are additional facts about the run.
 	Further []Entry `json:"further,omitempty"`
 }
 
@@ -34,24 +33,24 @@ type Versions struct {
 	BulletMetrics string `json:"bullet_metrics"`
 	Bullet        string `json:"bullet"`
 	Storm         string `json:"storm"`
-	// Kafka is the broker's: that of a broker that the run started, else what the experiment's file says.
+	// Kafka is the broker's version. It is that of the started broker, or the one that the experiment file states.
 	Kafka string `json:"kafka"`
-	// Java is that of the host of the load, which launches; WorkerJava is the workers'.
+	// Java is the version on the load host, which launches; WorkerJava is that of the workers.
 	Java       string `json:"java"`
 	WorkerJava string `json:"worker_java"`
 	Plugin     string `json:"plugin"`
 }
 
-// Cluster is what a cluster is made of. What nobody stated is 0, "" or null.
+// Cluster is the hardware of a cluster. Values that the experiment file does not state are 0, "" or null.
 type Cluster struct {
-	// Machines are how many there are; all else is one's.
+	// Machines is the number of machines; all other fields describe one machine.
 	Machines    int           `json:"machines"`
 	CPUModel    string        `json:"cpu_model"`
 	Cores       int           `json:"cores"`
 	UsableCores tuning.Figure `json:"usable_cores"`
 	MemoryBytes int64         `json:"memory_bytes"`
 	Network     string        `json:"network"`
-	// BusyByOthers is the share of the cluster that is not the topology's to have.
+	// BusyByOthers is the share of the cluster that others use.
 	BusyByOthers tuning.Figure `json:"busy_by_others"`
 }
 
@@ -63,19 +62,19 @@ const (
 
 // Machine is the host that the run was started on.
 type Machine struct {
-	// Role is OnlyMachine or LoadHost; "" in runs of before it was kept.
+	// Role is OnlyMachine or LoadHost; "" in older runs, which did not store it.
 	Role     string `json:"role,omitempty"`
 	CPUModel string `json:"cpu_model"`
-	// Cores are the host's, UsableCores those that this process may use.
+	// Cores are those of the host; UsableCores are those that this process may use.
 	Cores       int           `json:"cores"`
 	UsableCores tuning.Figure `json:"usable_cores"`
 	MemoryBytes int64         `json:"memory_bytes"`
-	// Network names the interfaces that are up with their speeds, and states where all went over loopback.
+	// Network names the interfaces that are up, with their speeds. It also states if all traffic used loopback.
 	Network string `json:"network"`
 	Kernel  string `json:"kernel"`
 }
 
-// Records is the shape and size of what the source emits.
+// Records is the schema and the size of the records that the source emits.
 type Records struct {
 	Fields          int           `json:"fields"`
 	Strings         int           `json:"strings"`
@@ -83,7 +82,7 @@ type Records struct {
 	Maps            int           `json:"maps"`
 	ListsOfMaps     int           `json:"lists_of_maps"`
 	MeanRecordBytes tuning.Figure `json:"mean_record_bytes"`
-	// CompressionRatio is raw over compressed, by gzip unless the note states otherwise.
+	// CompressionRatio is the raw size over the compressed size, with gzip unless the note states otherwise.
 	CompressionRatio tuning.Figure `json:"compression_ratio"`
 	Note             string        `json:"note,omitempty"`
 }

@@ -10,93 +10,92 @@ import (
 )
 
 // Plan is plan.json: everything that a run does, with all defaults filled in. It is written once, before the run
-// starts, and a resumed run follows it. A change of the experiment file or of a default in a newer program version can
-// therefore not change a run halfway.
+// starts, and a resumed run follows it. A change of the experiment file, or of a default in a newer program version,
+// can therefore not change a run halfway.
 type Plan struct {
-	// Experiment is the experiment's name, by which runs of it are found again; Title and About are for people.
+	// Experiment is the experiment's name, by which its runs are found; Title and About are for people.
 	Experiment string `json:"experiment"`
 	Title      string `json:"title"`
 	About      string `json:"about,omitempty"`
-	// Test is the test of "Tuning and Performance of Bullet in Storm" that it redoes, 1 to 7; 0 for none.
+	// Test is the test of "Tuning and Performance of Bullet in Storm" that the run repeats, 1 to 7; 0 means none.
 	Test int `json:"test,omitempty"`
-	// Analysis is what its figures are put to at the end.
+	// Analysis is the analysis that the run's figures are used for.
 	Analysis    Analysis      `json:"analysis"`
 	Goals       []tuning.Goal `json:"goals"`
 	MinHostIdle tuning.Figure `json:"min_host_idle"`
-	// Search is which of a trial's steps are run: full, step or binary.
+	// Search selects the order in which a trial's steps are run: full, step or binary.
 	Search tuning.SearchKind `json:"search"`
-	// InconclusiveRepeats is how often a step that was inconclusive is measured again before the row says so.
+	// InconclusiveRepeats is how often an inconclusive step is repeated before the row becomes inconclusive.
 	InconclusiveRepeats int `json:"inconclusive_repeats"`
-	// Confirm has an ascending search measure the bounds of the capacity once more.
+	// Confirm makes an ascending search measure the bounds of the capacity once more.
 	Confirm bool `json:"confirm,omitempty"`
-	// EndEarly states that only the verdict is wanted: a step ends once it is certain to miss its goal of the mean
+	// EndEarly states that only the verdict matters: a step ends once it is certain to miss its goal for the mean
 	// filter latency.
 	EndEarly bool `json:"end_early,omitempty"`
-	// CostLoads are simultaneous queries, in the order in which each trial holds them for what a query costs, before it
-	// searches for its capacity; none where no capacity is expected.
+	// CostLoads are numbers of concurrent queries. Each trial holds them in this order, before its capacity search, to
+	// measure the cost of a query. The list is empty if no capacity is expected.
 	CostLoads []float64 `json:"cost_loads,omitempty"`
-	// StartUpMs is how long at most a topology that was just launched is warmed up before its first step.
+	// StartUpMs is the longest warm-up of a newly launched topology before its first step.
 	StartUpMs int64 `json:"start_up_ms,omitempty"`
-	// StartUpQueries are held meanwhile, and end before the first step: what only queries have a worker do is compiled
-	// by then.
+	// StartUpQueries is the number of queries held during the warm-up; they end before the first step. They make the
+	// workers compile the code that only queries use.
 	StartUpQueries int `json:"start_up_queries,omitempty"`
-	// FailFails states that a missed goal is a failure of the run (exit code 99). A search for the capacity succeeds by
-	// finding it.
+	// FailFails states that a missed goal makes the run fail (exit code 99). A search for the capacity does not set
+	// it, because it succeeds by finding a miss.
 	FailFails bool `json:"fail_fails"`
-	// Axis is what the steps of each trial ascend along.
+	// Axis is the quantity that increases over the steps of each trial.
 	Axis Axis `json:"axis"`
-	// Load is what is asked of the topology in all steps, the axis apart.
+	// Load is the load of all steps, apart from the quantity on the axis.
 	Load Load `json:"load"`
-	// WarmUpMs is left out of each step's figures, SustainMs is what is measured; both are whole slices.
+	// WarmUpMs is the part of each step without figures; SustainMs is the measured part. Both are whole slices.
 	WarmUpMs  int64 `json:"warm_up_ms"`
 	SustainMs int64 `json:"sustain_ms"`
-	// SliceMs is the collector's slice width, ReportSliceMs that of the report's figures.
+	// SliceMs is the collector's slice width; ReportSliceMs is that of the report's figures.
 	SliceMs       int64 `json:"slice_ms"`
 	ReportSliceMs int64 `json:"report_slice_ms"`
 	// Launch is LocalLaunch or CommandLaunch.
 	Launch string `json:"launch"`
-	// LoadHosts are those whose load clients ask the queries, each its part; none where the run itself does.
+	// LoadHosts are the hosts whose load clients share the queries; empty if the run itself asks them.
 	LoadHosts []string `json:"load_hosts,omitempty"`
-	// KafkaPartitions are those of the topic that the records come from; 0 where their number is not stated, or there
-	// is none.
+	// KafkaPartitions is the number of partitions of the topic that the records come from. It is 0 if unknown or if
+	// there is no topic.
 	KafkaPartitions int `json:"kafka_partitions,omitempty"`
-	// Topology is what the topologies' names begin with.
+	// Topology is the prefix of the topologies' names.
 	Topology string `json:"topology"`
-	// Record are selectors of further series that are kept beside the ones that every report needs.
+	// Record holds selectors of further series to save, in addition to those of every report.
 	Record  []string       `json:"record,omitempty"`
 	Trials  []PlannedTrial `json:"trials"`
 	Caveats []string       `json:"caveats"`
 }
 
-// The kinds of launches.
+// Kinds of launches.
 const (
 	LocalLaunch   = "local"
 	CommandLaunch = "command"
 )
 
-// Analysis is what is made of a run's figures; each is one of internal/lab/tuning.
+// Analysis is the purpose of a run's figures; each is an analysis in internal/lab/tuning.
 type Analysis string
 
-// The analyses.
+// Kinds of analyses.
 const (
-	OfTimeline    Analysis = "timeline"    // a record's way through Bullet (Tests 1 and 2)
+	OfTimeline    Analysis = "timeline"    // the stages of a record in Bullet (Tests 1 and 2)
 	OfConcurrency Analysis = "concurrency" // completeness and cost of queries (Tests 3, 4 and 5)
 	OfData        Analysis = "data"        // records and MiB per core (Test 6)
 	OfQueries     Analysis = "queries"     // queries per core over a grid (Test 7)
 )
 
-// Axis is the quantity that increases from step to step: simultaneous queries, queries per second or records per
-// second.
+// Axis is the quantity that increases from step to step: concurrent queries, queries/s or records/s.
 type Axis string
 
-// The axes.
+// Kinds of axes.
 const (
-	Queries          Axis = "queries"            // held at the same time
-	QueriesPerSecond Axis = "queries_per_second" // started at a constant rate, whatever comes back
+	Queries          Axis = "queries"            // held concurrently
+	QueriesPerSecond Axis = "queries_per_second" // started at a constant rate, independent of the answers
 	RecordsPerSecond Axis = "records_per_second" // background records of the source
 )
 
-// Unit is what a place on the axis counts.
+// Unit returns the unit of the axis.
 func (a Axis) Unit() string {
 	switch a {
 	case QueriesPerSecond:
@@ -107,105 +106,105 @@ func (a Axis) Unit() string {
 	return "queries"
 }
 
-// StepKind is how a step is run.
+// StepKind defines how a step is run.
 type StepKind string
 
-// The kinds of steps.
+// Kinds of steps.
 const (
-	// LoadStep holds a load for the warm-up and the time to be sustained.
+	// LoadStep applies a load for the warm-up and the measured time.
 	LoadStep StepKind = "load"
-	// CostStep is a load step for what a query costs alone: the search for the capacity does not see it.
+	// CostStep is a load step that only measures the cost of a query. The capacity search ignores it.
 	CostStep StepKind = "cost"
-	// TimelineStep runs queries one after the other and follows a record through Bullet for each.
+	// TimelineStep runs queries one after the other and follows one record through Bullet for each.
 	TimelineStep StepKind = "timeline"
 )
 
-// TimelineRecords names which records the queries of a timeline step look for.
+// TimelineRecords selects the records that the queries of a timeline step look for.
 type TimelineRecords string
 
-// The records.
+// Kinds of records of a timeline step.
 const (
-	// FlowingRecords are there already: a query takes the first that a filter bolt shows it (Test 1).
+	// FlowingRecords already flow through the topology: a query takes the first that a filter bolt sees (Test 1).
 	FlowingRecords TimelineRecords = "flowing"
-	// GeneratedRecords are made once the query runs, one for each (Test 2).
+	// GeneratedRecords are made after the query has started, one for each query (Test 2).
 	GeneratedRecords TimelineRecords = "generated"
 )
 
-// Load is the load on the topology apart from the axis. A figure that is not set is Unknown.
+// Load is the load on the topology, apart from the quantity on the axis. A figure that is not set is Unknown.
 type Load struct {
-	// Submit is the way of queries: "gateway" (BQL over HTTP) or "drpc" (Storm's DRPC over HTTP). Class is a query
-	// class of internal/lab/load.
+	// Submit is how queries are submitted: "gateway" (BQL over HTTP) or "drpc" (Storm's DRPC over HTTP). Class is a
+	// query class of internal/lab/load.
 	Submit string `json:"submit"`
 	Class  string `json:"class"`
-	// Source is "none" where the records are not ours: nobody steers them, and their rate is what the collector says;
-	// else "".
+	// Source is "none" if the record source is foreign. Its rate cannot be controlled, and only the collector reports
+	// it. Otherwise Source is "".
 	Source string `json:"source,omitempty"`
-	// BQL is asked instead of the class' own query; "" for none.
+	// BQL replaces the query of the class; "" means no replacement.
 	BQL string `json:"bql,omitempty"`
-	// Queries are held where the axis is another; QueriesPerSecond likewise.
+	// Queries and QueriesPerSecond apply if the axis is another quantity.
 	Queries          int           `json:"queries"`
 	QueriesPerSecond tuning.Figure `json:"queries_per_second"`
-	// RecordsPerSecond is the rate of background records; null where it is calibrated to leave TargetIdle of the host
-	// idle.
+	// RecordsPerSecond is the rate of background records. It is null if the rate is calibrated to leave TargetIdle of
+	// the host idle.
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 	TargetIdle       tuning.Figure `json:"target_idle"`
-	// CatchUpFactor is how many times its record rate each step offers for CatchUpMs after its measured time, as a
-	// source does that has fallen behind; null for none.
+	// CatchUpFactor is the multiple of its record rate that each step offers for CatchUpMs after its measured time. It
+	// simulates a source that has fallen behind; null means no catch-up.
 	CatchUpFactor tuning.Figure `json:"catch_up_factor"`
 	CatchUpMs     int64         `json:"catch_up_ms,omitempty"`
 	// TimelineQueries is how many queries a timeline step runs, one after the other.
 	TimelineQueries int `json:"timeline_queries,omitempty"`
-	// TimelineRecords are the records that they look for; "" is flowing.
+	// TimelineRecords are the records that these queries look for; "" means flowing.
 	TimelineRecords TimelineRecords `json:"timeline_records,omitempty"`
-	// The query: the most records that it returns, its longest life, and the rate of records that match it.
+	// Query parameters: the maximum number of records, the maximum duration, and the rate of matching records.
 	QueryLimit        int           `json:"query_limit"`
 	QueryDurationMs   int64         `json:"query_duration_ms"`
 	MatchingPerSecond tuning.Figure `json:"matching_per_second"`
 	MeanRecordBytes   tuning.Figure `json:"mean_record_bytes"`
 }
 
-// SourceNone is the source of records that nobody steers.
+// SourceNone is the Load.Source of records whose rate cannot be controlled.
 const SourceNone = "none"
 
-// NoneToMatch reports whether no record is made for the queries to find, so that what they return shows nothing of
+// NoneToMatch reports whether no records are made for the queries to find. Their results then say nothing about
 // completeness.
 func (a Load) NoneToMatch() bool { return a.MatchingPerSecond == 0 }
 
-// NoSource reports whether the records are not ours.
+// NoSource reports whether the record source is foreign.
 func (a Load) NoSource() bool { return a.Source == SourceNone }
 
 // PlannedTrial is one configuration, measured once: the settings to launch the topology with, and its candidate steps.
 // Repeats of a configuration are trials of their own with the same Configuration number.
 type PlannedTrial struct {
-	// Number counts from 1 over the run; Label names the configuration, and the directory with the number.
+	// Number counts from 1 over the run. Label names the configuration; Number and Label together name the directory.
 	Number int    `json:"number"`
 	Label  string `json:"label"`
 	// Configuration counts the points of the grid from 1; repeats of a trial share it. Repeat counts from 1.
 	Configuration int `json:"configuration"`
 	Repeat        int `json:"repeat"`
-	// Point is where the configuration lies on each axis of the grid, in the axes' order.
+	// Point is the configuration's position on each axis of the grid, in the order of the axes.
 	Point []Coordinate `json:"point"`
-	// Settings are laid over the Bullet YAML, in this order.
+	// Settings override those of the Bullet YAML, in this order.
 	Settings []Entry `json:"settings"`
-	// Workers and WorkerHeapMiB are of the local cluster; 0 where another launches.
+	// Workers and WorkerHeapMiB describe the local cluster; 0 for other launches.
 	Workers       int `json:"workers,omitempty"`
 	WorkerHeapMiB int `json:"worker_heap_mib,omitempty"`
-	// Steps are what a full search does, in its order.
+	// Steps are the steps of a full search, in their order.
 	Steps []PlannedStep `json:"steps"`
 }
 
-// Coordinate is a configuration's place on one axis of the grid.
+// Coordinate is a configuration's position on one axis of the grid.
 type Coordinate struct {
 	Axis  string `json:"axis"`
 	Label string `json:"label"`
-	// Value is the place as a number, null where it is none.
+	// Value is the position as a number, null if it has none.
 	Value tuning.Figure `json:"value"`
 }
 
-// PlannedStep is a step as it is meant.
+// PlannedStep is a step that a trial may run.
 type PlannedStep struct {
 	Kind StepKind `json:"kind"`
-	// Value is where on the plan's axis the step is.
+	// Value is the step's position on the plan's axis.
 	Value float64 `json:"value"`
 }
 
@@ -215,8 +214,8 @@ type Entry struct {
 	Value string `json:"value"`
 }
 
-// MostQueries is how many queries at most are held at the same time in any step, and so how many probes the source
-// needs; for queries started at a rate it is a number that they share.
+// MostQueries returns the largest number of concurrent queries in any step, which is also the number of probes that
+// the source needs. Queries that are started at a rate share the probes.
 func (p Plan) MostQueries() int {
 	most := max(p.Load.Queries, leastProbes, p.StartUpQueries, int(slices.Max(append([]float64{0}, p.CostLoads...))))
 	for _, t := range p.Trials {
@@ -229,10 +228,10 @@ func (p Plan) MostQueries() int {
 	return most
 }
 
-// leastProbes is how many probes the source is asked for at least.
+// leastProbes is the minimum number of probes requested from the source.
 const leastProbes = 10
 
-// Describe is the load in a sentence, without what the steps' axis says.
+// Describe returns the load as a sentence, without the quantity on the steps' axis.
 func (a Load) Describe(axis Axis) string {
 	var parts []string
 	if axis != RecordsPerSecond {

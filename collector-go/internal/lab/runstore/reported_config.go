@@ -8,11 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// ReportedConfigFile is, relative to a trial's directory, what its topology reported of itself.
+// ReportedConfigFile is the file with a topology's reported configuration, relative to the trial's directory.
 const ReportedConfigFile = "topology.json"
 
-// ReportedConfig is trials/NN-label/topology.json: what a trial's topology reported of itself, as it was in effect. Of
-// a trial that was launched more than once it is the last launch's. What was not reported is "" or null.
+// ReportedConfig is trials/NN-label/topology.json: the effective configuration that a trial's topology reported. If
+// the trial was launched several times, it is that of the last launch. Values that were not reported are "" or null.
 type ReportedConfig struct {
 	TopologyID string `json:"topology_id"`
 	// Bullet, Storm, WorkerJava and Plugin are versions.
@@ -20,24 +20,23 @@ type ReportedConfig struct {
 	Storm      string `json:"storm"`
 	WorkerJava string `json:"worker_java"`
 	Plugin     string `json:"plugin"`
-	// WorkerFlags are the options of the workers' JVMs as Storm puts them together, in its order. Of these, HeapFlags
-	// are about heap and GCFlags about the garbage collector; an option that is there twice is in them once, as the JVM
-	// takes it: the last.
+	// WorkerFlags are the options of the workers' JVMs in the order in which Storm joins them. HeapFlags are those
+	// about the heap, GCFlags those about the garbage collector. Both contain only the last of repeated options, which
+	// is the one that the JVM uses.
 	WorkerFlags string `json:"worker_flags"`
 	HeapFlags   string `json:"heap_flags"`
 	GCFlags     string `json:"gc_flags"`
-	// HeapLimitBytes is how far the heap of a worker could grow by its JVM's own account, of the worker with the
-	// largest.
+	// HeapLimitBytes is the largest maximum heap size of any worker, as its JVM reports it.
 	HeapLimitBytes tuning.Figure `json:"heap_limit_bytes"`
-	// Executors are those of Bullet's components, "FilterBolt 4, JoinBolt 1"; Requested is what all ask of the
-	// scheduler.
+	// Executors lists the executors of Bullet's components, such as "FilterBolt 4, JoinBolt 1". Requested is the total
+	// resource request to the scheduler.
 	Executors string `json:"executors"`
 	Requested string `json:"asked"`
-	// Settings are those that the plugin reports, by name.
+	// Settings are the settings that the plugin reports, sorted by name.
 	Settings []Entry `json:"settings"`
 }
 
-// Add puts what a topology reported into a run's manifest.
+// Add copies a topology's reported configuration into a run's manifest.
 func (m *Manifest) Add(c ReportedConfig) {
 	m.Versions.Storm, m.Versions.Bullet, m.Versions.WorkerJava, m.Versions.Plugin = c.Storm, c.Bullet,
 		c.WorkerJava, c.Plugin
@@ -46,17 +45,17 @@ func (m *Manifest) Add(c ReportedConfig) {
 		{"Requested from the scheduler", c.Requested}}
 }
 
-// SaveReportedConfig writes what a trial's topology reported, in place of what an earlier launch of it did.
+// SaveReportedConfig writes the configuration that a trial's topology reported. It replaces that of an earlier launch.
 func (w *Writer) SaveReportedConfig(t PlannedTrial, c ReportedConfig) error {
 	return w.save(filepath.Join(TrialsDir, t.Name(), ReportedConfigFile), c)
 }
 
-// ReportedConfig is what the trial's topology reported; nil where nothing is known of it.
+// ReportedConfig returns the configuration that the trial's topology reported; nil if there is none.
 func (t Trial) ReportedConfig() (*ReportedConfig, error) {
 	return readIfThere[ReportedConfig](filepath.Join(t.Dir, ReportedConfigFile))
 }
 
-// Arguments are how the trial's topology was launched; empty where it never was.
+// Arguments returns how the trial's topology was launched; empty if it never was.
 func (t Trial) Arguments() (a Arguments, err error) {
 	if there, err := readIfThere[Arguments](filepath.Join(t.Dir, ArgumentsFile)); there != nil {
 		return *there, err
@@ -64,12 +63,12 @@ func (t Trial) Arguments() (a Arguments, err error) {
 	return a, err
 }
 
-// secret is what a setting's name states when its value is for nobody's eyes; the path of a file is not one.
+// secret matches the names of settings whose values must not be shown. The path of a file is not secret.
 var secret = regexp.MustCompile(`(?i)(password|passwd|secret|token|credential|private|api.?key)`)
 
 const hidden = "(not shown)"
 
-// Shown is a setting's value as people may see it.
+// Shown returns a setting's value for display; secrets are masked.
 func Shown(key, value string) string {
 	if secret.MatchString(key) && !strings.HasSuffix(key, ".file") {
 		return hidden
@@ -77,7 +76,7 @@ func Shown(key, value string) string {
 	return value
 }
 
-// Shown are the entries as people may see them.
+// Shown returns the settings for display; secrets are masked.
 func (a Arguments) Shown() (entries []Entry) {
 	for _, setting := range a.Settings {
 		key, value, _ := strings.Cut(setting, "=")
@@ -86,8 +85,8 @@ func (a Arguments) Shown() (entries []Entry) {
 	return entries
 }
 
-// CommandLine is the command that submitted the topology, as a shell takes it, without secrets; "" where the local
-// cluster did.
+// CommandLine returns the command that submitted the topology, quoted for a shell and without secrets. It is "" if the
+// local cluster submitted it.
 func (a Arguments) CommandLine() string {
 	var words []string
 	for _, word := range a.Launch {

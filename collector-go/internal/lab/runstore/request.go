@@ -6,7 +6,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Component is a row of what the topology asks of the scheduler; what is not set is null.
+// Component is a row of the topology's resource request. Values that are not set are null.
 type Component struct {
 	Name          string        `json:"component"`
 	Parallelism   int           `json:"parallelism"`
@@ -16,17 +16,17 @@ type Component struct {
 	MemoryMiB     tuning.Figure `json:"total_memory_mib"`
 }
 
-// ResourceRequest is what a topology asks of the scheduler, by its own configuration, and what bounds the records on
-// their way.
+// ResourceRequest is a topology's resource request to the scheduler, as its own configuration states it, with the
+// limits for records in flight.
 type ResourceRequest struct {
 	Components []Component         `json:"components"`
 	Totals     tuning.StatedTotals `json:"totals"`
-	// Spouts counts the true max spout pending and the fan-out; nil where no spout of records is known.
+	// Spouts holds the true max spout pending and the fan-out; nil if no record spout is known.
 	Spouts *tuning.SpoutPending `json:"spouts,omitempty"`
 }
 
-// Resources are what a topology requests of the scheduler, added up and audited; an error where they cannot be. CPU
-// that is not set counts as 0 and is noted, since a scheduler that is not resource-aware is requested nothing.
+// Resources returns the added and audited resource request. It returns an error if the request cannot be added up. CPU
+// that is not set counts as 0 and is noted, because schedulers that are not resource-aware get no CPU request.
 func (a *ResourceRequest) Resources(machine tuning.Machine) (*tuning.Resources, error) {
 	var components []tuning.Component
 	var unset []string

@@ -2,23 +2,23 @@ package runstore
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 
-// Exit codes of `tune run`, as Result keeps them.
+// Exit codes of `tune run`, which Result stores.
 const (
 	ExitDone   = 0
 	ExitFailed = 1
 	ExitMissed = 99 // a goal was missed
 )
 
-// Result is result.json: the verdict of a run, of its trials and of its configurations. The file exists only if the run
-// ended by itself. It is derived from the steps and can be computed again from them.
+// Result is result.json: the verdict of a run, of its trials and of its configurations. The file exists only if the
+// run ended by itself. It is derived from the steps and can be computed again from them.
 type Result struct {
 	FinishedMs int64          `json:"finished_ms"`
 	Verdict    tuning.Verdict `json:"verdict"`
-	// ExitCode is the one that `tune run` ended with: 0, 1 or 99.
+	// ExitCode is the exit code of `tune run`: 0, 1 or 99.
 	ExitCode int `json:"exit_code"`
-	// Trials are in the plan's order.
+	// Trials are in the order of the plan.
 	Trials []TrialResult `json:"trials"`
-	// Rows are the configurations, the repeats of each put together.
+	// Rows are the configurations, each with all its repeats.
 	Rows  []RowResult `json:"rows"`
 	Notes []string    `json:"notes"`
 }
@@ -28,11 +28,11 @@ type TrialResult struct {
 	Number int            `json:"number"`
 	Label  string         `json:"label"`
 	State  TrialState     `json:"state"`
-	Error  string         `json:"error,omitempty"` // why it failed
+	Error  string         `json:"error,omitempty"` // why the trial failed
 	Steps  int            `json:"steps"`
-	Left   int            `json:"left_out"` // planned steps that the search did not need
+	Left   int            `json:"left_out"` // planned steps that were not measured
 	Result tuning.Verdict `json:"verdict"`
-	// Capacity is on the plan's axis.
+	// Capacity is in the unit of the plan's axis.
 	Capacity tuning.Interval `json:"capacity"`
 }
 
@@ -45,13 +45,13 @@ type RowResult struct {
 	Verdict       tuning.Verdict  `json:"verdict"`
 }
 
-// TrialState is how far a trial has come.
+// TrialState is the state of a trial.
 type TrialState string
 
-// The states.
+// States of a trial.
 const (
 	Waiting  TrialState = "waiting"
 	Underway TrialState = "under way"
 	Finished TrialState = "finished"
-	Failed   TrialState = "failed" // it could not be measured; the others go on
+	Failed   TrialState = "failed" // could not be measured; the run continues with the other trials
 )

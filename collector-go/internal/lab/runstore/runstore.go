@@ -2,12 +2,12 @@
 // manifest, the progress, the measured steps and the result.
 //
 // The package owns the names and the formats of these files (docs/formats/run-directory.md). Its types are the JSON
-// documents themselves, and the vocabulary that the runner, the measurement and the reports share. It must not know how
-// a run is executed or how a report presents it.
+// documents themselves, and the vocabulary that the runner, the measurement and the reports share. It must not know
+// how a run is executed or how a report presents it.
 //
 // Three rules make a run resumable and its results trustworthy. progress.jsonl is only appended to, and it is the only
-// file that says how far the run has come. A step's file is written once, and progress.jsonl holds its SHA-256. Every
-// other file is replaced as a whole or not at all.
+// file with the state of the run. A step's file is written once, and progress.jsonl holds its SHA-256. Every other
+// file is replaced as a whole or not at all.
 //
 // Start reading at Read in this file; Writer in writer.go is its counterpart.
 package runstore
@@ -24,7 +24,7 @@ import (
 	"strings"
 )
 
-// The files of a run, relative to its directory.
+// Files and directories of a run, relative to its directory.
 const (
 	ExperimentFile = "experiment.yaml"
 	PlanFile       = "plan.json"
@@ -32,38 +32,38 @@ const (
 	ProgressFile   = "progress.jsonl"
 	ResultFile     = "result.json"
 	TrialsDir      = "trials"
-	// DataDir is the collector's data directory where the run has a collector of its own; ReportDir is for reports.
+	// DataDir is the data directory of the run's own collector, if it has one; ReportDir is for reports.
 	DataDir   = "data"
 	ReportDir = "report"
 )
 
-// The files of a trial, relative to its directory.
+// Files and directories of a trial, relative to its directory.
 const (
-	SettingsFile = "bullet_settings.yaml" // the Bullet YAML as it was, byte for byte
-	// what was laid over it, as a list of "key=value", and how the topology was launched
+	SettingsFile = "bullet_settings.yaml" // the Bullet YAML, byte for byte
+	// Arguments in JSON: the settings that override the Bullet YAML, and the launch command
 	ArgumentsFile = "arguments.json"
-	FiguresFile   = "run.json"       // internal/lab/report's Run: all series and steps of the trial
-	OutcomesFile  = "outcomes.jsonl" // a line for each query that ended
-	SeriesFile    = "series.json"    // what the experiment asked to have recorded besides
+	FiguresFile   = "run.json"       // Figures: all series of the trial
+	OutcomesFile  = "outcomes.jsonl" // one line per ended query
+	SeriesFile    = "series.json"    // the further series that the experiment asked for
 	StepsDir      = "steps"
 	LogsDir       = "logs"
 )
 
 // Run is the content of a run directory at the time of reading. The directory of a run that is still measuring can be
-// read too: it lacks a Result, and its last trial is unfinished.
+// read too: it has no Result, and its last trial is unfinished.
 type Run struct {
 	Dir        string
-	Experiment []byte // experiment.yaml, byte for byte as it was given
+	Experiment []byte // experiment.yaml, byte for byte
 	Plan       Plan
 	Manifest   Manifest
 	Events     []Event
-	// Trials are in the plan's order, those that were not begun included.
+	// Trials are in the order of the plan, including those that have not begun.
 	Trials []Trial
 	// Result is nil until the run has ended by itself.
 	Result *Result
 }
 
-// Lacking reports whether a trial was not finished.
+// Lacking reports whether any trial is unfinished.
 func (r *Run) Lacking() bool {
 	for _, t := range r.Trials {
 		if t.State != Finished {
@@ -73,30 +73,30 @@ func (r *Run) Lacking() bool {
 	return false
 }
 
-// Trial is a planned trial together with its state, derived from the events of progress.jsonl. A trial may have several
-// launches, because a resumed run launches the topology again; its steps may come from any of them.
+// Trial is a planned trial with its state, which is derived from the events of progress.jsonl. A trial may have
+// several launches, because a resumed run launches the topology again; its steps may come from any of them.
 type Trial struct {
 	PlannedTrial
 	Dir   string
 	State TrialState
-	// Launches is how often its topology was launched.
+	// Launches is how often the trial's topology was launched.
 	Launches int
-	// Steps are the finished ones, whose checksums held, in the order in which they were run.
+	// Steps are the finished steps with valid checksums, in the order in which they were run.
 	Steps []Step
-	Error string // why it failed
+	Error string // why the trial failed
 }
 
-// Arguments is arguments.json.
+// Arguments is arguments.json: how a trial's topology was launched.
 type Arguments struct {
-	// Settings are laid over the Bullet YAML, "key=value", the stack's own (addresses) included.
+	// Settings override the Bullet YAML, as "key=value". They include those of the stack, such as addresses.
 	Settings []string `json:"settings"`
-	// Launch is the command line that submitted the topology; empty where the local cluster did.
+	// Launch is the command line that submitted the topology; empty if the local cluster did.
 	Launch []string `json:"launch,omitempty"`
 }
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._=+-]+`)
 
-// Name is the trial's directory below trials/.
+// Name returns the name of the trial's directory below trials/.
 func (t PlannedTrial) Name() string {
 	name := strings.Trim(notInNames.ReplaceAllString(t.Label, "-"), "-")
 	if len(name) > maxNameBytes {
@@ -105,22 +105,22 @@ func (t PlannedTrial) Name() string {
 	return strings.TrimRight(fmt.Sprintf("%02d-%s", t.Number, name), "-")
 }
 
-// maxNameBytes bounds what a label adds to a directory's name.
+// maxNameBytes bounds the part of a directory's name that comes from the label.
 const maxNameBytes = 60
 
-// TrialDir is a trial's directory.
+// TrialDir returns a trial's directory below the given run directory.
 func TrialDir(run string, t PlannedTrial) string { return filepath.Join(run, TrialsDir, t.Name()) }
 
-// StepFile is a step's file, relative to the run's directory.
+// StepFile returns the path of a step's file, relative to the run's directory.
 func StepFile(t PlannedTrial, number int) string {
 	return filepath.Join(TrialsDir, t.Name(), StepsDir, fmt.Sprintf("%02d.json", number))
 }
 
-// ErrNoRun states that a directory holds no run.
+// ErrNoRun means that a directory contains no run.
 var ErrNoRun = errors.New("not a run directory")
 
-// Read reads a run's directory. A step whose file is not what progress.jsonl says is an error: its figures cannot be
-// trusted.
+// Read reads a run's directory. A step file whose checksum differs from that in progress.jsonl is an error, because
+// its figures cannot be trusted.
 func Read(dir string) (*Run, error) {
 	r := &Run{Dir: dir}
 	var err error
@@ -143,7 +143,8 @@ func Read(dir string) (*Run, error) {
 	return r, err
 }
 
-// ReadAny reads a run's directory, or that of one of a run's trials, which is then the only one of the run.
+// ReadAny reads a run's directory, or the directory of a single trial. In the second case the run contains only that
+// trial.
 func ReadAny(dir string) (*Run, error) {
 	run, err := Read(dir)
 	parent := filepath.Dir(filepath.Clean(dir))
@@ -156,7 +157,7 @@ func ReadAny(dir string) (*Run, error) {
 	return run, run.only(filepath.Base(filepath.Clean(dir)))
 }
 
-// only leaves a run the trial whose directory has a name.
+// only removes all trials but the one whose directory has the given name.
 func (r *Run) only(name string) error {
 	var names []string
 	for i, t := range r.Trials {
@@ -189,7 +190,7 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// readIfThere is readJSON of a file that need not be there; nil where it is not.
+// readIfThere is readJSON for an optional file. It returns nil if the file does not exist.
 func readIfThere[T any](path string) (*T, error) {
 	into := new(T)
 	err := readJSON(path, into)
@@ -199,7 +200,7 @@ func readIfThere[T any](path string) (*T, error) {
 	return into, err
 }
 
-// trialsOf replays the events of progress.jsonl over the trials of the plan.
+// trialsOf applies the events of progress.jsonl to the trials of the plan.
 func trialsOf(dir string, plan Plan, events []Event) ([]Trial, error) {
 	trials := make([]Trial, len(plan.Trials))
 	for i, planned := range plan.Trials {

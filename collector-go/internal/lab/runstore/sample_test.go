@@ -21,8 +21,8 @@ var update = flag.Bool("update", false, "write testdata/sample again")
 
 const sample = "testdata/sample"
 
-// The sample is made up: three configurations of a grid, of which one holds all that was asked, one fails and one could
-// not be launched. It is what readers of run directories are tested on.
+// The sample is invented. Of its three configurations one holds all loads, one fails, and one could not be launched.
+// Readers of run directories are tested on it.
 const (
 	sampleStart = int64(1_790_000_000_000)
 	slice       = int64(10_000)
@@ -91,7 +91,7 @@ func sampleReportedConfig(trial runstore.PlannedTrial) runstore.ReportedConfig {
 			{Key: "worker.childopts", Value: "-Xmx384m"}}}
 }
 
-// made is a measured step: latencies and what the host had left follow from bolts and queries.
+// made is a measured step. Its latency and the host's idle CPU depend on bolts and queries.
 type made struct {
 	queries, attempt, number    int
 	startMs                     int64
@@ -153,7 +153,7 @@ func (m made) step() runstore.Step {
 	}
 }
 
-// sampleFigures are the trial's series: totals that rise with the queries, and gauges.
+// sampleFigures returns the trial's series: totals that rise with the queries, and gauges.
 func sampleFigures(steps []made) *runstore.Figures {
 	first, last := steps[0].startMs, steps[len(steps)-1].startMs+60_000
 	run := &runstore.Figures{Topology: "bullet", SubmittedMs: first - 30_000, CollectedMs: last + 20_000,
@@ -188,7 +188,7 @@ func sampleFigures(steps []made) *runstore.Figures {
 	return run
 }
 
-// writeSample makes the run as a runner does.
+// writeSample writes the run as a runner does.
 func writeSample(t *testing.T, dir string) {
 	plan := samplePlan()
 	w, err := runstore.Create(dir, []byte(sampleExperiment), plan, sampleManifest())
@@ -256,8 +256,8 @@ func writeOutcomes(t *testing.T, dir string, steps []made) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, runstore.LogsDir, "collector.log"), []byte("listening\n"), 0o644))
 }
 
-// The sample under testdata is what the code writes: a change of the form shows as a difference. `go test -run Sample
-// -update` writes it again.
+// The sample under testdata equals what the code writes, so a change of the format shows as a difference. `go test
+// -run Sample -update` writes it again.
 func TestTheSampleIsWhatIsWritten(t *testing.T) {
 	if *update {
 		require.NoError(t, os.RemoveAll(sample))
@@ -299,7 +299,7 @@ func TestTheSampleIsRead(t *testing.T) {
 	assert.Len(t, figures.Steps, len(run.Trials[1].Steps), "of their own files")
 }
 
-// A run of before steps were in their own files alone is read as one of today, with what run.json had of each step.
+// A run of version 1, in which run.json contains parts of the steps, is read like a current one.
 func TestTheSampleOfVersion1IsRead(t *testing.T) {
 	today, err := runstore.Read(sample)
 	require.NoError(t, err)
@@ -310,7 +310,7 @@ func TestTheSampleOfVersion1IsRead(t *testing.T) {
 		require.NoError(t, err)
 		got, err := before.Trials[i].Figures()
 		require.NoError(t, err)
-		for _, f := range []*runstore.Figures{want, got} { // what is not known is no number, which is equal to none
+		for _, f := range []*runstore.Figures{want, got} { // NaN is not equal to NaN
 			for s := range f.Steps {
 				assert.Equal(t, today.Trials[i].Steps[s].StartMs, f.Steps[s].StartMs)
 			}

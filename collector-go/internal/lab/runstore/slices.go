@@ -6,14 +6,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Slices are a series as the collector stored it: times are slice ends, ms since the Unix epoch, ascending. A time that
-// is not there is a gap.
+// Slices is a series as the collector stored it. Times are the ends of slices in ms since the Unix epoch, ascending. A
+// missing time is a gap.
 type Slices struct {
 	TimesMs []int64         `json:"times_ms"`
 	Values  []tuning.Figure `json:"values"`
 }
 
-// At is the value of the slice that ends at timeMs; unknown if there is none.
+// At returns the value of the slice that ends at timeMs; unknown if there is none.
 func (s Slices) At(timeMs int64) tuning.Figure {
 	i, found := slices.BinarySearch(s.TimesMs, timeMs)
 	if !found {
@@ -22,10 +22,10 @@ func (s Slices) At(timeMs int64) tuning.Figure {
 	return s.Values[i]
 }
 
-// Rise is what a total rose by in (timeMs-widthMs, timeMs]; unknown if a slice is missing at either end.
+// Rise returns the increase of a total in (timeMs-widthMs, timeMs]; unknown if a slice is missing at either end.
 func (s Slices) Rise(timeMs, widthMs int64) tuning.Figure { return s.At(timeMs) - s.At(timeMs-widthMs) }
 
-// joined puts a later series behind an earlier one.
+// joined returns an earlier series followed by a later one.
 func joined(earlier, later Slices) Slices {
 	return Slices{
 		TimesMs: append(slices.Clone(earlier.TimesMs), later.TimesMs...),
@@ -33,10 +33,10 @@ func joined(earlier, later Slices) Slices {
 	}
 }
 
-// continued is joined of a total, which goes on from where it was.
+// continued is joined for a total, which continues from its earlier value.
 func continued(earlier, later Slices) Slices { return joined(earlier, later.raised(earlier)) }
 
-// raised is a total that goes on from where an earlier one ended.
+// raised returns a total that continues from the last value of an earlier one.
 func (s Slices) raised(earlier Slices) Slices {
 	if len(earlier.Values) == 0 {
 		return s

@@ -7,34 +7,35 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Span is a piece of the time axis, (From, To] in ms since the Unix epoch, and what series say about it. A slice
-// belongs to the span in which it ends. What a total rises by in a span counts from the last slice that ended at From
-// or before, if that is no older than staleAfter, else from the first within; to the last within.
+// Span is a range of time, (From, To] in ms since the Unix epoch. A slice belongs to the span in which it ends.
+//
+// The increase of a total in a span ends at the last slice within the span. It starts at the last slice that ended at
+// or before From, if that is no older than staleAfter. Otherwise it starts at the first slice within the span.
 type Span struct{ From, To int64 }
 
-// staleAfter is how old a slice may be and still show the present.
+// staleAfter is the age up to which a slice counts as the current value.
 const staleAfter = 90 * time.Second
 
-// Seconds is how long the span is.
+// Seconds returns the length of the span.
 func (p Span) Seconds() float64 { return float64(p.To-p.From) / 1000 }
 
-// Within are the indices [low, high) of the slices that end in the span.
+// Within returns the indices [low, high) of the slices that end in the span.
 func (p Span) Within(s Slices) (low, high int) {
 	low, _ = slices.BinarySearch(s.TimesMs, p.From+1)
 	high, _ = slices.BinarySearch(s.TimesMs, p.To+1)
 	return low, high
 }
 
-// values are those of the slices that end in the span.
+// values returns the values of the slices that end in the span.
 func (p Span) values(s Slices) []tuning.Figure {
 	low, high := p.Within(s)
 	return s.Values[low:high]
 }
 
-// Mean is the mean of the slices; unknown if there are none.
+// Mean returns the mean of the slices; unknown if there are none.
 func (p Span) Mean(s Slices) tuning.Figure { return Average(p.values(s)) }
 
-// Most is the largest of the slices.
+// Most returns the largest value of the slices; unknown if there are none.
 func (p Span) Most(s Slices) tuning.Figure {
 	most := tuning.Unknown
 	for _, v := range p.values(s) {
@@ -43,7 +44,7 @@ func (p Span) Most(s Slices) tuning.Figure {
 	return most
 }
 
-// First and Last are the values of the first and the last slice.
+// First returns the value of the first slice; unknown if there is none.
 func (p Span) First(s Slices) tuning.Figure {
 	if all := p.values(s); len(all) > 0 {
 		return all[0]
@@ -51,7 +52,7 @@ func (p Span) First(s Slices) tuning.Figure {
 	return tuning.Unknown
 }
 
-// Last is the value of the last slice.
+// Last returns the value of the last slice; unknown if there is none.
 func (p Span) Last(s Slices) tuning.Figure {
 	if all := p.values(s); len(all) > 0 {
 		return all[len(all)-1]
@@ -59,7 +60,8 @@ func (p Span) Last(s Slices) tuning.Figure {
 	return tuning.Unknown
 }
 
-// edges are the indices of the slices between which a total rises in the span; ok is false where there are not two.
+// edges returns the indices of the slices between which a total increases in the span; ok is false if there are not
+// two.
 func (p Span) edges(s Slices) (first, last int, ok bool) {
 	low, high := p.Within(s)
 	if low > 0 && p.From-s.TimesMs[low-1] <= staleAfter.Milliseconds() {
@@ -68,8 +70,8 @@ func (p Span) edges(s Slices) (first, last int, ok bool) {
 	return low, high - 1, high-low >= 2
 }
 
-// Increase is what a total rose by. The total of something that began in the span rose from 0 only if it said so; else
-// its first slice is where it is counted from.
+// Increase returns the increase of a total. A total that began in the span is counted from its first slice, so an
+// increase from 0 counts only if that slice was 0.
 func (p Span) Increase(s Slices) tuning.Figure {
 	first, last, ok := p.edges(s)
 	if !ok {
@@ -78,7 +80,7 @@ func (p Span) Increase(s Slices) tuning.Figure {
 	return s.Values[last] - s.Values[first]
 }
 
-// Rate is what a total rose by each second, over the time that its slices cover of the span.
+// Rate returns the increase of a total per second, over the part of the span that its slices cover.
 func (p Span) Rate(s Slices) tuning.Figure {
 	first, last, ok := p.edges(s)
 	if !ok {
@@ -87,7 +89,7 @@ func (p Span) Rate(s Slices) tuning.Figure {
 	return (s.Values[last] - s.Values[first]) * 1000 / tuning.Figure(s.TimesMs[last]-s.TimesMs[first])
 }
 
-// Increases adds up what several totals rose by, as far as that is known; unknown where it is of none.
+// Increases returns the sum of the known increases of several totals; unknown if none is known.
 func (p Span) Increases(all []Slices) tuning.Figure {
 	total, known := tuning.Figure(0), false
 	for _, s := range all {
@@ -101,7 +103,7 @@ func (p Span) Increases(all []Slices) tuning.Figure {
 	return total
 }
 
-// Slope is by how much a gauge rose each second, by least squares.
+// Slope returns the increase of a gauge per second, by least squares.
 func (p Span) Slope(s Slices) tuning.Figure {
 	low, high := p.Within(s)
 	var x, y []float64
@@ -113,7 +115,8 @@ func (p Span) Slope(s Slices) tuning.Figure {
 	return tuning.FitLine(x, y, tuning.DefaultConfidence).Slope
 }
 
-// ValueAt is the value of the slice that ends at a time, or of the last before it, if that is no older than staleAfter.
+// ValueAt returns the value of the slice that ends at a time, or of the last slice before it if that is no older than
+// staleAfter.
 func (s Slices) ValueAt(at int64) tuning.Figure {
 	i, found := slices.BinarySearch(s.TimesMs, at)
 	if !found {
@@ -125,7 +128,7 @@ func (s Slices) ValueAt(at int64) tuning.Figure {
 	return s.Values[i]
 }
 
-// Average is the mean of what is known; unknown if nothing is.
+// Average returns the mean of the known values; unknown if none is known.
 func Average(values []tuning.Figure) tuning.Figure {
 	sum, known := tuning.Figure(0), 0
 	for _, v := range values {

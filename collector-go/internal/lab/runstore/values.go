@@ -10,9 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Values are what a run is, as named values that can be compared with another's (tuning.DiffSettings): the settings
-// that all trials share, what the grid varies, the load, and what is known of versions and machine. bulletSettings are
-// the Bullet YAML's entries.
+// Values returns the properties of a run as named values, which tuning.DiffSettings compares with those of another
+// run. They are the settings that all trials share, the grid, the load, and what is known about versions and machines.
+// bulletSettings are the Bullet YAML's entries.
 func Values(plan Plan, bulletSettings []Entry, manifest Manifest) map[string]string {
 	values := map[string]string{}
 	for _, e := range bulletSettings {
@@ -34,14 +34,15 @@ func Values(plan Plan, bulletSettings []Entry, manifest Manifest) map[string]str
 	return values
 }
 
-// Values are what one trial of the run was: of the run's values those that hold for it, with what it was launched with
-// and what its topology reported. The trial's steps are its axis and move nothing; the same places on it are compared.
+// Values returns the properties of one trial: the run's values that hold for it, its launch settings and its
+// topology's reported configuration. The steps' values are listed under steps.values, which belongs to no variable,
+// because two trials are compared at the same values.
 func (r *Run) Values(t Trial) (map[string]string, error) {
 	plan := r.Plan
 	plan.Trials = []PlannedTrial{t.PlannedTrial}
 	values := Values(plan, r.Manifest.BulletSettings, r.Manifest)
 	for axis := range plan.labels() {
-		delete(values, "grid."+axis) // its settings say it
+		delete(values, "grid."+axis) // the trial's settings contain it
 	}
 	values["steps.values"] = values[plan.Axis.key()]
 	delete(values, plan.Axis.key())
@@ -60,7 +61,8 @@ func (r *Run) Values(t Trial) (map[string]string, error) {
 	return values, nil
 }
 
-// addMeasured adds what was found out about the surroundings: the record rate, and what others took of the machine.
+// addMeasured adds measured properties of the environment: the record rate, and the CPU that others used on the
+// machine.
 func (r *Run) addMeasured(t Trial, values map[string]string) {
 	for _, e := range r.Events {
 		if e.Kind == RateCalibrated && e.RecordsPerSecond != nil && !r.Plan.Load.RecordsPerSecond.Known() &&
@@ -69,7 +71,7 @@ func (r *Run) addMeasured(t Trial, values map[string]string) {
 		}
 	}
 	if r.Plan.Launch != LocalLaunch {
-		return // the processes of the steps are those of the host of the load
+		return // the steps report processes of the load host only
 	}
 	taken, steps := 0.0, 0
 	for _, s := range t.Steps {
@@ -86,7 +88,7 @@ func (r *Run) addMeasured(t Trial, values map[string]string) {
 
 func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'f', 1, 64) + "%" }
 
-// add adds what was in effect. The settings themselves are those of the file and its arguments.
+// add adds the effective configuration. The settings themselves come from the file and its arguments.
 func (t *ReportedConfig) add(values map[string]string) {
 	for key, value := range map[string]string{
 		"worker.heap_flags": t.HeapFlags, "worker.gc_flags": t.GCFlags, "versions.storm": t.Storm,
@@ -101,7 +103,7 @@ func (t *ReportedConfig) add(values map[string]string) {
 	}
 }
 
-// shared are the settings that all trials have with the same value.
+// shared returns the settings that have the same value in all trials.
 func (p Plan) shared() (all []Entry) {
 	if len(p.Trials) == 0 {
 		return nil
@@ -114,7 +116,7 @@ func (p Plan) shared() (all []Entry) {
 	return all
 }
 
-// labels are the places on each axis of the grid, in their order.
+// labels returns the positions on each axis of the grid, in their order.
 func (p Plan) labels() map[string][]string {
 	labels := map[string][]string{}
 	for _, t := range p.Trials {
@@ -127,7 +129,7 @@ func (p Plan) labels() map[string][]string {
 	return labels
 }
 
-// addLoad adds what is asked of the topology.
+// addLoad adds the load on the topology.
 func (p Plan) addLoad(values map[string]string) {
 	l := p.Load
 	values["load.class"], values["load.submit"] = l.Class, l.Submit
@@ -159,7 +161,7 @@ func (p Plan) addLoad(values map[string]string) {
 	}
 }
 
-// stepValues are the places of the steps, over all trials.
+// stepValues returns the distinct step values over all trials.
 func (p Plan) stepValues() (all []string) {
 	for _, t := range p.Trials {
 		for _, s := range t.Steps {
@@ -173,14 +175,14 @@ func (p Plan) stepValues() (all []string) {
 
 func short(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// key is the name of the value that the axis varies.
+// key returns the name of the value that the axis varies.
 func (a Axis) key() string {
 	return map[Axis]string{Queries: "load.queries", QueriesPerSecond: "load.queries_per_second",
 		RecordsPerSecond: "data.records_per_second"}[a]
 }
 
-// add adds what is known of versions, records and machines. The hardware is that of the cluster; the host of the load,
-// where it is another, is reported apart.
+// add adds what is known about versions, records and machines. The hardware is that of the cluster; if the load host
+// is another machine, it is reported separately.
 func (m Manifest) add(launch string, values map[string]string) {
 	v := m.Versions
 	for name, text := range map[string]string{"bullet_metrics": v.BulletMetrics, "bullet": v.Bullet, "storm": v.Storm,
@@ -234,7 +236,7 @@ func (r Records) add(values map[string]string) {
 	}
 }
 
-// Schema is the shape of the records in words, as far as it is known.
+// Schema returns the schema of the records in words, as far as it is known.
 func (r Records) Schema() string {
 	var parts []string
 	for _, part := range []struct {

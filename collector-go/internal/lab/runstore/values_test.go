@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// What a trial was is compared by name; each name moves the variable that it is.
+// The properties of a trial are compared by name, and each name belongs to its variable.
 func TestTheValuesOfATrial(t *testing.T) {
 	run, err := runstore.Read(sample)
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestTheValuesOfATrial(t *testing.T) {
 	assert.NotContains(t, values, "worker.heap_flags")
 }
 
-// Where a command launches, the hardware is the cluster's and not that of the host of the load.
+// For a command launch, the hardware is that of the cluster and not that of the load host.
 func TestTheHardwareIsTheClusters(t *testing.T) {
 	plan, manifest := samplePlan(), sampleManifest()
 	plan.Launch, plan.KafkaPartitions = runstore.CommandLaunch, 64

@@ -6,15 +6,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// DataVolume is how much data a topology took, "R/s and MiB/s", averaged over the measured time of a test. What is not
-// known is null.
+// DataVolume is the rate of data that a topology took, averaged over the measured time of a test. Unknown rates are
+// null.
 type DataVolume struct {
 	RecordsPerSecond tuning.Figure `json:"records_per_second"`
 	MiBPerSecond     tuning.Figure `json:"mib_per_second"`
 }
 
-// AverageVolume is that of steps, each weighted by how long it was measured. Steps whose rate is not known are left
-// out.
+// AverageVolume returns the mean over steps, weighted by their measured time. Steps without a known rate are left out.
 func AverageVolume(steps []Step) DataVolume {
 	return DataVolume{
 		RecordsPerSecond: overTime(steps, func(s Step) tuning.Figure { return s.RecordsPerSecond }),
@@ -22,7 +21,7 @@ func AverageVolume(steps []Step) DataVolume {
 	}
 }
 
-// overTime is NaN where no step has the figure.
+// overTime returns the mean of a figure weighted by measured time; NaN if no step has the figure.
 func overTime(steps []Step, figure func(Step) tuning.Figure) tuning.Figure {
 	sum, ms := tuning.Figure(0), tuning.Figure(0)
 	for _, s := range steps {
@@ -33,7 +32,7 @@ func overTime(steps []Step, figure func(Step) tuning.Figure) tuning.Figure {
 	return sum / ms
 }
 
-// Volume is that of all steps of the run.
+// Volume returns the average over all steps of the run.
 func (r *Run) Volume() DataVolume {
 	var steps []Step
 	for _, t := range r.Trials {
@@ -42,8 +41,8 @@ func (r *Run) Volume() DataVolume {
 	return AverageVolume(steps)
 }
 
-// Volume states the data volume that the plan asks for, "68,400 records/s, 120.2 MiB/s"; "" where the record rate is
-// found by the run itself.
+// Volume returns the data volume of the plan, such as "68,400 records/s, 120.2 MiB/s". It is "" if the run itself
+// finds the record rate.
 func (p Plan) Volume() string {
 	low, high := p.Load.RecordsPerSecond, p.Load.RecordsPerSecond
 	if p.Axis == RecordsPerSecond {

@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// A step counts for as long as it was measured; its warm-up and steps without a rate count for nothing.
+// A step's weight is its measured time. Warm-ups and steps without a known rate do not count.
 func TestTheVolumeIsAveragedOverMeasuredTime(t *testing.T) {
 	step := func(records, mib tuning.Figure, seconds int64) runstore.Step {
 		return runstore.Step{StartMs: 1, MeasuredFromMs: 20_000, EndMs: 20_000 + 1000*seconds,

@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Writer writes a run directory. Whatever a method has written when it returns survives a crash: files are written
-// aside, synced and renamed, and events are appended and synced. It is safe for concurrent use.
+// Writer writes a run directory. Whatever a method has written when it returns survives a crash: files are written to
+// a temporary name, synced and renamed, and events are appended and synced. It is safe for concurrent use.
 type Writer struct {
 	dir string
 
@@ -23,7 +23,7 @@ type Writer struct {
 	progress *os.File
 }
 
-// Create makes a run's directory, which must not hold a run yet.
+// Create creates a run's directory, which must not contain a run yet.
 func Create(dir string, experiment []byte, plan Plan, manifest Manifest) (*Writer, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -38,14 +38,14 @@ func Create(dir string, experiment []byte, plan Plan, manifest Manifest) (*Write
 		w.SaveManifest(manifest)); err != nil {
 		return nil, err
 	}
-	// The plan comes last: a directory that has one is a run's.
+	// The plan is written last, because its presence makes the directory a run's.
 	if err := errors.Join(w.open(), w.save(PlanFile, plan)); err != nil {
 		return nil, err
 	}
 	return w, nil
 }
 
-// Open goes on with a run's directory.
+// Open opens an existing run's directory to continue it.
 func Open(dir string) (*Writer, error) {
 	w := &Writer{dir: dir}
 	if _, err := os.Stat(filepath.Join(dir, PlanFile)); err != nil {
@@ -54,7 +54,7 @@ func Open(dir string) (*Writer, error) {
 	return w, w.open()
 }
 
-// Close releases progress.jsonl. It may be called twice.
+// Close closes progress.jsonl. It may be called twice.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,16 +66,16 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// Dir is the run's directory.
+// Dir returns the run's directory.
 func (w *Writer) Dir() string { return w.dir }
 
-// SaveManifest writes manifest.json, in place of what was there.
+// SaveManifest writes manifest.json and replaces an existing one.
 func (w *Writer) SaveManifest(m Manifest) error { return w.save(ManifestFile, m) }
 
-// SaveResult writes result.json, in place of what was there.
+// SaveResult writes result.json and replaces an existing one.
 func (w *Writer) SaveResult(r Result) error { return w.save(ResultFile, r) }
 
-// BeginTrial makes a trial's directory with the settings that its topology is launched with.
+// BeginTrial creates a trial's directory and stores the settings that its topology is launched with.
 func (w *Writer) BeginTrial(t PlannedTrial, settings []byte, arguments Arguments) error {
 	dir := TrialDir(w.dir, t)
 	for _, each := range []string{StepsDir, LogsDir} {
@@ -91,7 +91,7 @@ func (w *Writer) BeginTrial(t PlannedTrial, settings []byte, arguments Arguments
 		writeSynced(filepath.Join(dir, ArgumentsFile), text))
 }
 
-// FinishStep writes a step's file and then says so in progress.jsonl.
+// FinishStep writes a step's file and then records it in progress.jsonl.
 func (w *Writer) FinishStep(t PlannedTrial, s Step, atMs int64) error {
 	text, err := encode(s)
 	if err != nil {
@@ -106,7 +106,7 @@ func (w *Writer) FinishStep(t PlannedTrial, s Step, atMs int64) error {
 		File: file, SHA256: checksum(text), Verdict: s.Verdict})
 }
 
-// Record appends an event and returns when it is on the disk.
+// Record appends an event and returns when it is on disk.
 func (w *Writer) Record(e Event) error {
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -123,7 +123,7 @@ func (w *Writer) Record(e Event) error {
 	return w.progress.Sync()
 }
 
-// open opens progress.jsonl for appending. The half of a line that a crash left is taken off first.
+// open opens progress.jsonl for appending. It first removes an incomplete last line, which a crash may have left.
 func (w *Writer) open() error {
 	path := filepath.Join(w.dir, ProgressFile)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
@@ -141,7 +141,7 @@ func (w *Writer) open() error {
 	return nil
 }
 
-// readEvents reads progress.jsonl; the last line may be half of one, which a crash left and which shows nothing.
+// readEvents reads progress.jsonl. An incomplete last line, which a crash may have left, is ignored.
 func readEvents(path string) (events []Event, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -176,7 +176,7 @@ func checksum(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// writeSynced replaces a file, whole or not at all.
+// writeSynced replaces a file atomically.
 func writeSynced(path string, text []byte) error {
 	return disk.WriteAside(disk.System{}, filepath.Dir(path), path, text)
 }

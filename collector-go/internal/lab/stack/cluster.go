@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// up is the line that the local cluster prints when it is up, and again when one of its processes was started again.
+// up is the ready line of the local cluster. It is printed again after one of the cluster's processes was restarted.
 type up struct {
 	Pids map[string]int `json:"pids"`
 	Host string         `json:"nimbus_host"`
@@ -18,7 +18,7 @@ type up struct {
 	DRPC int            `json:"drpc_http_port"`
 }
 
-// awaitCluster waits for the launcher's ready line, and from then on follows the further lines that it prints.
+// awaitCluster waits for the launcher's ready line, and from then on follows its further lines.
 func (s *Stack) awaitCluster(ctx context.Context) error {
 	var ready up
 	if err := s.cluster.awaitReady(ctx, clusterReadyLimit, &ready); err != nil {
@@ -29,7 +29,7 @@ func (s *Stack) awaitCluster(ctx context.Context) error {
 	return nil
 }
 
-// know replaces what is known of the cluster's processes and addresses. A restarted Supervisor has another pid.
+// know stores the cluster's current processes and addresses. A restarted Supervisor has another pid.
 func (s *Stack) know(ready up) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +37,8 @@ func (s *Stack) know(ready up) {
 		net.JoinHostPort(ready.Host, strconv.Itoa(ready.DRPC))
 }
 
-// follow keeps the processes of the cluster known, until it ends: a Supervisor that ended is started again.
+// follow updates the known processes of the cluster until the launcher ends, because the launcher restarts a dead
+// Supervisor.
 func (s *Stack) follow(cluster *Process) {
 	for {
 		select {
@@ -57,26 +58,26 @@ func (s *Stack) follow(cluster *Process) {
 	}
 }
 
-// Nimbus is the Thrift address of the cluster's Nimbus, "host:port"; "" until Start has returned.
+// Nimbus returns the Thrift address of the cluster's Nimbus, "host:port"; "" until Start has returned.
 func (s *Stack) Nimbus() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.nimbus
 }
 
-// DRPC is the HTTP address of the cluster's DRPC server, "host:port"; of no meaning where Options ask for none, or
-// before Start has returned.
+// DRPC returns the HTTP address of the cluster's DRPC server, "host:port". It is meaningless without
+// Options.DRPCThreads, and before Start has returned.
 func (s *Stack) DRPC() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.drpc
 }
 
-// Submit submits the topology and returns when Nimbus has taken it.
+// Submit submits the topology and returns when Nimbus has accepted it.
 func (s *Stack) Submit(ctx context.Context) error { return s.SubmitAs(ctx, s.options.Topology, nil) }
 
-// SubmitAs submits the topology under another name, with more settings over the options' own, "key=value". The
-// topologies of a stack run one after the other: Kill ends one before the next is submitted.
+// SubmitAs submits the topology under another name. settings ("key=value") override those of the options. The
+// topologies of a stack run one after the other: call Kill before the next SubmitAs.
 func (s *Stack) SubmitAs(ctx context.Context, name string, settings []string) error {
 	p, err := s.launch(s.submitCommand(name, settings))
 	if err != nil {
@@ -96,7 +97,7 @@ func (s *Stack) SubmitAs(ctx context.Context, name string, settings []string) er
 	}
 }
 
-// Kill ends a topology and its source, and returns when its workers have ended.
+// Kill ends a topology and its source, and returns when the topology's workers have ended.
 func (s *Stack) Kill(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
@@ -105,16 +106,16 @@ func (s *Stack) Kill(ctx context.Context, name string) error {
 	return err
 }
 
-// Rebalance spreads a topology over another number of workers, and returns when Nimbus has taken it: the workers
-// follow.
+// Rebalance changes the number of a topology's workers, and returns when Nimbus has accepted it. The workers change
+// later.
 func (s *Stack) Rebalance(ctx context.Context, name string, workers int) error {
 	_, err := s.java(ctx, "rebalance topology "+name, s.localStorm("rebalance", "--topology", name, "--workers",
 		strconv.Itoa(workers)))
 	return err
 }
 
-// java runs a launcher's command, within its limit, and returns what it printed; what states what it is to do. Standard
-// error becomes part of the error, since it is all that a launcher says about a failure.
+// java runs a launcher's command within commandLimit and returns its output. what describes the command in errors. An
+// error contains the standard error, because a launcher reports failures only there.
 func (s *Stack) java(ctx context.Context, what string, args []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
@@ -136,7 +137,7 @@ type Worker struct {
 	Pid      int    `json:"pid"`
 }
 
-// Workers lists the worker processes as the machine has them, without asking Storm or the collector.
+// Workers lists the worker processes on this machine, without asking Storm or the collector.
 func (s *Stack) Workers(ctx context.Context) ([]Worker, error) {
 	out, err := s.java(ctx, "list the workers", s.localStorm("workers"))
 	if err != nil {
@@ -149,7 +150,7 @@ func (s *Stack) Workers(ctx context.Context) ([]Worker, error) {
 	return workers, nil
 }
 
-// down lets local-storm end whatever is left of the cluster.
+// down makes local-storm end whatever is left of the cluster.
 func (s *Stack) down(ctx context.Context) error {
 	_, err := s.java(ctx, "end what is left of the cluster in "+s.options.clusterDir(), s.localStorm("down"))
 	return err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// startCollector starts the collector, waits until it is ready, and from then on starts it again whenever it dies.
+// startCollector starts the collector, waits until it is ready, and from then on restarts it whenever it dies.
 func (s *Stack) startCollector(ctx context.Context) error {
 	p, err := s.launch(s.collectorCommand())
 	if err != nil {
@@ -20,14 +20,14 @@ func (s *Stack) startCollector(ctx context.Context) error {
 	return nil
 }
 
-// setCollector stores the collector under the lock, since Pids and Stop read it on other goroutines.
+// setCollector stores the collector under the lock, because Pids and Stop read it on other goroutines.
 func (s *Stack) setCollector(p *Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.collector = p
 }
 
-// awaitCollector polls the ready endpoint: a collector that replays its journal says so there only.
+// awaitCollector polls the ready endpoint, because only that shows whether the collector has replayed its journal.
 func (s *Stack) awaitCollector(ctx context.Context, p *Process) error {
 	ctx, cancel := limited(ctx, collectorReadyLimit)
 	defer cancel()
@@ -46,7 +46,7 @@ func (s *Stack) awaitCollector(ctx context.Context, p *Process) error {
 	return nil
 }
 
-// supervise starts the collector again, on the same data directory, each time it dies before the stack is stopped. It
+// supervise restarts the collector, on the same data directory, each time it dies before the stack is stopped. It
 // returns when the stack is stopped, or when a restart is impossible; the latter is reported through Failed.
 func (s *Stack) supervise() {
 	for {
@@ -64,9 +64,9 @@ func (s *Stack) supervise() {
 	}
 }
 
-// revive replaces a dead collector. It holds the lock, so that no collector is started once the stop has begun. The
-// number of restarts is bounded by maxCollectorRestarts, because a collector that cannot run would otherwise be started
-// without end.
+// revive replaces a dead collector. It holds the lock, so that no collector is started after the stop has begun. The
+// number of restarts is bounded by maxCollectorRestarts, because a collector that cannot run would otherwise be
+// restarted forever.
 func (s *Stack) revive(dead *Process) (again bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,14 +87,14 @@ func (s *Stack) revive(dead *Process) (again bool, err error) {
 	return true, nil
 }
 
-// CollectorPid is the process id of the collector that runs now.
+// CollectorPid returns the process id of the current collector.
 func (s *Stack) CollectorPid() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.collector.Pid()
 }
 
-// CollectorRestarts is how often the collector died and was started again.
+// CollectorRestarts returns how often the collector died and was restarted.
 func (s *Stack) CollectorRestarts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

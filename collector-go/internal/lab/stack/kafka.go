@@ -10,30 +10,31 @@ import (
 	"time"
 )
 
-// Kafka is a broker that the topology reads its records from, and a producer on this machine that writes them:
-// generated records, at the rates that the query gateway receives, as the topology's own source would make them.
+// Kafka describes the broker that the topology reads its records from. A producer on this machine writes generated
+// records to it, at the rates that the query gateway requests, like the topology's own source.
 type Kafka struct {
-	// Bootstrap is a broker that is there, "host:port"; "" for one that is started, whose address Start puts here.
+	// Bootstrap is the address of an existing broker, "host:port". If it is "", a broker is started, and Start sets
+	// its address here.
 	Bootstrap string
-	// Partitions are those of the topic of a broker that is started. Its records' times are the broker's
+	// Partitions is the topic's number of partitions on a started broker. Its records have the broker's timestamps
 	// (LogAppendTime).
 	Partitions int
 }
 
 const (
 	kafkaTopic = "records"
-	// firstProducedPerSecond is the rate of records until a run sets its own: some, so that the first are seen.
+	// firstProducedPerSecond is the record rate until a run sets its own. It is not 0, so that first records are seen.
 	firstProducedPerSecond = "50"
 
 	kafkaReadyLimit   = 90 * time.Second
-	sourceStartLimit  = 150 * time.Second // a topology's workers start
-	producerStopGrace = 12 * time.Second  // it writes what it has
+	sourceStartLimit  = 150 * time.Second // includes the start of a topology's workers
+	producerStopGrace = 12 * time.Second  // the producer writes its remaining records
 	kafkaStopGrace    = 15 * time.Second  // the launcher promises 10 s
 )
 
 func (s *Stack) kafkaDir() string { return filepath.Join(s.options.Dir, "kafka") }
 
-// startsKafka reports whether the broker is ours.
+// startsKafka reports whether this stack starts the broker.
 func (s *Stack) startsKafka() bool { return s.options.Kafka != nil && s.options.Kafka.Bootstrap == "" }
 
 func (s *Stack) localKafka(verb string, more ...string) []string {
@@ -41,7 +42,7 @@ func (s *Stack) localKafka(verb string, more ...string) []string {
 		s.options.built("local-kafka.jar"), verb, "--dir", s.kafkaDir()}, more...)
 }
 
-// startKafka starts the broker, if it is ours, and returns when its topic is there.
+// startKafka starts the broker, if this stack owns it, and returns when its topic exists.
 func (s *Stack) startKafka(ctx context.Context) error {
 	if !s.startsKafka() {
 		return nil
@@ -73,8 +74,8 @@ func (s *Stack) startKafka(ctx context.Context) error {
 	return err
 }
 
-// StartSource starts what writes the submitted topology's records, once the topology asks for queries; without Kafka
-// the topology makes its records itself. Kill ends it.
+// StartSource starts the producer of the submitted topology's records, once the topology polls for queries. It does
+// nothing without Kafka, because the topology then makes its own records. Kill ends the producer.
 func (s *Stack) StartSource(ctx context.Context) error {
 	if s.options.Kafka == nil {
 		return nil
@@ -107,7 +108,7 @@ func (s *Stack) StartSource(ctx context.Context) error {
 	return nil
 }
 
-// producerCommand writes nothing until the gateway says at which rates.
+// producerCommand returns the producer's command line. The producer writes nothing until the gateway sends its rates.
 func (s *Stack) producerCommand() command {
 	o := s.options
 	return command{name: "producer", path: o.Java, log: s.logPath("producer"),
@@ -118,7 +119,8 @@ func (s *Stack) producerCommand() command {
 			"--control-url", "http://" + o.GatewayListen + "/api/source/control", "-c", "linger.ms=2"}}
 }
 
-// currentProducer is read under the lock: a producer that Kill replaced or ended must not be reported as a failure.
+// currentProducer reads the producer under the lock. A producer that Kill ended or replaced must not be reported as a
+// failure.
 func (s *Stack) currentProducer() *Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +138,7 @@ func (s *Stack) stopSource(hasten <-chan struct{}) {
 	}
 }
 
-// stopKafka ends our broker, also one whose launcher was killed.
+// stopKafka ends the stack's own broker, even if its launcher was killed.
 func (s *Stack) stopKafka(hasten <-chan struct{}) error {
 	if s.kafka != nil && (!s.kafka.stop(kafkaStopGrace, hasten) || s.kafka.err != nil) {
 		return s.kafkaDown(context.Background())
@@ -144,7 +146,7 @@ func (s *Stack) stopKafka(hasten <-chan struct{}) error {
 	return nil
 }
 
-// kafkaDown lets local-kafka end whatever is left of a broker.
+// kafkaDown makes local-kafka end whatever is left of a broker.
 func (s *Stack) kafkaDown(ctx context.Context) error {
 	if _, err := os.Stat(s.kafkaDir()); errors.Is(err, os.ErrNotExist) {
 		return nil

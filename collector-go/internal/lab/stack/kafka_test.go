@@ -24,7 +24,8 @@ func TestABrokerThatIsNotBuiltIsNamed(t *testing.T) {
 	assert.Contains(t, o.AllSettings(), `bullet.dsl.connector.kafka.bootstrap.servers="kafka.example:9092"`)
 }
 
-// The producer starts once the topology asks for queries, and ends with it; only one that ends by itself is a failure.
+// The producer starts when the topology polls for queries, and ends with it. Only a producer that ends by itself is a
+// failure.
 func TestTheProducerLivesWithItsTopology(t *testing.T) {
 	var asked atomic.Int32
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,45 +13,46 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
-// Options say where the parts are and how they run.
+// Options define where the parts are and how they run.
 type Options struct {
-	// Dir is the run's directory: logs, the cluster's state, the record of processes.
+	// Dir is the run's directory, with logs, the cluster's state and the record of processes.
 	Dir string
-	// DataDir is the collector's data directory, kept from run to run.
+	// DataDir is the collector's data directory, which is kept between runs.
 	DataDir string
-	// BuildDir holds what `make build` leaves: local-storm.jar, storm/, bullet-topology.jar, bullet-metrics-storm.jar.
+	// BuildDir holds the output of `make build`: local-storm.jar, storm/, bullet-topology.jar,
+	// bullet-metrics-storm.jar.
 	BuildDir string
-	// Program is the bullet-metrics binary that is run as the collector.
+	// Program is the bullet-metrics binary that runs as the collector.
 	Program string
 	// Java is the java binary for all Java parts.
 	Java string
 	// GRPCListen, HTTPListen and GatewayListen are loopback addresses, "host:port".
 	GRPCListen, HTTPListen, GatewayListen string
-	// SliceWidth and SliceLateness are the collector's.
+	// SliceWidth and SliceLateness are settings of the collector.
 	SliceWidth, SliceLateness time.Duration
 	// CollectorFlags are more flags for the collector, such as --alertmanager-urls.
 	CollectorFlags []string
 	// GatewayFlags are more flags for the query gateway, such as --grace-ms.
 	GatewayFlags []string
-	// Topology is the name to submit under.
+	// Topology is the name that the topology is submitted under.
 	Topology string
 	// BulletConf is the Bullet YAML of the topology.
 	BulletConf string
-	// Settings are laid over BulletConf, "key=value" with the value in YAML.
+	// Settings override those of BulletConf, as "key=value" with the value in YAML.
 	Settings []string
-	// Workers is how many worker processes there are.
+	// Workers is the number of worker processes.
 	Workers int
 	// WorkerHeapMiB limits each worker's heap.
 	WorkerHeapMiB int
-	// DRPCThreads are those of the HTTP port of the cluster's DRPC server, which then takes the queries; 0 for none,
-	// and queries through the gateway.
+	// DRPCThreads is the number of HTTP threads of the cluster's DRPC server, which then receives the queries. If it
+	// is 0, there is no DRPC server and queries go through the gateway.
 	DRPCThreads int
-	// Kafka is where the topology's records come from; nil for the topology's own source.
+	// Kafka is the broker that records come from; nil if the topology's own source makes them.
 	Kafka *Kafka
 }
 
-// DefaultOptions run the parts built under buildDir for a run in dir, two workers of 384 MiB heap each, on the
-// addresses that users know.
+// DefaultOptions run the parts built under buildDir for a run in dir, with two workers of 384 MiB heap each, on the
+// default addresses.
 func DefaultOptions(dir, buildDir string) Options {
 	return Options{
 		Dir: dir, DataDir: filepath.Join(dir, "data"), BuildDir: buildDir,
@@ -63,7 +64,7 @@ func DefaultOptions(dir, buildDir string) Options {
 	}
 }
 
-// java is JAVA_HOME's, or else the one on the path.
+// java returns the java binary of JAVA_HOME, or else the one in PATH.
 func java() string {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		return filepath.Join(home, "bin", "java")
@@ -71,7 +72,7 @@ func java() string {
 	return "java"
 }
 
-// Validate returns an error that names what is missing, and what to do about it.
+// Validate returns an error that names a missing part and how to get it.
 func (o Options) Validate() error {
 	if o.Workers < 1 || o.WorkerHeapMiB < 64 {
 		return errors.New("at least one worker with at least 64 MiB of heap is needed")
@@ -92,10 +93,10 @@ func (o Options) Validate() error {
 
 func (o Options) built(name string) string { return filepath.Join(o.BuildDir, name) }
 
-// clusterDir is the state of the local cluster, which the launcher owns.
+// clusterDir returns the state directory of the local cluster, which the launcher owns.
 func (o Options) clusterDir() string { return filepath.Join(o.Dir, "storm") }
 
-// listens are the addresses of the parts, and the flags that choose them.
+// listens returns the addresses of the parts, and the flags that select them.
 func (o Options) listens() []listens {
 	return []listens{
 		{address.HostPort(o.GRPCListen), "--grpc-listen", "the collector's gRPC"},
@@ -109,8 +110,7 @@ type listens struct {
 	flag, what string
 }
 
-// checkAddresses finds what is wrong with the addresses themselves. The parts call each other by them, so that each
-// needs a host and a port.
+// checkAddresses validates the addresses. Each needs a host and a port, because the parts call each other by them.
 func (o Options) checkAddresses() error {
 	for i, port := range o.listens() {
 		if err := port.address.Server("127.0.0.1:9320"); err != nil {
@@ -126,7 +126,7 @@ func (o Options) checkAddresses() error {
 	return nil
 }
 
-// checkPorts finds a busy port before anything is started, and names the flag that chooses another.
+// checkPorts detects a busy port before anything is started, and names the flag that selects another.
 func (o Options) checkPorts() error {
 	if err := o.checkAddresses(); err != nil {
 		return err
@@ -186,7 +186,7 @@ func (s *Stack) submitCommand(name string, settings []string) command {
 	return command{name: "submit", path: o.Java, log: s.logPath("submit"), args: append(args, o.settingArgs()...)}
 }
 
-// AllSettings are what is laid over BulletConf: the addresses of this stack, then Settings.
+// AllSettings returns the settings that override BulletConf: the addresses of this stack, then Settings.
 func (o Options) AllSettings() []string {
 	all := []string{
 		"bullet.topology.custom.topology.workers=" + strconv.Itoa(o.Workers),
@@ -201,7 +201,7 @@ func (o Options) AllSettings() []string {
 	if o.Kafka != nil {
 		all = append(all, "bullet.dsl.connector.kafka.bootstrap.servers="+strconv.Quote(o.Kafka.Bootstrap),
 			"bullet.dsl.connector.kafka.topics=["+kafkaTopic+"]",
-			// what the gateway asks of the producer at first
+			// the producer's initial rate, which the gateway sends to it
 			"bullet.topology.generator.records.per.second="+firstProducedPerSecond)
 	}
 	return append(all, o.Settings...)

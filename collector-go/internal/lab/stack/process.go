@@ -15,14 +15,15 @@ import (
 	"time"
 )
 
-// command is a process to start.
+// command describes a process to start.
 type command struct {
 	name string
 	path string
 	args []string
 	// log is the file that its stdout and stderr are appended to.
 	log string
-	// holdStdin gives it a pipe as stdin that ends when we do, for programs that stop with their stdin.
+	// holdStdin gives the process a pipe as stdin that closes when this program ends, for programs that stop with
+	// their stdin.
 	holdStdin bool
 }
 
@@ -38,10 +39,10 @@ type Process struct {
 	err   error // why it ended; valid once done is closed
 }
 
-// maxReadyLine bounds the line on which a program states that it is ready.
+// maxReadyLine bounds, in bytes, the line on which a program reports that it is ready.
 const maxReadyLine = 1 << 20
 
-// start starts a process. What it prints goes to its log.
+// start starts a process. Its output goes to its log.
 func (c command) start() (*Process, error) {
 	if err := os.MkdirAll(filepath.Dir(c.log), 0o755); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (p *Process) launch(holdStdin bool, log *os.File) error {
 	return nil
 }
 
-// wait reads stdout to its end, which comes with the process' own, and notes how it ended.
+// wait reads stdout until the process ends, and stores how it ended.
 func (p *Process) wait(stdout io.Reader, log *os.File) {
 	defer log.Close()
 	lines := bufio.NewReaderSize(io.TeeReader(stdout, log), maxReadyLine)
@@ -89,7 +90,7 @@ func (p *Process) wait(stdout io.Reader, log *os.File) {
 		if len(line) > 0 && line[0] == '{' {
 			select {
 			case p.ready <- append([]byte(nil), line...):
-			default: // only the first is waited for
+			default: // a line that nobody waits for is dropped
 			}
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
@@ -100,13 +101,13 @@ func (p *Process) wait(stdout io.Reader, log *os.File) {
 	close(p.done)
 }
 
-// Pid is the process' id.
+// Pid returns the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// awaitReady reads the JSON line by which the process reports that it is ready.
+// awaitReady waits for the JSON line with which the process reports that it is ready, and decodes it into ready.
 func (p *Process) awaitReady(ctx context.Context, limit time.Duration, ready any) error {
 	ctx, cancel := limited(ctx, limit)
 	defer cancel()
@@ -123,12 +124,12 @@ func (p *Process) awaitReady(ctx context.Context, limit time.Duration, ready any
 	}
 }
 
-// limited is a context that says in its cause that nothing came in time.
+// limited returns a context whose cause after the limit is that nothing came in time.
 func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("nothing came within %s", limit))
 }
 
-// obituary is how the process ended, with the end of its log. To be called once it has.
+// obituary describes how the process ended, with the end of its log. Call it only after the end.
 func (p *Process) obituary() error {
 	how := "ended by itself"
 	if p.err != nil {
@@ -137,14 +138,14 @@ func (p *Process) obituary() error {
 	return fmt.Errorf("%s %s; the end of %s says:\n%s", p.name, how, p.log, logTail(p.log))
 }
 
-// Bounds of the tail of a log in an error.
+// Bounds of the end of a log that an error shows.
 const (
 	tailLines = 8
 	tailBytes = 8 << 10
 )
 
-// logTail returns the last lines of a log, indented. It is for an error that an operator reads, so a log that cannot be
-// read is described in its place.
+// logTail returns the last lines of a log, indented. It is for an error that an operator reads, so a log that cannot
+// be read is replaced by the reason.
 func logTail(path string) string {
 	file, err := os.Open(path)
 	if err != nil {
@@ -159,8 +160,8 @@ func logTail(path string) string {
 	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }
 
-// stop asks the process to end, and ends it and its whole group by force after grace, or as soon as hasten is closed.
-// It reports whether the process ended by itself, and returns only when it has ended.
+// stop asks the process to end, and kills it and its whole group after grace, or as soon as hasten is closed. It
+// reports whether the process ended by itself, and returns only when it has ended.
 func (p *Process) stop(grace time.Duration, hasten <-chan struct{}) (orderly bool) {
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	if p.stdin != nil {

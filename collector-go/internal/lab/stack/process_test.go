@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// sh starts a shell script; the test ends what it leaves.
+// sh starts a shell script; the test kills what is left of it.
 func sh(t *testing.T, script string, holdStdin bool) *Process {
 	t.Helper()
 	p, err := command{name: "script", path: "/bin/sh", args: []string{"-c", script},
@@ -88,7 +88,7 @@ func TestStdinEndsWithTheStop(t *testing.T) {
 	assert.True(t, p.stop(never, nil), "cat ends with its stdin")
 }
 
-// startOf is 0 for a process that is gone already.
+// startOf returns the start time of a process, 0 if the process has ended.
 func startOf(pid int) uint64 {
 	stat, err := processStat(pid)
 	if err != nil {

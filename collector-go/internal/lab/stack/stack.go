@@ -2,8 +2,8 @@
 // query gateway, optionally a Kafka broker with a record producer, and a Bullet topology.
 //
 // The package owns these processes from start to end. Each runs in a process group of its own with its output in a log
-// file, and is recorded in the run's directory. A run that is killed cannot clean up, so the next run in the same
-// directory ends what it left. The package must know no metric and no query.
+// file, and is recorded in the run's directory. A killed run cannot clean up, so the next run in the same directory
+// ends what it left. The package must know no metric and no query.
 //
 // Start reading at Enter, Start and Stop in this file. options.go holds the command lines, process.go one child
 // process, workplace.go the lock and the record of processes.
@@ -23,26 +23,28 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
-// Limits of how long a part may take to come up or to stop. They end what hangs; a machine that others have most of is
-// slow.
+// Limits for a part to become ready or to stop. They only end parts that hang, so they allow for a slow or busy
+// machine.
 const (
 	collectorReadyLimit = 180 * time.Second // opening a store replays its journal
 	clusterReadyLimit   = 300 * time.Second // the launcher promises 270 s
 	gatewayReadyLimit   = 180 * time.Second
 	submitLimit         = 300 * time.Second
-	commandLimit        = 180 * time.Second // to kill a topology takes the launcher up to 120 s
+	commandLimit        = 180 * time.Second // the launcher takes up to 120 s to kill a topology
 
 	clusterStopGrace   = 25 * time.Second // the launcher promises 20 s
-	gatewayStopGrace   = 8 * time.Second  // it answers those who wait
+	gatewayStopGrace   = 8 * time.Second  // it answers pending queries
 	collectorStopGrace = 20 * time.Second // it drains
 )
 
-// A collector that dies is started again at once, but one that cannot run is not started indefinitely.
+// maxCollectorRestarts bounds the restarts of a dead collector, because one that cannot run would be restarted
+// forever.
 const maxCollectorRestarts = 10
 
-// Stack is the set of running processes. Start, Submit and Stop belong to one goroutine; the other methods are safe for
-// concurrent use. A goroutine for each process waits for its end. The collector is restarted when it dies, because it
-// recovers from its journal; the death of any other part is fatal to the run and reported through Failed.
+// Stack is the set of running processes. Start, Submit and Stop must be called from one goroutine; the other methods
+// are safe for concurrent use. A goroutine for each process waits for its end. The collector is restarted when it
+// dies, because it recovers from its journal. The death of any other part is fatal to the run and reported through
+// Failed.
 type Stack struct {
 	options Options
 	log     *slog.Logger
@@ -50,17 +52,17 @@ type Stack struct {
 
 	cluster *Process
 	gateway *Process
-	kafka   *Process // the broker's launcher; nil where there is none of ours
+	kafka   *Process // the broker's launcher; nil if this stack starts no broker
 	failed  chan error
 
 	mu        sync.Mutex
 	collector *Process
-	producer  *Process // of the topology that runs; nil for none
-	broker    int      // the pid of our broker
+	producer  *Process // of the running topology; nil if there is none
+	broker    int      // pid of the started broker; 0 if there is none
 	restarts  int
 	daemons   map[string]int
 	nimbus    string // "host:port"
-	drpc      string // "host:port" of its HTTP port
+	drpc      string // "host:port" of the DRPC server's HTTP port
 	stopping  bool
 	watchers  sync.WaitGroup
 }
@@ -83,8 +85,8 @@ func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, erro
 	return s, nil
 }
 
-// endLeftovers ends the recorded processes first. If there were any, it also runs the launchers' own commands to end
-// what these had started in turn.
+// endLeftovers ends the recorded processes of an earlier run. If there were any, it also calls the launchers' own
+// commands to end what these processes had started.
 func (s *Stack) endLeftovers(ctx context.Context) error {
 	names, err := s.place.endLeftovers()
 	if err != nil {
@@ -98,7 +100,7 @@ func (s *Stack) endLeftovers(ctx context.Context) error {
 }
 
 // Start starts all parts and returns when each has reported that it is ready. The caller must call Stop even after an
-// error, because some parts may run already.
+// error, because some parts may already run.
 func (s *Stack) Start(ctx context.Context) error {
 	if err := s.options.checkPorts(); err != nil {
 		return err
@@ -127,8 +129,8 @@ func (s *Stack) Start(ctx context.Context) error {
 	return nil
 }
 
-// launch starts a process and records it at once. A process that cannot be recorded is killed, since no later run could
-// find and end it.
+// launch starts a process and records it at once. A process that cannot be recorded is killed, because no later run
+// could find and end it.
 func (s *Stack) launch(c command) (*Process, error) {
 	p, err := c.start()
 	if err != nil {
@@ -136,7 +138,7 @@ func (s *Stack) launch(c command) (*Process, error) {
 	}
 	err = s.place.note(c.name, p.Pid())
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-		<-p.done // it ended before it could be recorded; whoever waits for it will hear so
+		<-p.done // it ended before it could be recorded; its waiters notice that
 		return p, nil
 	}
 	if err != nil {
@@ -146,7 +148,7 @@ func (s *Stack) launch(c command) (*Process, error) {
 	return p, nil
 }
 
-// watch reports the death of a process that the run cannot go on without.
+// watch reports the death of a process that the run cannot continue without.
 func (s *Stack) watch(p *Process) {
 	s.watchers.Go(func() {
 		<-p.done
@@ -156,15 +158,15 @@ func (s *Stack) watch(p *Process) {
 	})
 }
 
-// fail never blocks: the channel holds one error, and later ones are dropped.
+// fail reports an error through Failed. It never blocks: the channel holds one error, and later ones are dropped.
 func (s *Stack) fail(err error) {
 	select {
 	case s.failed <- err:
-	default: // the first failure is reported
+	default: // only the first failure is reported
 	}
 }
 
-// Failed gives the error of the first part that died and could not be started again.
+// Failed returns the channel that receives the error of the first part that died and could not be restarted.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
 func (s *Stack) isStopping() bool {
@@ -173,7 +175,7 @@ func (s *Stack) isStopping() bool {
 	return s.stopping
 }
 
-// Pids are the processes of the stack by name, the topology's workers apart.
+// Pids returns the processes of the stack by name, without the topology's workers.
 func (s *Stack) Pids() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,13 +198,13 @@ func (s *Stack) Pids() map[string]int {
 	return pids
 }
 
-// AllSettings are what is laid over the Bullet YAML, the address of a broker that was started among them.
+// AllSettings returns the settings that override the Bullet YAML, including the address of a started broker.
 func (s *Stack) AllSettings() []string { return s.options.AllSettings() }
 
 // Stop ends the record producer, the cluster with its topology, the gateway, the broker and the collector, in this
-// order, and unlocks the directory. The collector ends last: it still runs while every process that sends to it ends.
-// Stop takes bounded time; closing hasten shortens it to the time for killing. Nothing runs afterwards unless Stop
-// returns an error.
+// order, and unlocks the directory. The collector ends last, so that it still runs while the processes that send to it
+// end. Stop takes bounded time; closing hasten shortens it to the time for killing. Nothing runs afterwards unless
+// Stop returns an error.
 func (s *Stack) Stop(hasten <-chan struct{}) error {
 	defer s.place.leave()
 	collector := s.beginStop()
@@ -222,8 +224,8 @@ func (s *Stack) Stop(hasten <-chan struct{}) error {
 	return problem
 }
 
-// beginStop marks the stack as stopping and returns the collector of that moment. Both happen under one lock, so
-// supervise cannot start another collector afterwards.
+// beginStop marks the stack as stopping and returns the current collector. Both happen under one lock, so supervise
+// cannot start another collector afterwards.
 func (s *Stack) beginStop() *Process {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,13 +235,13 @@ func (s *Stack) beginStop() *Process {
 
 func (s *Stack) logDir() string { return filepath.Join(s.options.Dir, "logs") }
 
-// logPath is the log of a part.
+// logPath returns the path of a part's log.
 func (s *Stack) logPath(name string) string { return filepath.Join(s.logDir(), name+".log") }
 
-// asking is how processes of ours are asked whether they are ready.
+// asking is the HTTP client for the readiness checks of our own processes.
 var asking = httpclient.Plain(httpclient.Options{Timeout: 10 * time.Second})
 
-// respondsOK asks once.
+// respondsOK sends one request and reports whether the answer is 200.
 func respondsOK(ctx context.Context, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

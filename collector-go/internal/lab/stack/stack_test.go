@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// build lays out a build directory of empty files, and a program that answers as the collector does as far as processes
-// go.
+// build creates a build directory of empty files, and a program that stands in for the collector process.
 func build(t *testing.T, program string) Options {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +85,7 @@ func TestACollectorThatDiesIsStartedAgain(t *testing.T) {
 	assert.Equal(t, 1, s.CollectorRestarts(), "none is started once the stop has begun")
 }
 
-// processGone gives an error for a process that is gone.
+// processGone returns an error if the process has ended.
 func processGone(pid int) error { _, err := processStat(pid); return err }
 
 func TestAProcessOfTheClusterThatIsStartedAgainIsKnown(t *testing.T) {

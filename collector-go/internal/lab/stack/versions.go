@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// JavaVersion is the first line that the Java of these options says of itself.
+// JavaVersion returns the first line of the output of java -version.
 func (o Options) JavaVersion(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
@@ -20,7 +20,8 @@ func (o Options) JavaVersion(ctx context.Context) (string, error) {
 	return line, nil
 }
 
-// KafkaVersion is that of the broker that these options start, as its jars are named; "" where they start none.
+// KafkaVersion returns the version of the broker that these options start, from the names of its jars. It is "" if
+// they start none.
 func (o Options) KafkaVersion() string {
 	if o.Kafka == nil || o.Kafka.Bootstrap != "" {
 		return ""

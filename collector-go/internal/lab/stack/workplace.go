@@ -16,24 +16,24 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// ErrBusy states that another run holds the directory.
+// ErrBusy means that another run holds the directory.
 var ErrBusy = errors.New("the directory is held by another run")
 
-// identity identifies a process even after its end. The kernel reuses a pid, but never with the same start time;
-// without the start time, a later run could kill an unrelated process.
+// identity identifies a process even after its end. The kernel reuses a pid, but never with the same start time.
+// Without the start time, a later run could kill an unrelated process.
 type identity struct {
 	Name       string `json:"name"`
 	Pid        int    `json:"pid"`
 	StartTicks uint64 `json:"start_ticks"` // since boot, field 22 of /proc/PID/stat
 }
 
-// alive reports whether that very process still runs; a zombie does not.
+// alive reports whether exactly this process still runs; a zombie does not.
 func (i identity) alive() bool {
 	stat, err := processStat(i.Pid)
 	return err == nil && stat.Starttime == i.StartTicks && stat.State != "Z"
 }
 
-// processStat reads /proc of a process; an error where it has ended.
+// processStat reads /proc of a process. It returns an error if the process has ended.
 func processStat(pid int) (procfs.ProcStat, error) {
 	process, err := procfs.NewProc(pid)
 	if err != nil {
@@ -42,7 +42,7 @@ func processStat(pid int) (procfs.ProcStat, error) {
 	return process.Stat()
 }
 
-// workplace is the directory of a run: a lock that at most one run holds, and a record of the processes that it
+// workplace is the directory of a run, with a lock that at most one run holds and a record of the processes that it
 // started. The kernel releases the lock when this process dies, and the record survives, so the next run can end what
 // is left.
 type workplace struct {
@@ -53,7 +53,7 @@ type workplace struct {
 	started []identity
 }
 
-// enter takes the directory, which is created where it is missing, until leave or the end of this process.
+// enter creates the directory if it is missing, and locks it until leave or the end of this process.
 func enter(dir string) (*workplace, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -69,12 +69,12 @@ func enter(dir string) (*workplace, error) {
 	return &workplace{dir: dir, lock: lock}, nil
 }
 
-// leave gives the directory back. It may be called twice.
+// leave unlocks the directory. It may be called twice.
 func (w *workplace) leave() { _ = w.lock.Close() }
 
 func (w *workplace) recordPath() string { return filepath.Join(w.dir, "processes.json") }
 
-// note adds a process to the record before anything else is done with it.
+// note records a process. It must be called before anything else is done with the process.
 func (w *workplace) note(name string, pid int) error {
 	stat, err := processStat(pid)
 	if err != nil {
@@ -87,7 +87,7 @@ func (w *workplace) note(name string, pid int) error {
 	return w.save()
 }
 
-// save replaces the record as a whole. A record that is half written could not be read by the next run.
+// save replaces the record as a whole, because the next run could not read a partial one.
 func (w *workplace) save() error {
 	text, err := json.MarshalIndent(w.started, "", "  ")
 	if err != nil {
@@ -96,10 +96,10 @@ func (w *workplace) save() error {
 	return disk.WriteAside(disk.System{}, w.dir, w.recordPath(), text)
 }
 
-// leftoverGrace is how long a left process may take to end in order.
+// leftoverGrace is how long a leftover process may take to end by itself.
 const leftoverGrace = 5 * time.Second
 
-// endLeftovers ends what an earlier run recorded and left running, and returns the names.
+// endLeftovers ends the processes that an earlier run recorded and left running, and returns their names.
 func (w *workplace) endLeftovers() ([]string, error) {
 	text, err := os.ReadFile(w.recordPath())
 	if errors.Is(err, os.ErrNotExist) {
@@ -132,11 +132,12 @@ func (w *workplace) endLeftovers() ([]string, error) {
 	return names, nil
 }
 
-// pollInterval is how often what gives no sign of its own, such as the end of a stranger's process, is looked at.
+// pollInterval is the interval for polling events that cannot be waited for, such as the end of a process that is not
+// our child.
 const pollInterval = 50 * time.Millisecond
 
-// awaitGone reports whether all processes ended within a limit. They are polled, because a process that is no child of
-// ours cannot be waited for.
+// awaitGone reports whether all processes ended within a limit. They are polled, because they are not our children and
+// cannot be waited for.
 func awaitGone(processes []identity, limit time.Duration) bool {
 	gone := func() bool { return !slices.ContainsFunc(processes, identity.alive) }
 	for deadline := time.Now().Add(limit); !gone(); time.Sleep(pollInterval) {

@@ -2,20 +2,20 @@ package tuning
 
 import "math"
 
-// What an audit can say against a total.
+// Verdicts of an audit against a total.
 const (
-	// Wrong is a total that its rows contradict.
+	// Wrong means that the rows contradict the total.
 	Wrong Verdict = "wrong"
-	// Partial is a total whose rows are not all there.
+	// Partial means that some rows of the total are missing.
 	Partial Verdict = "partial"
 )
 
-// Finding is a total that does not follow from its rows. A total that does is no finding.
+// Finding is a total that does not follow from its rows. A correct total is no finding.
 type Finding struct {
-	// What names the total; Row is the row that states it, counted from 1, or 0 for the table's own row of totals.
+	// What names the total. Row is the row that states it, counted from 1, or 0 for the table's own row of totals.
 	What string `json:"what"`
 	Row  int    `json:"-"`
-	// Line is the row's line in its file, 0 where it came from none.
+	// Line is the row's line in its file, 0 if it did not come from a file.
 	Line     int     `json:"line,omitempty"`
 	Column   string  `json:"column"`
 	Stated   Figure  `json:"stated"`
@@ -24,21 +24,21 @@ type Finding struct {
 	Reason   string  `json:"reason"`
 }
 
-// statedTotal is a total with the sum of its rows.
+// statedTotal is a stated total with the sum of its rows.
 type statedTotal struct {
 	what             string
 	row              int
 	column           string
 	stated, computed Figure
-	// lacking states that the sum itself is known to miss something, such as off-heap memory.
+	// lacking states that the sum is known to miss a part, such as off-heap memory.
 	lacking bool
 }
 
 func (s statedTotal) holds() bool { return sameRounded(s.stated, s.computed) }
 
-// auditTotals judges totals over the same rows together: where one of them is met exactly, all rows are there, so
-// another that is larger than its sum is wrong rather than partial. A total below its sum is always wrong, since no row
-// is negative.
+// auditTotals judges several totals over the same rows together. If one of them equals its sum, no row is missing.
+// Another total that exceeds its sum is then wrong instead of partial. A total below its sum is always wrong, because
+// no row is negative.
 func auditTotals(totals []statedTotal) (findings []Finding, audited int) {
 	complete := false
 	for _, t := range totals {
@@ -71,5 +71,5 @@ func auditTotals(totals []statedTotal) (findings []Finding, audited int) {
 
 func (s statedTotal) known() bool { return s.stated.Known() && s.computed.Known() }
 
-// ceil rounds up what is more than rounding above a whole number.
+// ceil rounds up, but ignores an excess over a whole number that is only a rounding error.
 func ceil(v float64) int { return int(math.Ceil(v - 1e-9*math.Max(1, math.Abs(v)))) }

@@ -6,8 +6,8 @@ import (
 )
 
 // CensoredRow is a capacity that is only known to lie in [Low, High) at x. A climb in steps gives no exact capacity:
-// Low is the last step that was OK, High the first that failed. High is +Inf where nothing failed (right-censored, a
-// lower bound), and Low is -Inf where everything failed.
+// Low is the last step that was OK, High the first that failed. High is +Inf if nothing failed (right-censored, a
+// lower bound), and Low is -Inf if everything failed.
 type CensoredRow struct {
 	X, Low, High float64
 }
@@ -16,15 +16,15 @@ func (r CensoredRow) interval() bool { return !math.IsInf(r.Low, 0) && !math.IsI
 
 // CensoredFit is capacity = Intercept + Slope x + N(0, Deviation), by maximum likelihood over intervals. Each row adds
 // the probability of its interval, so a lower bound counts as a lower bound. Least squares over the middles of the
-// intervals would need an invented middle where nothing failed, and would ignore the width of the steps.
+// intervals would need an invented middle for rows without a failure, and would ignore the width of the steps.
 //
-// Where a line passes through all intervals the likelihood is largest for Deviation = 0 and the same for all such
-// lines; Slope is then the middle of theirs, and SlopesLow and SlopesHigh are their ends.
+// If a line passes through all intervals, the likelihood is largest for Deviation = 0 and the same for all such lines.
+// Slope is then the middle of their slopes, and SlopesLow and SlopesHigh are the ends.
 //
-// Low and High are the slopes whose profile likelihood is not too far below the largest. Too far is n log(1 +
-// t²/(n-2)), with n the rows that have both ends and t Student's quantile of n-2: what makes the interval exact for
-// narrow intervals, where the usual chi-squared limit holds the truth too seldom for the few rows that such a table
-// has. For wide intervals it errs on the wide side.
+// Low and High are the slopes at which the profile log-likelihood is below the largest by half of n log(1 + t²/(n-2)).
+// n is the number of rows with both ends, and t is Student's quantile for n-2. For narrow intervals this makes the
+// confidence interval exact. The usual chi-squared limit would contain the truth too rarely for the few rows of such a
+// table. For wide intervals it errs on the wide side.
 type CensoredFit struct {
 	Slope      Figure
 	Intercept  Figure
@@ -32,7 +32,7 @@ type CensoredFit struct {
 	Deviation  Figure
 	SlopesLow  Figure
 	SlopesHigh Figure
-	// Intervals counts rows with both ends, Bounds those with one.
+	// Intervals is the number of rows with both ends, Bounds that of rows with one.
 	Intervals, Bounds int
 	Confidence        float64
 	Note              string
@@ -40,17 +40,17 @@ type CensoredFit struct {
 	scale  scale
 	rows   []CensoredRow // scaled
 	best   float64       // the largest log-likelihood
-	cutoff float64       // NaN where there is no interval
+	cutoff float64       // NaN if there is no interval
 }
 
-// scale maps x and capacities to numbers of about 1, so that the climb to the largest likelihood works on parameters of
-// similar size.
+// scale maps x and capacities to numbers near 1, so that the search for the largest likelihood works with parameters
+// of similar size.
 type scale struct{ x0, dx, y0, dy float64 }
 
 func (s scale) x(v float64) float64 { return (v - s.x0) / s.dx }
 func (s scale) y(v float64) float64 { return (v - s.y0) / s.dy }
 
-// FitCensored fits; what the rows do not show is unknown, and Note states why.
+// FitCensored fits the line. Values that the rows do not determine are unknown, and Note states why.
 func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
 	f := CensoredFit{Slope: Unknown, Intercept: Unknown, Low: Unknown, High: Unknown, Deviation: Unknown,
 		SlopesLow:  Unknown,
@@ -101,7 +101,8 @@ func (f *CensoredFit) rescale(rows []CensoredRow) {
 	}
 }
 
-// feasibleSlopes are those of the lines that pass through all intervals; low is above high where there are none.
+// feasibleSlopes returns the range of slopes of the lines that pass through all intervals. low is above high if there
+// are none.
 func feasibleSlopes(rows []CensoredRow) (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
 	for _, a := range rows {
@@ -132,7 +133,7 @@ func (f *CensoredFit) fitWithin(low, high float64) {
 	f.SlopesLow, f.SlopesHigh = Figure(low*perUnit), Figure(high*perUnit)
 }
 
-// fitAmong climbs to the likeliest line where none passes through all intervals.
+// fitAmong finds the likeliest line if no line passes through all intervals.
 func (f *CensoredFit) fitAmong() {
 	l := make(likelihood, len(f.rows))
 	for i, r := range f.rows {
@@ -143,7 +144,7 @@ func (f *CensoredFit) fitAmong() {
 	f.unscale(theta[1]/theta[2], theta[0]/theta[2], 1/theta[2])
 }
 
-// unscale takes a line in scaled numbers.
+// unscale sets the line from scaled numbers.
 func (f *CensoredFit) unscale(slope, intercept, deviation float64) {
 	s := f.scale
 	f.Slope = Figure(slope * s.dy / s.dx)
@@ -151,7 +152,7 @@ func (f *CensoredFit) unscale(slope, intercept, deviation float64) {
 	f.Deviation = Figure(deviation * s.dy)
 }
 
-// bound finds the slopes' interval.
+// bound computes the confidence interval of the slope.
 func (f *CensoredFit) bound() {
 	if f.Intervals < 3 {
 		f.Note = "two rows with both ends lie on any line: how far the slope can be trusted is unknown; measure a third"
@@ -169,7 +170,7 @@ func (f *CensoredFit) bound() {
 	}
 }
 
-// profileSlope is the largest log-likelihood of lines with that slope, in scaled numbers.
+// profileSlope returns the largest log-likelihood of lines with the given slope, in scaled numbers.
 func (f *CensoredFit) profileSlope(slope float64) float64 {
 	l := make(likelihood, len(f.rows))
 	z := []float64{1}
@@ -179,7 +180,7 @@ func (f *CensoredFit) profileSlope(slope float64) float64 {
 	return l.profile()
 }
 
-// profileCrossing is the largest log-likelihood of lines that reach capacity y at x, both scaled.
+// profileCrossing returns the largest log-likelihood of lines that reach capacity y at x, both scaled.
 func (f *CensoredFit) profileCrossing(x, y float64) float64 {
 	l := make(likelihood, len(f.rows))
 	for i, r := range f.rows {
@@ -188,7 +189,8 @@ func (f *CensoredFit) profileCrossing(x, y float64) float64 {
 	return l.profile()
 }
 
-// profile is the largest log-likelihood over one parameter and sigma: 0 where a parameter meets all brackets.
+// profile returns the largest log-likelihood over one parameter and sigma. It is 0 if one parameter satisfies all
+// brackets.
 func (l likelihood) profile() float64 {
 	low, high := math.Inf(-1), math.Inf(1)
 	for _, b := range l {
@@ -210,8 +212,8 @@ func (l likelihood) profile() float64 {
 	return best
 }
 
-// search walks from center to either side until the profile is too far below the best; unknown where that does not
-// happen.
+// search finds the values on both sides of center at which the profile is too far below the best. A side without such
+// a value is unknown.
 func (f *CensoredFit) search(center float64, profile func(float64) float64) (low, high Figure) {
 	excess := func(v float64) float64 { // on the scale of a standard error, in which it is nearly straight
 		return math.Sqrt(max(0, 2*(f.best-profile(v)))) - math.Sqrt(f.cutoff)
@@ -233,7 +235,7 @@ func (f *CensoredFit) side(center, sign float64, excess func(float64) float64) F
 	return Unknown
 }
 
-// root finds where f passes 0 between a, where it is below, and b, where it is not (regula falsi, Illinois variant).
+// root finds the zero of f between a, where f is negative, and b, where it is not (regula falsi, Illinois variant).
 func root(a, fa, b, fb float64, f func(float64) float64) float64 {
 	const rounds, near = 60, 1e-9
 	last := 0
@@ -263,8 +265,8 @@ func root(a, fa, b, fb float64, f func(float64) float64) float64 {
 	return b
 }
 
-// XFor is the x at which the line reaches a capacity, with the interval that the profile likelihood gives it. Where the
-// rows do not show a rising line it is unknown.
+// XFor returns the x at which the line reaches a capacity, with its profile-likelihood interval. It is unknown if the
+// rows do not show a rising line.
 func (f CensoredFit) XFor(capacity float64) Estimate {
 	e := Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: f.Note}
 	if !f.Slope.Known() {

@@ -10,13 +10,13 @@ import (
 // Change is one named value that differs between two runs.
 type Change struct {
 	Key string `json:"key"`
-	// Before and After are nil where the value is not there.
+	// Before and After are nil if the value is missing on that side.
 	Before   *string  `json:"before"`
 	After    *string  `json:"after"`
 	Variable Variable `json:"variable,omitempty"`
 }
 
-// Lines are the change as a configuration diff has it: "- key: before", "+ key: after".
+// Lines returns the change in the form of a diff: "- key: before", "+ key: after".
 func (c Change) Lines() (lines []string) {
 	if c.Before != nil {
 		lines = append(lines, fmt.Sprintf("- %s: %s", c.Key, *c.Before))
@@ -27,10 +27,12 @@ func (c Change) Lines() (lines []string) {
 	return lines
 }
 
-// DiffSettings lists what differs between two sets of named values, by key. Beside Bullet's and Storm's settings the
-// values may be of the namespaces that VariableOf knows. Measured values differ when they do by more than they scatter
-// (scatters). A setting that is not there has its default, and so differs from one that is; a version, a machine or a
-// cluster that only one side states may be the same on the other, and moves nothing (see Undetermined).
+// DiffSettings returns the differences between two sets of named values, sorted by key. The values are settings of
+// Bullet and Storm, and those in the namespaces that VariableOf knows. Measured values differ only if the difference
+// exceeds their scatter (scatters).
+//
+// A missing setting has its default, so it differs from a setting that is present. A version, machine or cluster that
+// only one side states may be the same on the other, so it moves no variable (see Undetermined).
 func DiffSettings(before, after map[string]string) []Change {
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
 	slices.Sort(keys)
@@ -56,11 +58,11 @@ func DiffSettings(before, after map[string]string) []Change {
 	return changes
 }
 
-// Variable is one of the eight that "Tuning and Performance of Bullet in Storm" names as having an effect, and of which
-// a comparison should have moved one only. What is none of them, such as a heap, is "".
+// Variable is one of the eight variables that "Tuning and Performance of Bullet in Storm" names as having an effect. A
+// comparison should change only one of them. Other settings, such as a heap, have the variable "".
 type Variable string
 
-// The eight, in the document's order.
+// The eight variables, in the document's order.
 const (
 	DataVolume      Variable = "amount of data"
 	QueryCount      Variable = "simultaneous queries"
@@ -72,13 +74,13 @@ const (
 	DataSource      Variable = "source of the data"
 )
 
-// Variables are the eight in the document's order.
+// Variables returns the eight variables in the document's order.
 func Variables() []Variable {
 	return []Variable{DataVolume, QueryCount, QueryKind, Parallelism, Hardware, SoftwareVersion,
 		ClusterLoad, DataSource}
 }
 
-// Namespaces of values that are no settings. Others than these move none of the eight.
+// Namespaces of values that are not settings. Values outside of them and of the known settings belong to no variable.
 const (
 	OfData     = "data."     // data.records_per_second
 	OfLoad     = "load."     // load.queries, load.class, load.query
@@ -89,18 +91,18 @@ const (
 	OfSource   = "source."   // source.kafka_partitions
 )
 
-// Values that are measured.
+// Measured values.
 const (
-	// CalibratedRate is the record rate that was found, a number.
+	// CalibratedRate is the calibrated record rate, a number.
 	CalibratedRate = OfData + "calibrated_records_per_second"
-	// BusyByOthers is the share of the topology's machines that others took, in percent, "12%".
+	// BusyByOthers is the share of the topology's machines that others used, in percent, "12%".
 	BusyByOthers = OfCluster + "busy_by_others"
-	// MeanRecord is the records' mean size.
+	// MeanRecord is the mean size of a record.
 	MeanRecord = OfRecords + "mean_size"
 )
 
-// places say which variable a key belongs to: the first whose part the key has. Parts that end in a point are prefixes,
-// those that begin with one suffixes, the others whole keys.
+// places maps keys to variables; the first match counts. A part that ends in a point is a prefix, one that begins with
+// a point is a suffix, and any other is a whole key.
 var places = []struct {
 	part     string
 	variable Variable
@@ -117,10 +119,10 @@ var places = []struct {
 	{"topology.max.spout.pending", DataSource},
 }
 
-// custom is how Bullet's file spells Storm's own settings.
+// custom is the prefix of Storm's own settings in Bullet's file.
 const custom = "bullet.topology.custom."
 
-// VariableOf is which of the eight a setting moves.
+// VariableOf returns the variable that a setting belongs to.
 func VariableOf(key string) Variable {
 	key = strings.TrimPrefix(key, custom)
 	for _, p := range places {
@@ -133,7 +135,8 @@ func VariableOf(key string) Variable {
 	return ""
 }
 
-// loads are what a component requests: that moves none of the eight, whatever the component.
+// loads returns "" for a component's resource request (".load"), which belongs to no variable, and otherwise for any
+// other key.
 func loads(key string, otherwise Variable) Variable {
 	if strings.HasSuffix(key, ".load") {
 		return ""
@@ -141,7 +144,7 @@ func loads(key string, otherwise Variable) Variable {
 	return otherwise
 }
 
-// Moved are the variables that the changes moved, in the document's order.
+// Moved returns the variables that the changes belong to, in the document's order.
 func Moved(changes []Change) []Variable {
 	moved := []Variable{}
 	for _, v := range Variables() {

@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// The change of Test 4 in the document: heaps and the size of workers, and none of the eight variables.
+// Test 4 of the document changes heaps and the size of workers, which belong to none of the eight variables.
 func TestTheDocumentsChangeOfHeap(t *testing.T) {
 	before := map[string]string{"bullet.topology.filter.bolt.memory.on.heap.load": "384.0",
 		"bullet.topology.bullet.spout.memory.on.heap.load": "768.0",
@@ -74,7 +74,7 @@ func TestWhatComesAndGoesIsAChange(t *testing.T) {
 	assert.Equal(t, []tuning.Change{}, tuning.DiffSettings(nil, nil))
 }
 
-// A rate that is calibrated again is another by some percent each time; a rate that was given is what was given.
+// A rate that is calibrated again differs by a few percent each time; a given rate is exact.
 func TestMeasuredValuesMayScatter(t *testing.T) {
 	for name, c := range map[string]struct {
 		key, before, after string
@@ -96,7 +96,7 @@ func TestMeasuredValuesMayScatter(t *testing.T) {
 	}
 }
 
-// A setting that is not there has its default; a machine of which one side shows nothing may be the same.
+// A missing setting has its default. A machine that only one side states may be the same on the other.
 func TestWhatOnlyOneSideReportsMovesNothing(t *testing.T) {
 	before := map[string]string{"machine.cores": "48", "versions.storm": "2.8.3"}
 	after := map[string]string{"versions.storm": "2.8.3", "cluster.busy_by_others": "70%", "topology.workers": "2"}

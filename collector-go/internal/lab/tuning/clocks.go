@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// HostClock is what the collector knows of the clock of a host that workers ran on. A reading is how far the time of a
-// worker's freshest sample was ahead of the collector's clock when it came, ms: on its way a sample grows older, so
-// that the clock is ahead by no less than any reading, and the highest is the closest.
+// HostClock is what the collector knows about the clock of a host that ran workers. A reading is how far the time of a
+// worker's newest sample was ahead of the collector's clock on arrival, in ms. A sample ages in transit, so the clock
+// is ahead by at least each reading, and the highest reading is the closest.
 type HostClock struct {
 	Host     string `json:"host"`
 	Workers  int    `json:"workers"`
@@ -22,7 +22,7 @@ type HostClock struct {
 	LowestMs    Figure `json:"lowest_ms"`
 }
 
-// HostClockOf puts the readings of a host's workers together; ok is false where there are none.
+// HostClockOf combines the readings of a host's workers; ok is false if there are none.
 func HostClockOf(host string, workers int, readings []Figure) (clock HostClock, ok bool) {
 	known := floatsOf(readings)
 	if len(known) == 0 {
@@ -38,8 +38,8 @@ func HostClockOf(host string, workers int, readings []Figure) (clock HostClock, 
 	return clock, true
 }
 
-// Apart is how far the hosts' clocks seem to be apart, by their highest readings: as close to the truth as their
-// fastest samples are alike. Unknown of fewer than two hosts.
+// Apart returns the apparent distance between the hosts' clocks in ms, from their highest readings. Its error is the
+// difference between the transit times of the fastest samples. It is unknown for fewer than two hosts.
 func Apart(hosts []HostClock) Figure {
 	if len(hosts) < 2 {
 		return Unknown
@@ -51,15 +51,14 @@ func Apart(hosts []HostClock) Figure {
 	return Figure(high - low)
 }
 
-// Empty reports whether no skew lies within the bounds: they are not of one pair of clocks that both went on
-// undisturbed.
+// Empty reports whether no skew satisfies the bounds. They then do not belong to one undisturbed pair of clocks.
 func (s Skew) Empty() bool { return s.LeastMs > s.MostMs }
 
-// Clocks are how many hosts' clocks stamp by a role; of a role that is not there nobody knows more than one.
+// Clocks maps a role to the number of hosts whose clocks stamp it. A missing role counts as one clock.
 type Clocks map[string]int
 
-// Flag says of each skew whether it mixes several clocks, and gives what a reader must know of those that do or that
-// contradict themselves.
+// Flag sets for each skew how many clocks it mixes. It returns notes about skews that mix clocks, contradict
+// themselves or exclude 0.
 func (c Clocks) Flag(all []Skew) (notes []string) {
 	for i := range all {
 		s := &all[i]

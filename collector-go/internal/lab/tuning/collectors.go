@@ -1,10 +1,10 @@
 package tuning
 
-// GCReport is what garbage collection cost, collector by collector, and what it goes along with.
+// GCReport is the cost of garbage collection by collector, and its correlation with other figures.
 type GCReport struct {
 	Steps []GCStep `json:"steps"`
-	// The correlations are of all workers' GC time with their CPU time and with the mean filter latency, over the
-	// slices that lie in the measured time of a step.
+	// The correlations are between all workers' GC time and their CPU time or the mean filter latency. They use the
+	// slices within the measured time of a step.
 	WithCPU     Estimate `json:"correlation_with_cpu"`
 	WithLatency Estimate `json:"correlation_with_filter_latency"`
 	Confidence  float64  `json:"confidence"`
@@ -13,10 +13,10 @@ type GCReport struct {
 // GCStep is one collector in one step. Means are over the workers that have the collector.
 type GCStep struct {
 	Queries   int    `json:"queries"`
-	StartMs   int64  `json:"start_ms"` // of the step
+	StartMs   int64  `json:"start_ms"` // start of the step
 	Collector string `json:"collector"`
 	Workers   int    `json:"workers"`
-	// AverageMsPerMinute is a worker's, TotalMsPerMinute the topology's.
+	// AverageMsPerMinute is per worker; TotalMsPerMinute is for the whole topology.
 	AverageMsPerMinute Figure `json:"average_ms_per_minute"`
 	TotalMsPerMinute   Figure `json:"total_ms_per_minute"`
 	CollectionsPerMin  Figure `json:"average_collections_per_minute"`

@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Baseline is the verdict of a step without queries: there is nothing to be complete.
+// Baseline is the verdict of a step without queries, which has no completeness.
 const Baseline Verdict = "baseline"
 
-// Columns of a table of concurrency steps. The last four need not be there.
+// Columns of a table of concurrency steps. The last four are optional.
 const (
 	ColumnSimultaneousQueries = "simultaneous_queries"
 	ColumnAverageCPU          = "average_cpu_ms_per_minute"
@@ -23,14 +23,14 @@ const (
 	ColumnAverageGC           = "average_gc_ms_per_minute"
 )
 
-// GCIsWallTime states what figures of garbage collection are made of.
+// GCIsWallTime explains figures of garbage collection.
 const GCIsWallTime = "GC time is wall time, as the JVM states it, and not CPU: a pause in which several threads collect uses more CPU than it lasts. It is that of pauses alone: a collector's concurrent work, beside which the worker goes on, is in CPU and not here"
 
-// msPerCore is what one core that is busy all the time spends in a minute.
+// msPerCore is the CPU time in ms that one fully busy core uses in a minute.
 const msPerCore = 60_000
 
-// ConcurrencyRow is what was measured while so many queries ran. CPU and GC are means over workers, ms per minute,
-// unless they say total.
+// ConcurrencyRow holds the measurements with one number of queries. CPU and GC are means over workers in ms per
+// minute, unless they are called total.
 type ConcurrencyRow struct {
 	Queries               int
 	AverageCPUMsPerMinute Figure
@@ -38,11 +38,12 @@ type ConcurrencyRow struct {
 	Workers               Figure
 	TotalCPUMsPerMinute   Figure
 	AverageGCMsPerMinute  Figure
-	// Launches are each time that a run measured the load well enough for what a query costs, on its climb; Mirrored
-	// are those for that alone, by MirroredLoads. Both are nil of a table, which has the mean alone, and empty of a
-	// run's load that was not measured well enough.
+	// Launches are the measurements of the load in a run's climb that are good enough for the cost of a query.
+	// Mirrored are those of the dedicated cost steps (MirroredLoads). Both are nil for a table, which has only the
+	// mean, and empty for a load that was not measured well enough.
 	Launches, Mirrored []LaunchCost
-	// Verdict is given where more was looked at than the result size; "" leaves it to that.
+	// Verdict is the verdict of a step that was judged by more than the result size; "" means that the result size
+	// decides.
 	Verdict Verdict
 }
 
@@ -54,11 +55,11 @@ type ConcurrencyStep struct {
 	AverageCPUMsPerMinute Figure  `json:"average_cpu_ms_per_minute"`
 	AverageCPUCores       Figure  `json:"average_cpu_cores"`
 	Workers               Figure  `json:"workers"`
-	// Total is the topology's: a smaller worker lowers the mean without lowering the cost.
+	// Total CPU is that of the topology: a smaller worker lowers the mean without lowering the cost.
 	TotalCPUMsPerMinute Figure `json:"total_cpu_ms_per_minute"`
 	TotalCPUCores       Figure `json:"total_cpu_cores"`
 	AverageResultSize   Figure `json:"average_result_size"`
-	// GC is wall time, of a worker's mean and of all workers, as a share of the CPU time, and as a share of a minute.
+	// GC is wall time: the mean per worker, the total, the share of the CPU time, and the share of a minute.
 	AverageGCMsPerMinute Figure `json:"average_gc_ms_per_minute"`
 	TotalGCMsPerMinute   Figure `json:"total_gc_ms_per_minute"`
 
@@ -66,45 +67,45 @@ type ConcurrencyStep struct {
 	GCShareOfTime Figure `json:"gc_share_of_time"`
 
 	launches, mirrored []LaunchCost
-	// doubtful is a baseline whose own step was not OK.
+	// doubtful marks a baseline whose own step was not OK.
 	doubtful bool
 }
 
-// Concurrency is the judgement of a table of steps.
+// Concurrency is the analysis of a table of steps.
 type Concurrency struct {
 	ExpectedResultSize Figure            `json:"expected_result_size"`
 	SmallestResultSize Figure            `json:"smallest_result_size"`
 	Steps              []ConcurrencyStep `json:"steps"`
 	Capacity           Interval          `json:"capacity"`
-	// Baseline is what a worker, and the whole topology, spends with no query.
+	// Baseline is the CPU of a worker, and of the whole topology, without queries.
 	BaselineCPUMsPerMinute      Figure `json:"baseline_cpu_ms_per_minute"`
 	BaselineCPUCores            Figure `json:"baseline_cpu_cores"`
 	BaselineTotalCPUMsPerMinute Figure `json:"baseline_total_cpu_ms_per_minute"`
 	BaselineTotalCPUCores       Figure `json:"baseline_total_cpu_cores"`
-	// CostFrom is which steps of a run the cost is from; "" of a table, all of whose rows it is from.
+	// CostFrom states which steps of a run the cost is fitted to; "" means all rows of a table.
 	CostFrom CostSource `json:"cost_from,omitempty"`
-	// Marginal is the slope of a worker's mean CPU over queries, all steps; MarginalWhileComplete takes only those that
-	// were OK, and the baseline.
+	// Marginal is the slope of a worker's mean CPU over queries, for all steps. MarginalWhileComplete uses only steps
+	// that were OK, and the baseline.
 	Marginal              Estimate `json:"marginal_cpu_ms_per_minute_per_query"`
 	MarginalCores         Estimate `json:"marginal_cpu_cores_per_query"`
 	MarginalWhileComplete Estimate `json:"marginal_cpu_ms_per_minute_per_query_while_complete"`
-	// MarginalTotal is the same of the topology's total, where the number of workers or the total is known.
+	// MarginalTotal is the same for the topology's total CPU. It needs the number of workers or the total.
 	MarginalTotal                   Estimate `json:"marginal_total_cpu_ms_per_minute_per_query"`
 	MarginalTotalWhileComplete      Estimate `json:"marginal_total_cpu_ms_per_minute_per_query_while_complete"`
 	MarginalTotalCoresWhileComplete Estimate `json:"marginal_total_cpu_cores_per_query_while_complete"`
-	// CPUFit is the line that Marginal is the slope of, TotalFitWhileComplete that of MarginalTotalWhileComplete. A
-	// point is a launch.
+	// CPUFit is the line of Marginal; TotalFitWhileComplete is the line of MarginalTotalWhileComplete. Each
+	// measurement of a step is a point.
 	CPUFit Line `json:"cpu_fit"`
-	// TotalFit is the line that MarginalTotal is the slope of.
+	// TotalFit is the line of MarginalTotal.
 	TotalFit              Line `json:"-"`
 	TotalFitWhileComplete Line `json:"total_cpu_fit_while_complete"`
-	// GCCorrelation is Pearson's between GC time and CPU over the steps.
+	// GCCorrelation is Pearson's correlation between GC time and CPU over the steps.
 	GCCorrelation Figure   `json:"gc_cpu_correlation"`
 	Confidence    float64  `json:"confidence"`
 	Notes         []string `json:"notes"`
 }
 
-// AnalyzeConcurrency judges each step's completeness against the goals and fits what a query costs.
+// AnalyzeConcurrency judges each step's completeness against the goals and fits the cost of a query.
 func AnalyzeConcurrency(rows []ConcurrencyRow, goals Goals, confidence float64) (*Concurrency, error) {
 	if err := errors.Join(goals.Validate(), CheckConfidence(confidence), checkConcurrency(rows)); err != nil {
 		return nil, err
@@ -202,10 +203,10 @@ func (c *Concurrency) correlateGC() Figure {
 	if len(cpu) < 3 {
 		return Unknown
 	}
-	return Figure(stat.Correlation(cpu, gc, nil)) // NaN where either stands still
+	return Figure(stat.Correlation(cpu, gc, nil)) // NaN if either is constant
 }
 
-// explain states what a reader must know before using the figures.
+// explain adds notes that a reader needs before using the figures.
 func (c *Concurrency) explain() {
 	if !c.BaselineCPUMsPerMinute.Known() {
 		c.Notes = append(c.Notes,

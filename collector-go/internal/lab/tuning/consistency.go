@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// scatter is how far apart two measurements of the same may be.
+// scatter is the allowed difference between two measurements of the same quantity.
 type scatter struct {
-	relative float64 // of the larger
-	points   float64 // of percent
+	relative float64 // relative to the larger value
+	points   float64 // percentage points
 }
 
-// scatters are those of measured values; all others are the same when their texts are.
+// scatters holds the scatter of measured values. All other values are equal only if their texts are.
 var scatters = map[string]scatter{
 	CalibratedRate: {relative: 0.05},
 	BusyByOthers:   {points: 5},
 }
 
-// sameValue reports whether two values of a key are the same, as far as anybody can measure.
+// sameValue reports whether two values of a key are the same within their scatter.
 func sameValue(key, a, b string) bool {
 	s, measured := scatters[key]
 	if a == b || !measured {
@@ -33,7 +33,7 @@ func sameValue(key, a, b string) bool {
 	return apart <= s.points || apart <= s.relative*math.Max(math.Abs(x), math.Abs(y))
 }
 
-// facts are the variables that a run knows of only where somebody stated them, and the namespaces of their values.
+// facts are the variables that a run knows only if they were stated, with the namespaces of their values.
 var facts = []struct {
 	variable  Variable
 	namespace string
@@ -48,8 +48,8 @@ func isFact(key string) bool {
 	return false
 }
 
-// Undetermined are the variables, in the document's order, of which the two sides have no value in common: whether they
-// moved is unknown.
+// Undetermined returns the variables for which the two sides have no value in common, in the document's order. Whether
+// they changed is unknown.
 func Undetermined(before, after map[string]string) []Variable {
 	undetermined := []Variable{}
 	for _, f := range facts {

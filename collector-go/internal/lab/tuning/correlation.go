@@ -8,13 +8,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// leastPairs is how many pairs a correlation needs.
+// leastPairs is the minimum number of pairs for a correlation.
 const leastPairs = 5
 
-// Correlate is Pearson's correlation of two figures slice by slice, in the order of time, with Fisher's interval.
-// Slices that follow each other resemble each other: they count as as many independent pairs as n (1 - ab) / (1 + ab)
-// with the figures' own correlations a and b from slice to slice (Bartlett 1946). Pairs of which one is unknown are
-// left out.
+// Correlate returns Pearson's correlation of two figures, slice by slice in the order of time, with Fisher's interval.
+// Consecutive slices resemble each other. n slices therefore count as n (1 - ab) / (1 + ab) independent pairs, with
+// the figures' autocorrelations a and b (Bartlett 1946). Pairs with an unknown value are left out.
 func Correlate(x, y []Figure, confidence float64) Estimate {
 	var a, b []float64
 	for i := range x {
@@ -45,7 +44,7 @@ func Correlate(x, y []Figure, confidence float64) Estimate {
 	return e
 }
 
-// neighbours is how much each value resembles the one before it; 0 where the values stand still.
+// neighbours returns the autocorrelation of values at lag 1; 0 if the values are constant.
 func neighbours(values []float64) float64 {
 	mean, about, along := stat.Mean(values, nil), 0.0, 0.0
 	for i, v := range values {

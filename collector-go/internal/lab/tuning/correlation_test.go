@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Two figures that share a cause, each resembling its neighbours: their correlation is 0.6.
+// Two autocorrelated figures share a cause, and their correlation is 0.6.
 func TestTheIntervalOfACorrelationHoldsTheTruth(t *testing.T) {
 	for _, autocorrelation := range []float64{0, 0.5} {
 		covered := 0

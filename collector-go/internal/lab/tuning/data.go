@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Columns of a table of data volumes: the volume's own are repeated on each of its components' rows.
+// Columns of a table of data volumes. A volume's own columns are repeated on each of its components' rows.
 const (
 	ColumnDataRate   = "data_mib_per_s"
 	ColumnRecordRate = "records_per_s"
@@ -17,16 +17,16 @@ const (
 	ColumnUsedCPU    = "used_cpu_cores"
 )
 
-// mibPerGiB turns MiB into GiB.
+// mibPerGiB converts MiB to GiB.
 const mibPerGiB = 1024
 
-// DataRow is one component of the configuration that held one volume, or, without a component, the volume alone. A
-// memory that is not known is NaN.
+// DataRow is one component of the configuration that held a volume or, without a component, the volume alone. Unknown
+// memory is NaN.
 type DataRow struct {
 	DataMiBPerS, RecordsPerS      float64
-	Component                     Component // Name is empty where the table has none
+	Component                     Component // Name is empty if the table has no components
 	TotalCPUCores, TotalMemoryMiB float64
-	// UsedCPUCores are those that the workers used at the volume; 0 where nobody measured it.
+	// UsedCPUCores is the CPU that the workers used at the volume; 0 if it was not measured.
 	UsedCPUCores float64
 }
 
@@ -36,10 +36,10 @@ type Volume struct {
 	RecordsPerS    Figure `json:"records_per_s"`
 	TotalCPUCores  Figure `json:"total_cpu_cores"`
 	TotalMemoryMiB Figure `json:"total_memory_mib"`
-	// UsedCPUCores are those that the workers used, beside those that the configuration asks for; 0 where nobody
-	// measured it.
+	// UsedCPUCores is the CPU that the workers used, in contrast to what the configuration requests; 0 if it was not
+	// measured.
 	UsedCPUCores Figure `json:"used_cpu_cores,omitempty"`
-	// The row's own ratios, and what the least-squares lines leave of it, in the ratio's upper unit.
+	// Ratios of the row, and its residuals from the least-squares lines in the units of their names.
 	RecordsPerCore  Figure      `json:"records_per_core"`
 	MiBPerCore      Figure      `json:"mib_per_core"`
 	GiBPerCore      Figure      `json:"gib_per_core"`
@@ -51,14 +51,14 @@ type Volume struct {
 	row             int
 }
 
-// DataFits are the lines over cores.
+// DataFits are the fitted lines over cores.
 type DataFits struct {
 	RecordsPerCore Line `json:"records_per_core"`
 	MiBPerCore     Line `json:"mib_per_core"`
 	GiBPerCore     Line `json:"gib_per_core"`
 }
 
-// Data is the judgement of a table of volumes.
+// Data is the analysis of a table of volumes.
 type Data struct {
 	Fits          DataFits  `json:"fits"`
 	Rows          []Volume  `json:"rows"`
@@ -68,7 +68,7 @@ type Data struct {
 	Notes         []string  `json:"notes"`
 }
 
-// AnalyzeData fits what a core carries and audits each volume's totals against its components.
+// AnalyzeData fits the capacity of a core and audits each volume's totals against its components.
 func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 	volumes, err := volumesOf(rows)
 	if err := errors.Join(CheckConfidence(confidence), err); err != nil {
@@ -92,7 +92,7 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 	return d, nil
 }
 
-// fit draws the lines; volumes whose memory is not known are in none of it.
+// fit fits the lines. Volumes with unknown memory are not in the line for memory.
 func (d *Data) fit() {
 	var cores, records, mib, gibCores, gib []float64
 	for _, v := range d.Rows {
@@ -116,7 +116,7 @@ func (d *Data) fit() {
 	}
 }
 
-// measuredCores is of how many volumes the cores used are known.
+// measuredCores returns the number of volumes whose used cores are known.
 func (d *Data) measuredCores() (n int) {
 	for _, v := range d.Rows {
 		if v.UsedCPUCores > 0 {
@@ -126,7 +126,7 @@ func (d *Data) measuredCores() (n int) {
 	return n
 }
 
-// volumesOf gathers the rows of each volume; volumes ascend.
+// volumesOf groups rows by volume. Volumes are sorted by record rate.
 func volumesOf(rows []DataRow) ([]Volume, error) {
 	var wrong faults
 	places := map[[2]float64]int{}
@@ -202,7 +202,7 @@ func volume(r DataRow, row int) Volume {
 	return v
 }
 
-// Cores are those that the workers used, or, where nobody measured it, those that the configuration asks for.
+// Cores returns the cores that the workers used or, if that was not measured, those that the configuration requests.
 func (v Volume) Cores() Figure {
 	if v.UsedCPUCores > 0 {
 		return v.UsedCPUCores
@@ -210,7 +210,7 @@ func (v Volume) Cores() Figure {
 	return v.TotalCPUCores
 }
 
-// totals are the volume's totals beside the sums of its components; none where it has no components.
+// totals returns the volume's totals with the sums of its components; none if it has no components.
 func (v Volume) totals() []statedTotal {
 	if len(v.Components) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What few or odd points do not tell is unknown, and a sentence states why.
+// Values that few or unusual points do not determine are unknown, and a note states why.
 func TestLinesOfTooLittle(t *testing.T) {
 	for name, c := range map[string]struct {
 		x, y                        []float64
@@ -181,7 +181,7 @@ func TestTheMachineThatLimits(t *testing.T) {
 	}
 }
 
-// Without a machine the table is added up all the same; no number of machines is made up.
+// Without a machine the table is still added up, but the number of machines is unknown.
 func TestNothingIsKnownOfTheMachine(t *testing.T) {
 	components := []Component{{Name: "a", Parallelism: 4, CPUCoresEach: 10, CPUCoresTotal: Unknown, OnHeapMiB: 1000,
 		OffHeapMiB: 0, TotalMemoryMiB: Unknown}}

@@ -8,32 +8,32 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Repeated are a figure's slices in one step: one list for each time that the step was measured (launch of the
-// topology), in the slices' order. Unknown slices are gaps.
+// Repeated holds a figure's slices in one step: one list for each measurement (launch) of the step, in the slices'
+// order. Unknown slices are gaps.
 type Repeated [][]Figure
 
-// Difference is how a figure changed between two measurements.
+// Difference is the change of a figure between two measurements.
 type Difference struct {
 	Before Figure `json:"before"`
 	After  Figure `json:"after"`
-	// Change is after less before, in the figure's unit; Ratio is after over before, less 1.
+	// Change is after minus before, in the figure's unit; Ratio is after over before, minus 1.
 	Change Estimate `json:"change"`
 	Ratio  Estimate `json:"relative_change"`
-	// Clear states that the interval of the change leaves out 0.
+	// Clear states that the interval of the change excludes 0.
 	Clear bool `json:"clear"`
-	// Method states what the interval was made from, Note what it does not hold.
+	// Method states how the interval was computed; Note states what it lacks.
 	Method string `json:"method"`
 	Note   string `json:"note,omitempty"`
 }
 
-// OneLaunch begins the note of a change that has no interval, since each side was launched once.
+// OneLaunch begins the note of a change without an interval, because each side had only one launch.
 const OneLaunch = "one launch against one"
 
-// Compare is how a figure's mean changed, with Welch's interval (unequal variances; Student's t of Welch and
-// Satterthwaite's degrees of freedom). The values are the launches' means: slices that follow each other resemble each
-// other, and a launch differs from the next by more than its slices do, so that only launches are independent
-// measurements. Against a side that was launched once stands how the other side's launches scatter; where each was
-// launched once there is nothing to judge by, and no interval.
+// Compare returns the change of a figure's mean with Welch's interval (unequal variances, Student's t with
+// Welch-Satterthwaite degrees of freedom). The values are the means of the launches. Slices are not independent:
+// consecutive slices resemble each other, and launches differ by more than their slices do. If one side has a single
+// launch, the scatter of the other side's launches is used for both. If both have a single launch, there is no
+// interval.
 func Compare(before, after Repeated, confidence float64) Difference {
 	a, b := before.means(), after.means()
 	d := Difference{Before: meanFigure(a), After: meanFigure(b), Change: noEstimate(), Ratio: noEstimate()}
@@ -60,8 +60,8 @@ func Compare(before, after Repeated, confidence float64) Difference {
 	return d
 }
 
-// CompareSlices is Compare of a figure that is known slice by slice: with a launch of fewer than LeastSlices there is
-// no interval.
+// CompareSlices is Compare for a figure that is known slice by slice. There is no interval if a launch has fewer than
+// LeastSlices.
 func CompareSlices(before, after Repeated, confidence float64) Difference {
 	d := Compare(before, after, confidence)
 	if d.Change.Low.Known() && (before.few() || after.few()) {
@@ -71,8 +71,7 @@ func CompareSlices(before, after Repeated, confidence float64) Difference {
 	return d
 }
 
-// WithoutInterval takes the change's interval away, for want of launches: what was measured of one launch holds no
-// other.
+// WithoutInterval removes the change's interval, because one launch says nothing about the variation between launches.
 func (d *Difference) WithoutInterval() {
 	d.noInterval()
 	if d.Note == "" {
@@ -80,12 +79,12 @@ func (d *Difference) WithoutInterval() {
 	}
 }
 
-// NotCompared takes the change away, where a side has no figure that could be compared.
+// NotCompared removes the change, because a side has no comparable figure. why becomes the note.
 func (d *Difference) NotCompared(why string) {
 	d.Change, d.Ratio, d.Clear, d.Note = noEstimate(), noEstimate(), false, why
 }
 
-// WithoutRatio takes the relative change away, of figures that are multiples of nothing.
+// WithoutRatio removes the relative change, for figures without a meaningful zero.
 func (d *Difference) WithoutRatio() { d.Ratio = noEstimate() }
 
 func (d *Difference) noInterval() {
@@ -103,7 +102,7 @@ func floatsOf(figures []Figure) (out []float64) {
 	return out
 }
 
-// means are those of the launches that have a figure at all.
+// means returns the means of the launches that have any known value.
 func (m Repeated) means() (out []float64) {
 	for _, launch := range m {
 		if known := floatsOf(launch); len(known) > 0 {
@@ -113,10 +112,10 @@ func (m Repeated) means() (out []float64) {
 	return out
 }
 
-// Launches is how many launches have a figure at all.
+// Launches returns the number of launches that have any known value.
 func (m Repeated) Launches() int { return len(m.means()) }
 
-// few reports whether a launch that has the figure has it in too few slices.
+// few reports whether a launch has the figure in too few slices.
 func (m Repeated) few() bool {
 	return slices.ContainsFunc(m, func(launch []Figure) bool {
 		n := len(floatsOf(launch))
@@ -131,7 +130,7 @@ func meanFigure(values []float64) Figure {
 	return Figure(stat.Mean(values, nil))
 }
 
-// scattered is a mean, or another estimate, with the square of its standard error and that error's degrees of freedom.
+// scattered is a mean, or another estimate, with its squared standard error and the degrees of freedom of that error.
 type scattered struct{ mean, square, freedom float64 }
 
 func scatterOf(values []float64) scattered {
@@ -139,14 +138,14 @@ func scatterOf(values []float64) scattered {
 	return scattered{mean, variance / float64(len(values)), float64(len(values) - 1)}
 }
 
-// welch sets the intervals with the degrees of freedom that Welch and Satterthwaite give the difference.
+// welch sets the intervals with the Welch-Satterthwaite degrees of freedom.
 func (d *Difference) welch(a, b scattered, confidence float64) {
 	sum := a.square + b.square
 	d.interval(a, b, sum*sum/(a.square*a.square/a.freedom+b.square*b.square/b.freedom), confidence)
 }
 
-// interval sets the change's and the ratio's intervals. The ratio's is that of the logarithms' difference (delta
-// method), which has no meaning where a mean is not above 0.
+// interval sets the intervals of change and ratio. The ratio's interval comes from the difference of the logarithms
+// (delta method), which needs means above 0.
 func (d *Difference) interval(a, b scattered, freedom, confidence float64) {
 	if a.square+b.square == 0 {
 		d.Change.Low, d.Change.High = d.Change.Value, d.Change.Value

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// series is a first-order autoregression about a mean with deviation 1: neighbours resemble each other by that
-// correlation.
+// series returns a first-order autoregression about a mean with deviation 1. Neighbours have the given correlation.
 func series(random *rand.Rand, n int, mean, correlation float64) []Figure {
 	out := make([]Figure, n)
 	state := random.NormFloat64()
@@ -22,7 +21,7 @@ func series(random *rand.Rand, n int, mean, correlation float64) []Figure {
 	return out
 }
 
-// covered is how often in 1,000 synthetic pairs the interval holds the true change of 2.
+// coveredChange returns how often in 1,000 synthetic pairs the intervals contain the true change of 2.
 func coveredChange(before, after, n int, correlation, betweenLaunches float64) (change, ratio int) {
 	for seed := range uint64(1000) {
 		random := rand.New(rand.NewPCG(seed, uint64(n)))
@@ -39,8 +38,8 @@ func coveredChange(before, after, n int, correlation, betweenLaunches float64) (
 	return change, ratio
 }
 
-// An interval of 95% is to hold the truth in about 950 of 1,000, however alike neighbouring slices are, and with what
-// differs from launch to launch in it; a few more where two launches a side leave hardly a degree of freedom.
+// A 95% interval must contain the truth in about 950 of 1,000 cases, whatever the autocorrelation and the variation
+// between launches. With two launches per side there is hardly a degree of freedom, so it may be a few more.
 func TestTheIntervalOfAChangeHoldsTheTruth(t *testing.T) {
 	for _, c := range []struct {
 		before, after, slices int
@@ -78,8 +77,8 @@ func TestCompareSaysWhatItIsMadeFrom(t *testing.T) {
 	assert.Equal(t, "not measured on both sides", d.Note)
 }
 
-// Two launches of one configuration had heaps of 100 and 204 MiB, each slice close to the next: +104%, and nothing had
-// changed.
+// Two launches of one configuration had heaps of 100 and 204 MiB, with little variation between slices: +104%,
+// although nothing had changed.
 func TestOneLaunchAgainstOneHasNoInterval(t *testing.T) {
 	d := Compare(Repeated{{100, 101, 99, 100, 100}}, Repeated{{204, 203, 205, 204, 204}}, 0.95)
 	assert.InDelta(t, 104, float64(d.Change.Value), 1e-9)
@@ -89,13 +88,13 @@ func TestOneLaunchAgainstOneHasNoInterval(t *testing.T) {
 	assert.Contains(t, d.Note, "one launch against one")
 }
 
-// One launch against several: these say how much launches differ.
+// One launch against several: the several show how much launches differ.
 func TestOneLaunchAgainstSeveralHasTheirScatter(t *testing.T) {
 	several := Repeated{{100, 100, 100}, {204, 204, 204}, {150, 150, 150}}
 	one := Repeated{{180, 180, 180}}
 	for _, d := range []Difference{Compare(one, several, 0.95), Compare(several, one, 0.95)} {
 		assert.False(t, d.Clear)
-		// By hand: s of 100, 204 and 150 is 52.0128, t(0.975, 2) = 4.302653, half = t s sqrt(1+1/3).
+		// Calculated by hand: s of 100, 204 and 150 is 52.0128, t(0.975, 2) = 4.302653, half = t s sqrt(1+1/3).
 		assert.InDelta(t, 2*258.4124, float64(d.Change.High-d.Change.Low), 0.01)
 		assert.Contains(t, d.Method, "the scatter of 3 launches on one side")
 	}

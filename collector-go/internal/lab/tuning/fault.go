@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// Fault is what is wrong with a cell of what came in. Rows count from 1; who read them from a file knows their lines.
+// Fault is an error in a cell of a table. Rows count from 1; the reader of a file knows their lines.
 type Fault struct {
 	Row     int
 	Column  string
 	Problem string
-	// Earlier is the row that said it first, 0 where none did.
+	// Earlier is the earlier row with the same key, 0 if there is none.
 	Earlier int
 }
 
@@ -23,7 +23,7 @@ func (f Fault) Error() string {
 	return text
 }
 
-// faults gathers, so that a table is mended in one go.
+// faults collects faults, so that all faults of a table are reported at once.
 type faults []error
 
 func (f *faults) add(row int, column, format string, args ...any) {
@@ -34,7 +34,7 @@ func (f *faults) repeats(row, earlier int, column, format string, args ...any) {
 	*f = append(*f, Fault{Row: row, Column: column, Problem: fmt.Sprintf(format, args...), Earlier: earlier})
 }
 
-// once asks that no two rows have the same key.
+// once requires that no two rows have the same key.
 func once[K comparable](f *faults, seen map[K]int, key K, row int, column, format string, args ...any) {
 	if earlier, twice := seen[key]; twice {
 		f.repeats(row, earlier, column, format, args...)
@@ -43,7 +43,7 @@ func once[K comparable](f *faults, seen map[K]int, key K, row int, column, forma
 	}
 }
 
-// atLeast asks for a finite number that is not below least; positive asks for one above 0.
+// atLeast requires a finite number that is not below least; positive requires one above 0.
 func (f *faults) atLeast(row int, column string, v, least float64) {
 	f.check(row, column, v, v >= least, "at least", least)
 }
@@ -51,7 +51,7 @@ func (f *faults) positive(row int, column string, v float64) {
 	f.check(row, column, v, v > 0, "above", 0)
 }
 
-// notNegative is for what may be unknown.
+// notNegative is for figures that may be unknown.
 func (f *faults) notNegative(row int, column string, v Figure) {
 	if v < 0 || math.IsInf(float64(v), 0) {
 		f.add(row, column, "%g is not at least 0", float64(v))

@@ -6,16 +6,16 @@ import (
 	"strconv"
 )
 
-// Figure is a number that may be unknown: NaN here, null in JSON.
+// Figure is a number that may be unknown: NaN in memory, null in JSON.
 type Figure float64
 
-// Unknown is the figure that is not known.
+// Unknown is the unknown figure.
 var Unknown = Figure(math.NaN())
 
 // Known reports whether the figure is a finite number.
 func (f Figure) Known() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
 
-// MarshalJSON writes null for what is not known: JSON has no NaN.
+// MarshalJSON writes null for an unknown figure, because JSON has no NaN.
 func (f Figure) MarshalJSON() ([]byte, error) {
 	if !f.Known() {
 		return []byte("null"), nil
@@ -32,7 +32,7 @@ func (f *Figure) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*float64)(f))
 }
 
-// Greater is the larger of two figures; of an unknown one and a known one the known one.
+// Greater returns the larger of two figures. If only one is known, it returns that one.
 func Greater(a, b Figure) Figure {
 	if b.Known() && !(b <= a) {
 		return b
@@ -40,7 +40,7 @@ func Greater(a, b Figure) Figure {
 	return a
 }
 
-// tidy takes away what only the order of a sum made of its last digits.
+// tidy rounds to 12 significant digits, which removes digits that depend only on the order of a sum.
 func tidy(v float64) float64 {
 	if v == 0 || math.IsInf(v, 0) {
 		return v
@@ -49,7 +49,7 @@ func tidy(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// sameRounded reports whether two figures differ by no more than tables round.
+// sameRounded reports whether two figures are equal up to the rounding of tables.
 func sameRounded(a, b Figure) bool {
 	return math.Abs(float64(a-b)) <= 1e-6*math.Max(1, math.Max(math.Abs(float64(a)), math.Abs(float64(b))))
 }

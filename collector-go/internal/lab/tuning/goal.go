@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Goal is a limit for one figure of a step in one statistic, for example a p99 query latency of at most 500 ms. Exactly
-// one of AtMost and AtLeast is known. A bound to both sides is two goals, so that each has a verdict of its own.
+// Goal is a limit for one figure of a step in one statistic, for example a p99 query latency of at most 500 ms.
+// Exactly one of AtMost and AtLeast is known. Limits on both sides are two goals, so that each has its own verdict.
 type Goal struct {
 	Figure    GoalFigure `json:"figure"`
 	Statistic Statistic  `json:"statistic"`
@@ -19,34 +19,35 @@ type Goal struct {
 // they are part of a format.
 type GoalFigure string
 
-// The figures. Latencies are ms.
+// Figures that a goal may limit. Latencies are in ms.
 const (
-	// FilterLatency is Bullet's own, of a record in a filter bolt.
+	// FilterLatency is Bullet's own latency of a record in a filter bolt.
 	FilterLatency GoalFigure = "filter_latency"
-	// QueryLatency is what the load client sees, from when a query was meant to start to its answer.
+	// QueryLatency is measured by the load client, from the scheduled start of a query to its answer.
 	QueryLatency GoalFigure = "query_latency"
-	// ResultSize is the records of a query that returned.
+	// ResultSize is the number of records of a query that returned.
 	ResultSize GoalFigure = "result_size"
-	// Completeness is the share of the records due to queries that returned which came back, a ratio: each answer is
-	// compared with what was generated in its query's life.
+	// Completeness is the ratio of due records that came back, over the queries that returned. Each answer is compared
+	// with the records generated during its query's life.
 	Completeness GoalFigure = "completeness"
-	// FailedQueries is the share of the queries due that gave no answer of their class, a ratio: failed, refused, timed
-	// out, never finished or never submitted.
+	// FailedQueries is the ratio of scheduled queries without a valid answer: failed, refused, timed out, never
+	// finished or never submitted.
 	FailedQueries GoalFigure = "failed_queries"
-	// SourceLag is records that were due and not emitted at the step's end.
+	// SourceLag is the number of records that were scheduled and not emitted at the step's end.
 	SourceLag GoalFigure = "source_lag"
-	// CatchUp is how many times its record rate the topology takes when it has fallen behind.
+	// CatchUp is the multiple of its record rate that the topology takes after it has fallen behind.
 	CatchUp GoalFigure = "catch_up"
-	// AddedDelay is how long after a record and its query have met Bullet answers.
+	// AddedDelay is the time from when a record and its query have met until Bullet answers.
 	AddedDelay GoalFigure = "added_delay"
-	// Capacity is the largest value of the steps' axis that held all other goals. It is of a trial, not of a step.
+	// CapacityFigure is the largest value on the steps' axis at which all other goals hold. It belongs to a trial, not
+	// to a step.
 	CapacityFigure GoalFigure = "capacity"
 )
 
 // Statistic is how the values of a step become one figure.
 type Statistic string
 
-// The statistics.
+// Statistics of a goal.
 const (
 	Mean  Statistic = "mean"
 	P50   Statistic = "p50"
@@ -56,8 +57,8 @@ const (
 	AtEnd Statistic = "end"
 )
 
-// statisticsOf lists the statistics in which each figure is measured; the first is the default for a goal
-// that names no statistic.
+// statisticsOf lists the statistics in which each figure is measured. The first is the default for a goal that names
+// no statistic.
 var statisticsOf = map[GoalFigure][]Statistic{
 	FilterLatency:  {Mean, P50, P95, P99, Max},
 	QueryLatency:   {P99, P95, P50, Mean, Max},
@@ -70,16 +71,16 @@ var statisticsOf = map[GoalFigure][]Statistic{
 	CapacityFigure: {AtEnd},
 }
 
-// GoalFigures are the names that goals may ask for.
+// GoalFigures returns all figures that a goal may limit.
 func GoalFigures() []GoalFigure {
 	return []GoalFigure{FilterLatency, QueryLatency, ResultSize, Completeness, FailedQueries, SourceLag, CatchUp,
 		AddedDelay, CapacityFigure}
 }
 
-// Statistics are those that the figure is measured in, the usual one first; none for a figure that there is not.
+// Statistics returns the statistics of a figure, the default first; none for an unknown figure.
 func (f GoalFigure) Statistics() []Statistic { return slices.Clone(statisticsOf[f]) }
 
-// Unit is the figure's unit as people read it.
+// Unit returns the figure's unit for display; "" if it has none.
 func (f GoalFigure) Unit() string {
 	switch f {
 	case FilterLatency, QueryLatency, AddedDelay:
@@ -97,7 +98,7 @@ func (g Goal) limit() Figure {
 	return g.AtLeast
 }
 
-// String is the goal as a sentence's part: "mean filter latency at most 200 ms".
+// String returns the goal as part of a sentence: "mean filter latency at most 200 ms".
 func (g Goal) String() string {
 	word := "at least"
 	if g.AtMost.Known() {
@@ -117,7 +118,7 @@ func (g Goal) name() string {
 	return string(g.Statistic) + " " + name
 }
 
-// Texts are names of a kind as plain strings.
+// Texts converts names of any string type to plain strings.
 func Texts[T ~string](names []T) (all []string) {
 	for _, name := range names {
 		all = append(all, string(name))

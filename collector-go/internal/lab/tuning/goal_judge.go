@@ -6,18 +6,18 @@ import (
 )
 
 // GoalOutcome is a goal, the figure that was measured for it, and the verdict by this goal alone. The verdict of the
-// step can differ, since it also depends on what limited the step.
+// step can differ, because it also depends on what limited the step.
 type GoalOutcome struct {
 	Goal     Goal    `json:"goal"`
 	Measured Figure  `json:"measured"`
 	Verdict  Verdict `json:"verdict"`
-	// OwnMs is how long the queries run by themselves, where all of them do: what a result takes beyond it is the
-	// topology's. 0 else.
+	// OwnMs is the fixed duration of the queries, if they all have one. The topology is only responsible for the time
+	// beyond it. Otherwise OwnMs is 0.
 	OwnMs Figure `json:"query_own_ms,omitempty"`
 }
 
-// StepMeasures holds the figures of a step, by figure and statistic. A missing entry is unknown, never 0: a goal for it
-// becomes inconclusive.
+// StepMeasures holds the figures of a step, by figure and statistic. A missing entry is unknown, never 0: a goal for
+// it becomes inconclusive.
 type StepMeasures map[GoalFigure]map[Statistic]Figure
 
 // Set stores a figure. The map must not be nil.
@@ -39,17 +39,17 @@ func (m StepMeasures) of(g Goal) Figure {
 // Reports do not judge again; they show the verdict that was stored.
 type GoalStep struct {
 	Measured StepMeasures
-	// HasQueries states that queries were asked; without any, goals about queries are not judged.
+	// HasQueries states that queries were submitted. Without any, goals about queries are not judged.
 	HasQueries bool
-	// NoneToMatch states that no record was made for the queries to find: what they return is then no sign of
-	// completeness, and not judged.
+	// NoneToMatch states that no records were made for the queries to find. The content of answers then says nothing
+	// about completeness and is not judged.
 	NoneToMatch bool
-	// OwnMs is how long the queries run by themselves; 0 where that is not known.
+	// OwnMs is the fixed duration of the queries; 0 if unknown.
 	OwnMs Figure
-	// Unfinished counts queries that were overdue when the step was judged.
+	// Unfinished is the number of queries that were overdue when the step was judged.
 	Unfinished int
-	// HostIdle is of the machine that everything runs on; where Evidence.Host.OfRun states that it is none of the
-	// workers', it judges nothing.
+	// HostIdle is the idle ratio of the machine that everything runs on. It is ignored if Evidence.Host.OfRun states
+	// that no workers run on that machine.
 	HostIdle, LeastIdle Figure
 	Evidence            Evidence
 }
@@ -58,17 +58,17 @@ type GoalStep struct {
 var ofQueries = map[GoalFigure]bool{QueryLatency: true, ResultSize: true, Completeness: true, FailedQueries: true,
 	AddedDelay: true}
 
-// ofMatches are the figures of queries that were to find records.
+// ofMatches are the figures of queries for which records were made.
 var ofMatches = map[GoalFigure]bool{ResultSize: true, Completeness: true}
 
 // JudgeGoals computes the verdict of a step. It works in this order:
 //  1. Limit finds what limited the step, from the evidence.
 //  2. Each goal is compared with its figure. Goals that do not apply are skipped: those of queries in a step without
-//     queries, those of matches where no record could match, and the capacity, which belongs to a trial.
+//     queries, those of matches if no record could match, and the capacity, which belongs to a trial.
 //  3. A starved host makes the step inconclusive, unless the evidence shows that the topology itself was the limit.
 //  4. Otherwise a missed goal makes it FAIL, and a figure that was not measured makes it inconclusive. A miss
 //     outranks a missing figure, because no value of the missing figure could turn the step into an OK.
-//  5. AdjustFor changes the verdict where the limit lies outside the topology.
+//  5. AdjustFor changes the verdict if the limit lies outside the topology.
 //
 // A completeness of exactly 0 is a FAIL even without a goal for it: a topology that returns nothing has no capacity.
 func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitation) {
@@ -110,7 +110,7 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 	return outcomes, judgement, limitation
 }
 
-// lateForTheJoin names the most likely cause of incomplete answers when all latencies held and no limit was found.
+// lateForTheJoin names the most likely cause of incomplete answers if all latencies held and no limit was found.
 const lateForTheJoin = "what a filter bolt finds may come after the join bolt has ended its query, which waits for it " +
 	"bullet.topology.join.bolt.query.post.finish.buffer.ticks: try more of them"
 
@@ -128,8 +128,8 @@ func onlyIncomplete(outcomes []GoalOutcome) bool {
 	return incomplete
 }
 
-// judge combines the goals with the state of the host (points 3 and 4 of JudgeGoals). Where HostIdle is that of the
-// load client's machine alone, it says nothing about the workers and is ignored. Comparisons with NaN are false, so an
+// judge combines the goals with the state of the host (points 3 and 4 of JudgeGoals). If HostIdle belongs to the load
+// client's machine alone, it says nothing about the workers and is ignored. Comparisons with NaN are false, so an
 // unknown HostIdle never excuses a step; it makes an OK inconclusive instead.
 func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
 	elsewhere := s.Evidence.Host.OfRun
@@ -152,8 +152,8 @@ func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
 	return Judgement{Verdict: OK}
 }
 
-// judge compares one figure with its limit. A value equal to the limit holds. Queries that run for a fixed time of
-// their own get OwnMs, so that texts state the delay beyond that time.
+// judge compares one figure with its limit. A value equal to the limit holds. Queries with a fixed duration get OwnMs,
+// so that texts state only the delay beyond it.
 func (g Goal) judge(measured, ownMs Figure) GoalOutcome {
 	o := GoalOutcome{Goal: g, Measured: measured, Verdict: OK}
 	if g.Figure == QueryLatency && measured >= ownMs && g.limit() >= ownMs {
@@ -168,7 +168,7 @@ func (g Goal) judge(measured, ownMs Figure) GoalOutcome {
 	return o
 }
 
-// String is the figure as people read it: "mean filter latency 12 ms".
+// String returns the figure for display: "mean filter latency 12 ms".
 func (o GoalOutcome) String() string { return o.Goal.name() + " " + o.written(o.Measured) }
 
 // miss states how the goal was missed.
@@ -180,8 +180,8 @@ func (o GoalOutcome) miss() string {
 	return fmt.Sprintf("%s %s is %s %s", o.Goal.name(), o.written(o.Measured), word, o.written(o.Goal.limit()))
 }
 
-// written is a value of the outcome's figure: a latency of queries that run for a time of their own as how late their
-// results came.
+// written formats a value of the outcome's figure. The latency of queries with a fixed duration is shown as the delay
+// of their results.
 func (o GoalOutcome) written(v Figure) string {
 	if o.OwnMs > 0 {
 		return Digits((v-o.OwnMs)/1000) + " s late"
@@ -189,7 +189,7 @@ func (o GoalOutcome) written(v Figure) string {
 	return o.Goal.written(v)
 }
 
-// written is a value of the goal's figure as people read it.
+// written formats a value of the goal's figure for display.
 func (g Goal) written(v Figure) string {
 	switch g.Figure {
 	case FailedQueries:

@@ -70,7 +70,7 @@ func TestStepsAreJudgedByTheirGoals(t *testing.T) {
 	}
 }
 
-// A mean result size may look whole where an answer here and there is not: completeness counts the records.
+// A mean result size may look complete although some answers are not. Completeness counts records.
 func TestCompletenessIsJudgedByTheRecord(t *testing.T) {
 	goals := []tuning.Goal{atLeast(tuning.ResultSize, tuning.Mean, 9.9),
 		atLeast(tuning.Completeness, tuning.Mean, 0.999)}
@@ -89,7 +89,7 @@ func TestCompletenessIsJudgedByTheRecord(t *testing.T) {
 	assert.Equal(t, []string{"the completeness was not measured"}, judge(10, tuning.Unknown).Reasons)
 }
 
-// Answers are incomplete on an idle topology too, where the join bolt waits too little for the filter bolts.
+// Answers are incomplete even on an idle topology if the join bolt does not wait long enough for the filter bolts.
 func TestIncompleteAnswersOfAnIdleTopologyNameTheJoinsWait(t *testing.T) {
 	judge := func(latency, completeness tuning.Figure) string {
 		m := tuning.StepMeasures{}
@@ -106,8 +106,8 @@ func TestIncompleteAnswersOfAnIdleTopologyNameTheJoinsWait(t *testing.T) {
 	assert.NotContains(t, judge(900, 0.8), wait, "filter bolts that are late are reason enough")
 }
 
-// A query that runs for 30 s takes 30 s: what is missed is how late its result came. Where the limit is within that
-// time it is the latency.
+// A query with a duration of 30 s takes 30 s; the miss is the delay of its result. If the limit is below the duration,
+// the whole latency is stated.
 func TestALatencyBeyondTheQuerysOwnTimeIsLateness(t *testing.T) {
 	for name, c := range map[string]struct {
 		measured, atMost, own tuning.Figure
@@ -138,8 +138,8 @@ func TestGoalsInWords(t *testing.T) {
 	assert.Equal(t, "capacity at least 400", atLeast(tuning.CapacityFigure, tuning.AtEnd, 400).String())
 }
 
-// Completeness is judged only of queries that were to match, and no step is OK whose queries were to match and found
-// nothing.
+// Completeness is judged only for queries that have records to find. A step whose queries had records to find and
+// found none is never OK.
 func TestCompletenessIsOfQueriesThatWereToMatch(t *testing.T) {
 	latency := tuning.Goal{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: tuning.Unknown}
 	size := tuning.Goal{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: tuning.Unknown, AtLeast: 9.9}

@@ -1,5 +1,5 @@
 // Package tuning owns the statistics of the tuning workflow: the verdict of a step, what limited it, the capacity of a
-// configuration, the cost of a query, and the sizing for a load. All of it is pure. Figures come in as values and
+// configuration, the cost of a query, and the sizing for a load. It does no I/O. Figures come in as values and
 // verdicts go out; the package knows no file, no clock and no network. The same run therefore always gives the same
 // report, and every rule can be tested with a table of numbers.
 //
@@ -20,26 +20,26 @@ import (
 	"math"
 )
 
-// Goals are what a topology is asked to hold in each step of an experiment.
+// Goals are the requirements for a topology in each step of an experiment.
 type Goals struct {
-	// FilterLatencyLimitMs is the most that the mean of Bullet's filter latency may be.
+	// FilterLatencyLimitMs is the largest allowed mean of Bullet's filter latency.
 	FilterLatencyLimitMs float64
-	// ExpectedResultSize is how many records a query returns when none is lost.
+	// ExpectedResultSize is how many records a query returns if none is lost.
 	ExpectedResultSize float64
-	// Tolerance is how much of ExpectedResultSize may be missing on average, as a ratio.
+	// Tolerance is the ratio of ExpectedResultSize that may be missing on average.
 	Tolerance float64
-	// MinHostIdle is the ratio of the host that must have been idle for a verdict to mean anything.
+	// MinHostIdle is the ratio of the host's CPU that must have been idle for a verdict to be meaningful.
 	MinHostIdle float64
 }
 
-// DefaultGoals are those of "Tuning and Performance of Bullet in Storm": 200 ms, and RAW queries for 10 records. The
-// tolerance lets 1 record in 100 be missing; on a host with less than 5% idle any figure is the host's rather than the
-// topology's.
+// DefaultGoals returns the goals of "Tuning and Performance of Bullet in Storm": 200 ms, and RAW queries for 10
+// records. The tolerance allows 1 record in 100 to be missing. On a host with less than 5% idle CPU, figures describe
+// the host rather than the topology.
 func DefaultGoals() Goals {
 	return Goals{FilterLatencyLimitMs: 200, ExpectedResultSize: 10, Tolerance: 0.01, MinHostIdle: 0.05}
 }
 
-// Validate returns an error that names the goal that makes no sense.
+// Validate returns an error that names an invalid goal.
 func (g Goals) Validate() error {
 	switch {
 	case !(g.FilterLatencyLimitMs > 0) || math.IsInf(g.FilterLatencyLimitMs, 0):
@@ -54,5 +54,5 @@ func (g Goals) Validate() error {
 	return nil
 }
 
-// SmallestResultSize is the least average result size that is still complete.
+// SmallestResultSize returns the smallest average result size that counts as complete.
 func (g Goals) SmallestResultSize() float64 { return g.ExpectedResultSize * (1 - g.Tolerance) }

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// independent is testdata/independent.json: figures by other people's implementations. testdata/independent.py made it.
+// independent is testdata/independent.json: results of other implementations, produced by testdata/independent.py.
 type independent struct {
 	Lines map[string]struct {
 		X, Y                                           []float64
@@ -58,7 +58,7 @@ func loadIndependent(t *testing.T) (figures independent) {
 	return figures
 }
 
-// same compares to a relative precision.
+// same compares with a relative precision.
 func same(t *testing.T, want float64, got Figure, precision float64, what string) {
 	t.Helper()
 	assert.InDelta(t, want, float64(got), precision*math.Max(1e-12, math.Abs(want)), what)
@@ -161,7 +161,7 @@ func TestTailsAgreeWithMpmath(t *testing.T) {
 	}
 }
 
-// The correlation of GC with CPU goes through the analysis itself.
+// The correlation of GC with CPU is computed through the analysis itself.
 func TestTheCorrelationAgreesWithSciPy(t *testing.T) {
 	want := loadIndependent(t).Correlation
 	same(t, want.R, Figure(stat.Correlation(want.X, want.Y, nil)), 1e-12, "gonum's")

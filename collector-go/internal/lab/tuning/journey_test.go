@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// documentDelays are the mean delays of a test of the document, ms relative to Query Received.
+// documentDelays returns the mean delays of a test of the document, in ms relative to Query Received.
 func documentDelays(t *testing.T, file string) map[string]float64 {
 	t.Helper()
 	f, err := os.Open("../csvtable/testdata/document/" + file)
@@ -28,7 +28,7 @@ func documentDelays(t *testing.T, file string) map[string]float64 {
 	return delays
 }
 
-// around are queries whose delays are some ms less or more than the means, by turns, so that the means are those.
+// around returns queries whose delays alternate around the means, so that their means are the given ones.
 func around(means map[string]float64, n int, ms float64) (all []Trace) {
 	for i := range n {
 		j := Trace{Query: i + 1, AtMs: map[string]float64{}}
@@ -54,7 +54,7 @@ func stage(t *testing.T, of Timeline, name string) Stage {
 	return Stage{}
 }
 
-// Test 1 of the document: records are there, and Bullet adds 1.66 ms.
+// Test 1 of the document: the records are there already, and Bullet adds 1.66 ms.
 func TestTheTimelineOfTest1(t *testing.T) {
 	means := documentDelays(t, "latency-test1.csv")
 	got := TimelineOf(around(means, 100, 0.5), 100, false, nil)
@@ -76,7 +76,7 @@ func TestTheTimelineOfTest1(t *testing.T) {
 	assert.False(t, got.FindTime.Value.Known(), "nothing was generated")
 }
 
-// Test 2 of the document: the record is made when the query runs, and is found 10.3 ms after Bullet had it.
+// Test 2 of the document: the record is made while the query runs, and is found 10.3 ms after Bullet received it.
 func TestTheTimelineOfTest2(t *testing.T) {
 	got := TimelineOf(around(documentDelays(t, "latency-test2.csv"), 100, 0), 101, true, nil)
 	assert.InDelta(t, 10.3, float64(got.FindTime.Value), 1e-3)
@@ -99,7 +99,7 @@ func TestATimelineOfNothing(t *testing.T) {
 	assert.Len(t, again.Stages, len(Stages))
 }
 
-// Every clock's true skew lies within its bounds, and the bounds are no wider than the fastest way there and back.
+// Every clock's true skew lies within its bounds, and the bounds are no wider than the fastest round trip.
 func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 	clocks := map[string]string{RecordMade: "client", KafkaReceived: "broker", BulletReceived: "source",
 		BulletFiltered: "filter", QuerySubmitted: "client",
@@ -132,7 +132,7 @@ func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 	assert.InDelta(t, (500-20)*1.95+3000, float64(stage(t, got, RecordMade).MeanMs), 1,
 		"delays are as stamped, the skew of the join bolt's clock in them")
 
-	// A maker of whose clock nothing else is known is bounded on one side only.
+	// The clock of a maker without further stages has a bound on one side only.
 	clocks[RecordMade] = "maker"
 	for _, s := range TimelineOf(traces, 20, true, clocks).Skews {
 		if s.From == "client" && s.To == "broker" {
@@ -142,7 +142,7 @@ func TestSkewIsBoundedByCauseAndEffect(t *testing.T) {
 	}
 }
 
-// A stamp that was cut to a whole millisecond looks up to one too early, and is no skew.
+// A stamp that is truncated to a whole millisecond looks up to 1 ms too early, which is not a skew.
 func TestStampsThatAreCutOffAreNoSkew(t *testing.T) {
 	j := Trace{AtMs: map[string]float64{QuerySubmitted: 10.9, QueryReceived: 10, QueryFinished: 12,
 		QueryReturned: 12.95}}

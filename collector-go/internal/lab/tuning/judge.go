@@ -14,7 +14,7 @@ const Limited Verdict = "limited"
 //   - A FAIL with a known limit within the topology stays, and the limit is added to its reasons.
 //   - A FAIL that nothing explains stays, and the limitation's text says that the cause is unknown.
 //
-// The caller must already have excused a starved host where BlamesTopology says so; GoalStep.judge does.
+// The caller must already have excused a starved host if BlamesTopology allows it; GoalStep.judge does.
 func (l *Limitation) AdjustFor(j Judgement) Judgement {
 	switch {
 	case j.Verdict == Fail && l.spoiled():
@@ -37,16 +37,16 @@ func (l *Limitation) spoiled() bool {
 	return l.Known() && slices.Contains([]Limiter{LimitedByHost, LimitedByCollector, LimitedBySilence}, l.Limiters[0])
 }
 
-// held reports whether the requested load was held back before it reached the topology. Any such limit counts, not only
-// the strongest, because even a partly missing load makes an OK meaningless.
+// held reports whether the requested load was held back before it reached the topology. Any such limit counts, not
+// only the strongest, because even a partly missing load makes an OK meaningless.
 func (l *Limitation) held() bool {
 	return slices.ContainsFunc(l.Limiters, func(x Limiter) bool {
 		return x == LimitedByDRPC || x == LimitedByEndpoint || x == LimitedByClient
 	})
 }
 
-// doubt records that a goal was missed although no measured resource was at its limit. It stays silent where evidence
-// is missing or contradictory, because the text says so already.
+// doubt records that a goal was missed although no measured resource was at its limit. It does nothing if evidence is
+// missing or contradictory, because the text says so already.
 func (l *Limitation) doubt() {
 	if len(l.Missing) == 0 && len(l.Contradictions) == 0 {
 		l.Contradictions = append(l.Contradictions,

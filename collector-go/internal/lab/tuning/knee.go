@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// Knee is where latency leaves its gentle rise.
+// Knee is the point at which latency begins to rise steeply.
 type Knee struct {
 	Queries int `json:"queries"`
-	// Stable states that leaving out any one point moves the knee by no more than one measured step.
+	// Stable states that omitting any one point moves the knee by at most one measured step.
 	Stable bool `json:"stable"`
 }
 
-// LatencyPoint is the latency measured with so many simultaneous queries.
+// LatencyPoint is the latency measured with a number of concurrent queries.
 type LatencyPoint struct {
 	Queries   int
 	LatencyMs float64
 }
 
-// kneePoints is how many points a row needs for a knee: with fewer, leaving one out leaves no curve.
+// kneePoints is the minimum number of points for a knee. With fewer, omitting one would leave no curve.
 const kneePoints = 4
 
-// FindKnee finds the knee of a row whose points ascend, and states why there is none. It is Kneedle (Satopää et al.,
-// "Finding a 'Kneedle' in a Haystack", 2011) for an increasing convex curve, sensitivity 1, without its smoothing,
-// which a row of a few averages does not need. Two things are ours: latency counts by its logarithm, since it spans
-// decades; and the curve ends with the first point above limitMs, so that how far beyond it somebody went on measuring
-// moves nothing.
+// FindKnee returns the knee of a row whose points ascend, or the reason why there is none. It uses Kneedle (Satopää et
+// al., "Finding a 'Kneedle' in a Haystack", 2011) for an increasing convex curve, with sensitivity 1. It omits the
+// smoothing, which a row of a few averages does not need.
+//
+// Two changes are ours. Latency counts by its logarithm, because it spans decades. The curve ends with the first point
+// above limitMs, so that measurements far beyond the limit do not move the knee.
 func FindKnee(points []LatencyPoint, limitMs float64) (*Knee, string) {
 	if len(points) < kneePoints {
 		return nil, "fewer than four points"
@@ -39,7 +40,7 @@ func FindKnee(points []LatencyPoint, limitMs float64) (*Knee, string) {
 		others := slices.Delete(slices.Clone(points), left, left+1)
 		found := kneedle(upToFailure(others, limitMs))
 		if found >= left {
-			found++ // its place among all points
+			found++ // its index among all points
 		}
 		if found < 0 || found < at-1 || found > at+1 {
 			knee.Stable = false
@@ -55,7 +56,7 @@ func upToFailure(points []LatencyPoint, limitMs float64) []LatencyPoint {
 	return points
 }
 
-// kneedle is the index of the knee, -1 where the curve has none.
+// kneedle returns the index of the knee; -1 if the curve has none.
 func kneedle(points []LatencyPoint) int {
 	n := len(points)
 	if n < 3 {
@@ -66,7 +67,7 @@ func kneedle(points []LatencyPoint) int {
 		return -1
 	}
 	width := float64(points[n-1].Queries - points[0].Queries)
-	below := make([]float64, n) // how far the curve is below the straight line between its ends
+	below := make([]float64, n) // distance of the curve below the straight line between its ends
 	for i, p := range points {
 		x := float64(p.Queries-points[0].Queries) / width
 		below[i] = x - (math.Log(math.Max(p.LatencyMs, math.Exp(least)))-least)/(most-least)
@@ -84,7 +85,8 @@ func kneedle(points []LatencyPoint) int {
 	return at
 }
 
-// logSpan is the span of the latencies' logarithms; what was measured as 0 counts as the smallest that was not.
+// logSpan returns the smallest and the largest logarithm of the latencies. A latency of 0 counts as the smallest other
+// latency, because it has no logarithm.
 func logSpan(points []LatencyPoint) (least, most float64) {
 	least, most = math.Inf(1), math.Inf(-1)
 	for _, p := range points {

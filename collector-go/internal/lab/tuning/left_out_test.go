@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// What shows nothing of the topology moves neither capacity nor knee; what was judged by more than its latency keeps
-// its verdict, unless the limit asked for is stricter.
+// Points that say nothing about the topology change neither capacity nor knee. A point that was judged by more than
+// its latency keeps its verdict, unless the requested limit is stricter.
 func TestVerdictsThatWereGiven(t *testing.T) {
 	row := func(latencies map[int]float64, verdicts map[int]tuning.Verdict) tuning.QueryRow {
 		var points []tuning.QueryPoint

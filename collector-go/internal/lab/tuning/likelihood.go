@@ -8,18 +8,18 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// bracket is what is known of one observation: it lies in [low, high), at covariates z. An end may be infinite.
+// bracket is one observation: it lies in [low, high), at covariates z. An end may be infinite.
 type bracket struct {
 	z         []float64
 	low, high float64
 }
 
 // likelihood is the normal likelihood of brackets whose mean is the dot product of parameters and covariates. It is
-// taken over theta = (parameters/sigma, 1/sigma), in which its logarithm is concave (Pratt 1981, Burridge 1981):
-// wherever a climb ends is the top.
+// taken over theta = (parameters/sigma, 1/sigma), because its logarithm is concave there (Pratt 1981, Burridge 1981).
+// Every local maximum is therefore the global one.
 type likelihood []bracket
 
-// at gives the negative logarithm with its gradient and Hessian; +Inf outside the domain.
+// at computes the negative logarithm with its gradient and Hessian; +Inf outside of the domain.
 func (l likelihood) at(theta []float64, gradient []float64, hessian *mat.SymDense) float64 {
 	k := len(theta) - 1
 	gamma := theta[k]
@@ -61,10 +61,10 @@ func (l likelihood) at(theta []float64, gradient []float64, hessian *mat.SymDens
 	return sum
 }
 
-// maxParameters bounds theta: intercept, slope and 1/sigma.
+// maxParameters bounds the length of theta: intercept, slope and 1/sigma.
 const maxParameters = 3
 
-// finite stands in for an infinite end, whose density is 0 anyway.
+// finite replaces an infinite end by 0, because its density is 0 anyway.
 func finite(v float64) float64 {
 	if math.IsInf(v, 0) {
 		return 0
@@ -79,17 +79,17 @@ func times(x, ratio float64) float64 {
 	return x * ratio
 }
 
-// place is a point of the likelihood with its slope and bend.
+// place is a point of the likelihood with its gradient and Hessian.
 type place struct {
 	theta, gradient []float64
 	hessian         *mat.SymDense
-	value           float64 // the negative logarithm
+	value           float64 // the negative log-likelihood
 }
 
-// climb is Newton's way to the top. It gives the largest log-likelihood and where it is.
+// climb maximises the likelihood with Newton's method. It returns the largest log-likelihood and its theta.
 func (l likelihood) climb(start []float64) (float64, []float64) {
 	here := place{gradient: make([]float64, len(start)), hessian: mat.NewSymDense(len(start), nil)}
-	at := func(theta []float64) *place { // value, slope and bend are asked for one after the other, and made at once
+	at := func(theta []float64) *place { // the optimizer asks for the three separately; compute them at once
 		if !slices.Equal(here.theta, theta) {
 			here.theta = append(here.theta[:0], theta...)
 			here.value = l.at(theta, here.gradient, here.hessian)
@@ -105,10 +105,10 @@ func (l likelihood) climb(start []float64) (float64, []float64) {
 	if top == nil || err != nil && top.X == nil {
 		return -at(start).value, start
 	}
-	return -top.F, top.X // where rounding ends the way, it is as near as it comes
+	return -top.F, top.X // if rounding ends the iteration, this is the closest point
 }
 
-// start is where to climb from with one parameter: least squares of the middles of the brackets that have both ends.
+// start returns the starting theta for one parameter: least squares over the middles of the brackets with both ends.
 func (l likelihood) start() []float64 {
 	products, squares, deviations, widths, n := 0.0, 0.0, 0.0, 0.0, 0.0
 	for _, b := range l {
@@ -133,14 +133,15 @@ func (l likelihood) start() []float64 {
 	return []float64{parameter * gamma, gamma}
 }
 
-// ignorable reports whether a solution is there, though badly conditioned: a damped step can use it.
+// ignorable reports whether an error only means that the solution is badly conditioned. A damped step can still use
+// it.
 func ignorable(err error) bool {
 	_, conditioned := err.(mat.Condition)
 	return conditioned
 }
 
-// logBetween is the logarithm of a standard normal's probability to lie between v and u, precise far out in either
-// tail.
+// logBetween returns the logarithm of the probability that a standard normal variable lies between v and u. It is
+// precise far out in either tail.
 func logBetween(v, u float64) float64 {
 	if v > 0 {
 		v, u = -u, -v
@@ -148,23 +149,23 @@ func logBetween(v, u float64) float64 {
 	if math.IsInf(u, 1) {
 		return math.Log1p(-math.Exp(logBelow(v)))
 	}
-	if u > 0 && v < 0 { // neither end is in a far tail on its own side
+	if u > 0 && v < 0 { // neither end is far out in a tail
 		return math.Log(0.5 * (math.Erf(u/math.Sqrt2) - math.Erf(v/math.Sqrt2)))
 	}
 	below := logBelow(u)
 	return below + math.Log(-math.Expm1(logBelow(v)-below))
 }
 
-// logBelow is the logarithm of the standard normal's distribution function.
+// logBelow returns the logarithm of the standard normal distribution function.
 func logBelow(x float64) float64 {
 	if x > -30 {
 		return math.Log(0.5 * math.Erfc(-x/math.Sqrt2))
 	}
-	s := 1 / (x * x) // the tail's asymptotic series: at -30 its next term is below 1e-9
+	s := 1 / (x * x) // asymptotic series of the tail; at -30 its next term is below 1e-9
 	return -x*x/2 - math.Log(-x*math.Sqrt(2*math.Pi)) + math.Log1p(-s*(1-3*s*(1-5*s)))
 }
 
-// densityRatio is the standard normal's density at x over a probability given by its logarithm.
+// densityRatio returns the standard normal density at x over a probability that is given by its logarithm.
 func densityRatio(x, logP float64) float64 {
 	if math.IsInf(x, 0) {
 		return 0

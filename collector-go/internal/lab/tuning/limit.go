@@ -10,37 +10,39 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
-// Bounds from which a measurement counts as a limit. All are ratios except latenessBoundMs.
+// Bounds from which on a measurement counts as a limit. All are ratios except latenessBoundMs.
 const (
-	// busyBound is the share of an executor's time: Storm's counts are samples, so that a full executor reads as a
-	// little less.
+	// busyBound is the share of an executor's time. Storm's counts are samples, so a fully busy executor may read
+	// slightly below 1.
 	busyBound = 0.9
-	// gcBound is the share of a worker's time that its collectors may take.
+	// gcBound is the share of a worker's time that garbage collection may take.
 	gcBound = 0.1
-	// fullHeap is the share of the heap's limit from which on a larger heap is what helps.
+	// fullHeap is the used share of the heap limit from which on a larger heap would help.
 	fullHeap = 0.9
 	// heldBound is the share of the spouts' time in which they may be held back.
 	heldBound = 0.1
-	// lagBound is how fast the lag may grow, as a share of what is read.
+	// lagBound is the allowed growth of the lag, as a share of the read rate.
 	lagBound = 0.02
-	// latenessBoundMs is how late the client may be: half of the document's limit.
+	// latenessBoundMs is how late the client may be: half of the document's latency limit.
 	latenessBoundMs = 100
-	// heldLatenessBound is how late it may be with a held query, as a share of the query's time, where that is more.
+	// heldLatenessBound is how late the client may be with a held query, as a share of the query's duration. The
+	// larger of both bounds applies.
 	heldLatenessBound = 0.05
-	// clientBound is the share of its processors that the client may take.
+	// clientBound is the share of its CPU limit that the client may use.
 	clientBound = 0.9
-	// missingBound is the share of slices that may be missing before what was collected is no evidence.
+	// missingBound is the share of missing slices from which on the collected figures are no evidence.
 	missingBound = 0.1
-	// collectorBound is the share of a starved host that the collector may take.
+	// collectorBound is the share of a starved host that the collector may use.
 	collectorBound = 0.1
-	// neverActiveBound is the share of the queries under way that may be on their way between client and topology.
+	// neverActiveBound is the share of the queries in flight that may be in transit between client and topology.
 	neverActiveBound = 0.02
 )
 
 // Limit finds what limited a step. It works in three stages. First, each rule of limit_rules.go compares one resource
-// with its bound, independent of all others. Then explain marks a limiter that follows from another as a consequence:
-// spouts that are held back by a slow bolt are not the limit. Last, conclude names what is left, and lists evidence
-// that is missing or contradicts itself. A resource without evidence is reported as missing, never as free.
+// with its bound, independently of all others. Then explain marks a limiter that follows from another as a
+// consequence: spouts that are held back by a slow bolt are not the limit. Last, conclude names what is left, and
+// lists evidence that is missing or contradicts itself. A resource without evidence is reported as missing, never as
+// free.
 func Limit(e Evidence) Limitation {
 	l := limiting{evidence: e}
 	for _, rule := range []func(Evidence) LimiterFinding{filterRule, boltRule, gcRule, restartRule, pendingRule,
@@ -50,7 +52,7 @@ func Limit(e Evidence) Limitation {
 	if e.Workers.Silent.Known() && e.Workers.Expected.Known() {
 		l.findings = append(l.findings, silenceRule(e))
 	}
-	if e.SourceRate.known() { // who runs no source of ours knows nothing of it, and lacks nothing
+	if e.SourceRate.known() { // without a source of ours, no rate is requested and none can be short
 		l.findings = append(l.findings, sourceRateRule(e))
 	}
 	l.explain()
@@ -87,9 +89,9 @@ func (l *limiting) of(limiters ...Limiter) *LimiterFinding {
 
 func (l *limiting) reached(limiters ...Limiter) bool { return l.of(limiters...).State == Reached }
 
-// explain marks findings that follow from others as consequences, so that a report names causes only. On a starved host
-// a busy bolt is a cause only if its workers' CPU covers its busy time; otherwise it was waiting for a processor. A
-// slow bolt, GC, host or restart explains why spouts were held back, and a delay there explains why the lag grew.
+// explain marks findings that follow from others as consequences, so that a report names causes only. On a starved
+// host a busy bolt is a cause only if its workers' CPU covers its busy time; otherwise it was waiting for a processor.
+// A slow bolt, GC, host or restart explains why spouts were held back, and a delay there explains why the lag grew.
 func (l *limiting) explain() {
 	host := l.reached(LimitedByHost)
 	for _, bolt := range []Limiter{LimitedByFilterCPU, LimitedByBoltCPU} {
@@ -169,7 +171,7 @@ func (l *limiting) conclude() Limitation {
 	return out
 }
 
-// acquittal states why the topology is not blamed, where that is known.
+// acquittal states why the topology is not blamed; "" if that is unknown.
 func (l *limiting) acquittal() string {
 	if f := l.of(LimitedByFilterCPU); f.State == NotReached {
 		return "; the topology is not to blame: " + f.Says
@@ -201,7 +203,7 @@ func (l *limiting) any() bool {
 	return slices.ContainsFunc(l.findings, func(f LimiterFinding) bool { return f.State == Reached })
 }
 
-// figureText writes a figure as people say it.
+// figureText formats a figure for a sentence.
 func figureText(f Figure) string {
 	if !f.Known() {
 		return "an unknown number of"
@@ -209,7 +211,7 @@ func figureText(f Figure) string {
 	return Digits(f)
 }
 
-// shareText writes a ratio in percent.
+// shareText formats a ratio as a percentage.
 func shareText(f Figure) string {
 	if !f.Known() {
 		return "an unknown share"

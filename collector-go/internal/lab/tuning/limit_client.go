@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// clientRule looks at the load client, or at each where several hosts have one.
+// clientRule checks the load client, or each of them if there are several hosts.
 func clientRule(e Evidence) LimiterFinding {
 	c := e.Client
 	if len(c.Hosts) > 0 {
@@ -18,8 +18,8 @@ func clientRule(e Evidence) LimiterFinding {
 	return finding(LimitedByClient, stateOf(one.limits(c)), one.numbers(""), "the load client%s", one.says())
 }
 
-// hostsRule judges the load client of each host. The finding is about those that were at their limit; where none was,
-// about the one that was the latest.
+// hostsRule judges the load client of each host. The finding names those at their limit; if there are none, it names
+// the latest one.
 func (c ClientEvidence) hostsRule() LimiterFinding {
 	var numbers []Number
 	var limits, unknown []string
@@ -48,7 +48,7 @@ func (c ClientEvidence) hostsRule() LimiterFinding {
 		len(c.Hosts), latest.Host, latest.says())
 }
 
-// HostsAtLimit are the hosts whose load clients kept their share of the load back.
+// HostsAtLimit returns the hosts whose load clients could not keep up with their share of the load.
 func (c ClientEvidence) HostsAtLimit() (names []string) {
 	for _, h := range c.Hosts {
 		if h.limits(c) {
@@ -58,7 +58,7 @@ func (c ClientEvidence) HostsAtLimit() (names []string) {
 	return names
 }
 
-// limits reports whether a client kept its share of the load back.
+// limits reports whether a client could not keep up with its share of the load.
 func (h ClientHost) limits(c ClientEvidence) bool {
 	return h.LatenessP99Ms > c.latenessBound() || h.CPUCores/h.CPULimitCores >= clientBound
 }
@@ -68,7 +68,7 @@ func (h ClientHost) numbers(of string) []Number {
 		{of + "CPU that it may have", h.CPULimitCores, "cores"}}
 }
 
-// says is how the client fared, as what follows its name.
+// says describes the client's figures. The text follows the client's name.
 func (h ClientHost) says() string {
 	var parts []string
 	if h.LatenessP99Ms.Known() {
@@ -80,7 +80,7 @@ func (h ClientHost) says() string {
 	return strings.Join(parts, " and")
 }
 
-// latenessBound is how late the client may be, ms.
+// latenessBound returns how late the client may be, in ms.
 func (c ClientEvidence) latenessBound() Figure {
 	if !c.HeldMs.Known() {
 		return latenessBoundMs

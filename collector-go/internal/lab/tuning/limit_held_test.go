@@ -8,7 +8,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// A step that meets its goals has no limiter, whatever was busy in it.
+// A step that meets its goals has no limiter, whatever was busy.
 func TestAStepThatIsOKHasNoLimiter(t *testing.T) {
 	e := quiet()
 	filterBusy(&e, 0.97, 1.95)
@@ -22,7 +22,7 @@ func TestAStepThatIsOKHasNoLimiter(t *testing.T) {
 	assert.Contains(t, limitation.Text, "nothing limited it, since its goals were met; busy all the same: filter CPU")
 }
 
-// Of a bolt that executes few tuples nobody knows how busy it is; that none wait for it acquits it all the same.
+// How busy a bolt with few tuples is cannot be known. If no tuples wait for it, it still limits nothing.
 func TestABoltWithoutWaitingTuplesLimitsNothing(t *testing.T) {
 	e := quiet()
 	e.Bolts[1].BusyMean, e.Bolts[1].BusyMost = tuning.Unknown, tuning.Unknown

@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
-// filterRule looks at the filter bolts' executors.
+// filterRule checks the filter bolts' executors.
 func filterRule(e Evidence) LimiterFinding {
 	return busyRule(LimitedByFilterCPU, e.bolt(FilterBolt).Believed())
 }
@@ -39,13 +39,12 @@ func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
 	return f
 }
 
-// emptyQueue is how full a receive queue may be, the mean over the step, and no tuples wait: some dozens of the 32,768
-// that it holds.
+// emptyQueue is the mean fill ratio of a receive queue up to which no tuples wait: a few dozen of its 32,768 places.
 const emptyQueue = 0.001
 
-// boltRule looks at the busiest of the other bolts. Few tuples tell nothing of how busy they were, but where none wait
-// for them, they hold nothing back. One that waits within a tuple, as for an answer over HTTP, is busy
-// without computing: it is then not said to lack CPU.
+// boltRule checks the busiest of the other bolts. Few tuples do not show how busy a bolt was, but if none wait for it,
+// it does not delay the topology. A bolt that waits while it processes a tuple, as for an answer over HTTP, is busy
+// without computing; it is then not reported as lacking CPU.
 func boltRule(e Evidence) LimiterFinding {
 	busiest, fullest, open := NoBoltEvidence("any other bolt"), Figure(0), false
 	for _, b := range e.Bolts {
@@ -74,12 +73,13 @@ func boltRule(e Evidence) LimiterFinding {
 	return f
 }
 
-// publishers are Bullet's bolts that hand results and loops to the pub-sub, and wait for it where that is over HTTP.
+// publishers are Bullet's bolts that publish results and loops to the pub-sub, and wait for it if it uses HTTP.
 var publishers = []string{"ResultBolt", "LoopBolt"}
 
-// waits reports whether a bolt's executors were busy without computing, and by what that is known. On a starved host,
-// or on one that was not looked at, they may have waited for a processor. A worker's CPU is that of all it holds: for a
-// bolt that is known to wait, the CPU of all workers must cover all bolts.
+// waits reports whether a bolt's executors were busy without computing, and why that is known. On a starved or
+// unobserved host they may have waited for a processor, so the answer is false. A worker's CPU includes all that runs
+// in it. For a bolt that is known to wait, the CPU of all workers is therefore compared with the busy time of all
+// bolts.
 func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 	if e.Host.OfRun || !(e.Host.IdleRatio >= e.leastIdle()) {
 		return "", false
@@ -155,7 +155,7 @@ func pendingRule(e Evidence) LimiterFinding {
 	return finding(LimitedByPending, stateOf(s.HeldByPending >= heldBound), numbers, "%s", says)
 }
 
-// pendingText is the true max spout pending: what Storm counts may be a batch of records.
+// pendingText describes the true max spout pending: a tuple that Storm counts may be a batch of records.
 func (s SpoutEvidence) pendingText() string {
 	if s.BatchSize > 1 {
 		return fmt.Sprintf("%s batches of up to %s = %s records a spout", Digits(s.MaxPending), Digits(s.BatchSize),
@@ -164,8 +164,8 @@ func (s SpoutEvidence) pendingText() string {
 	return Digits(s.MaxPending) + " records a spout"
 }
 
-// sourceRule looks at records that wait to be read. Where each partition has a spout of its own, more spouts read
-// nothing.
+// sourceRule checks for records that wait to be read. If each partition already has its own spout, more spouts would
+// read nothing.
 func sourceRule(e Evidence) LimiterFinding {
 	s := e.Source
 	limiter := LimitedBySpouts
@@ -199,7 +199,7 @@ func sourceRule(e Evidence) LimiterFinding {
 	return finding(limiter, NotKnown, numbers, "%s, and how many Kafka partitions there are is not known", lag)
 }
 
-// endpointRule looks for queries that were submitted and never ran.
+// endpointRule checks for queries that were submitted and never ran.
 func endpointRule(e Evidence) LimiterFinding {
 	q := e.Queries
 	limiter, name := LimitedByEndpoint, "the query endpoint"
@@ -253,11 +253,11 @@ func hostRule(e Evidence) LimiterFinding {
 	return finding(LimitedByHost, stateOf(h.IdleRatio < least), numbers, "%s", says)
 }
 
-// leastRise is by how much a process' share must have risen to be named.
+// leastRise is the minimum increase of a process' share for the process to be named.
 const leastRise = 0.02
 
-// changed names the process whose share of the host rose most since the step before: who takes most need not be who
-// came.
+// changed names the process whose share of the host rose most since the step before. The process with the largest
+// share need not be the one that caused the change.
 func (h HostEvidence) changed() string {
 	before := map[string]Figure{}
 	for _, s := range h.SharesBefore {
@@ -286,8 +286,8 @@ func (h HostEvidence) changed() string {
 	return "who took it is not known"
 }
 
-// silenceRule looks at workers that should report and do not: they ended, or what they sent was lost, and nobody is
-// blamed for it.
+// silenceRule checks for expected workers that do not report. They ended, or their data was lost; nothing is blamed
+// for it.
 func silenceRule(e Evidence) LimiterFinding {
 	w := e.Workers
 	numbers := []Number{{"silent", w.Silent, "workers"}, {"expected", w.Expected, "workers"}}
@@ -303,8 +303,8 @@ func silenceRule(e Evidence) LimiterFinding {
 		figureText(w.Silent), figureText(w.Expected), what)
 }
 
-// collectorRule looks at what the collecting did to what it collects: on a starved host, or by leaving out what
-// happened.
+// collectorRule checks whether the collecting itself distorted the figures: by its CPU on a starved host, or by
+// missing slices.
 func collectorRule(e Evidence) LimiterFinding {
 	c := e.Collector
 	missing := c.MissingSlices / c.ExpectedSlices

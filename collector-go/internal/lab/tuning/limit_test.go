@@ -39,7 +39,7 @@ func filterBusy(e *tuning.Evidence, ratio, cores tuning.Figure) {
 	e.Bolts[0].BusyMean, e.Bolts[0].BusyMost, e.Bolts[0].WorkersCPU = ratio, ratio, cores
 }
 
-// hosts puts load clients on several hosts in the place of the one.
+// hosts replaces the load client by clients on several hosts.
 func hosts(e *tuning.Evidence, all ...tuning.ClientHost) {
 	e.Client = tuning.ClientEvidence{LatenessP99Ms: 3, HeldMs: tuning.Unknown, CPUCores: tuning.Unknown,
 		CPULimitCores: tuning.Unknown, Hosts: all}
@@ -289,8 +289,8 @@ func TestWhatIsNotKnown(t *testing.T) {
 	})
 }
 
-// On a cluster that others run, the host is tune run's: it limits nothing, and that a filter was busy without
-// its workers' CPU shows no filter.
+// On a shared cluster the observed host is that of tune run. It limits nothing, and a busy filter without its workers'
+// CPU is not proven to be the limit.
 func TestTheLoadClientsHostLimitsNothing(t *testing.T) {
 	e := quiet()
 	e.Host.IdleRatio, e.Host.OfRun, e.Collector.ShareOfHost = 0.01, true, 0.3

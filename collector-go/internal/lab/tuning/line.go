@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// DefaultConfidence is how often the intervals are to hold the truth.
+// DefaultConfidence is the default probability that an interval contains the true value.
 const DefaultConfidence = 0.95
 
-// CheckConfidence returns an error where the share of intervals that are to hold the truth makes no sense.
+// CheckConfidence returns an error if c is not a valid confidence level (0.5 to below 1).
 func CheckConfidence(c float64) error {
 	if !(c >= 0.5 && c < 1) {
 		return errors.New("the confidence must be at least 0.5 and below 1, such as 0.95")
@@ -21,9 +21,9 @@ func CheckConfidence(c float64) error {
 	return nil
 }
 
-// Line is a straight line through points by least squares, beside the one through the origin. Intervals are Student's
-// t, which is exact where the points scatter about the line normally, independently and evenly. Whatever the points do
-// not show is unknown, and Note states why.
+// Line is a least-squares line through points, together with the line through the origin. Intervals are Student's t,
+// which is exact if the points scatter about the line normally, independently and with constant variance. Values that
+// the points do not determine are unknown, and Note states why.
 type Line struct {
 	Slope     Figure `json:"slope"`
 	Intercept Figure `json:"intercept"`
@@ -44,7 +44,7 @@ type Line struct {
 	meanX, sumSquaresX float64
 }
 
-// FitLine fits y over x, which are as long as each other.
+// FitLine fits y over x. Both must have the same length.
 func FitLine(x, y []float64, confidence float64) Line {
 	l := Line{
 		Slope: Unknown, Intercept: Unknown, R2: Unknown, Low: Unknown, High: Unknown, ThroughOrigin: Unknown,
@@ -70,7 +70,7 @@ func FitLine(x, y []float64, confidence float64) Line {
 	return l
 }
 
-// throughOrigin fits y = slope x; a single point is enough for it.
+// throughOrigin fits y = slope x, for which a single point is enough.
 func (l *Line) throughOrigin(x, y []float64) {
 	squares := floats.Dot(x, x)
 	if len(x) == 0 || squares == 0 {
@@ -86,7 +86,7 @@ func (l *Line) throughOrigin(x, y []float64) {
 	l.ThroughOriginLow, l.ThroughOriginHigh = Figure(slope-half), Figure(slope+half)
 }
 
-// judgeScatter finds how well the line is known.
+// judgeScatter computes how precisely the line is known.
 func (l *Line) judgeScatter(x, y []float64) {
 	slope, intercept := float64(l.Slope), float64(l.Intercept)
 	squares := residualSquares(x, y, intercept, slope)
@@ -116,15 +116,15 @@ func residualSquares(x, y []float64, intercept, slope float64) (sum float64) {
 	return sum
 }
 
-// quantile is how many standard errors an interval of that confidence reaches to either side.
+// quantile returns the half-width of an interval in standard errors.
 func quantile(confidence, freedom float64) float64 {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}.Quantile(0.5 + confidence/2)
 }
 
-// At is the line's y; unknown where the line is.
+// At returns the line's y at x; unknown if the line is.
 func (l Line) At(x float64) Figure { return l.Intercept + l.Slope*Figure(x) }
 
-// Estimate is a value with the interval in which it lies at the stated confidence.
+// Estimate is a value with its interval at the stated confidence.
 type Estimate struct {
 	Value Figure `json:"value"`
 	Low   Figure `json:"low"`
@@ -132,7 +132,7 @@ type Estimate struct {
 	Note  string `json:"note,omitempty"`
 }
 
-// Predict is y of one new point at x: its interval holds the point, not only the line.
+// Predict returns y of one new point at x. Its interval contains the point, not only the line.
 func (l Line) Predict(x float64) Estimate {
 	e := Estimate{Value: l.At(x), Low: Unknown, High: Unknown, Note: l.Note}
 	if !l.ResidualDeviation.Known() {

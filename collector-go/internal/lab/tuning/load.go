@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// TargetLoad is what a topology is to be sized for.
+// TargetLoad is the load that a topology is sized for.
 type TargetLoad struct {
 	RecordsPerS float64    `json:"records_per_s"`
 	Queries     int        `json:"queries"`
 	Goals       QueryGoals `json:"-"`
-	// QueryTestRecordsPerS is the record rate at which the grid of queries was measured; unknown where nobody said.
+	// QueryTestRecordsPerS is the record rate at which the grid of queries was measured; unknown if it was not stated.
 	QueryTestRecordsPerS Figure  `json:"-"`
 	Machine              Machine `json:"-"`
-	// Class is the queries' class, for the text; "" is RAW.
+	// Class is the queries' class, for the text; "" means RAW.
 	Class string `json:"-"`
-	// Extrapolate sizes also for what lies outside of what was measured.
+	// Extrapolate allows a sizing outside of the measured range.
 	Extrapolate bool `json:"-"`
 }
 
-// Measurements are what was measured: volumes and a grid of queries, and, for components that neither moves, a table of
-// components. Without one of volumes and points, what it would show is unknown, and the sizing notes that.
+// Measurements are the inputs of a sizing: volumes, a grid of queries, and a table of further components, which
+// neither of them affects. If volumes or points are missing, the result of that part is unknown and noted.
 type Measurements struct {
 	Volumes []DataRow
 	Points  []QueryPoint
 	Others  []Component
-	// OthersFrom states what Others is; "" is the table of components.
+	// OthersFrom states where Others comes from; "" means the table of components.
 	OthersFrom string
 }
 
-// OutOfRange is a demand outside of what was measured.
+// OutOfRange is the error for a load outside of the measured range.
 type OutOfRange struct{ Outside []string }
 
 func (o OutOfRange) Error() string {
@@ -39,7 +39,7 @@ func (o OutOfRange) Error() string {
 		". Measure there, or give --extrapolate to have the fits drawn on beyond the measurements"
 }
 
-// checkRange refuses what was not measured, unless the demand allows it.
+// checkRange refuses a load outside of the measured range, unless Extrapolate allows it.
 func (z *sizer) checkRange() error {
 	if z.queries != nil {
 		least, most, err := z.queries.okRange()
@@ -47,7 +47,7 @@ func (z *sizer) checkRange() error {
 			return err
 		}
 		if math.Ceil(z.capacity()) >= least {
-			least = math.Inf(-1) // the headroom leads to what was measured
+			least = math.Inf(-1) // the headroom leads into the measured range
 		}
 		z.within("queries", float64(z.Queries), least, most, "held within the limit")
 	}
@@ -61,10 +61,10 @@ func (z *sizer) checkRange() error {
 	return nil
 }
 
-// capacity is what holds the queries with their headroom.
+// capacity returns the capacity that leaves the headroom free at the requested number of queries.
 func (z *sizer) capacity() float64 { return float64(z.Queries) / (1 - z.Goals.Headroom) }
 
-// okRange is from the fewest queries that were judged to the most that were held.
+// okRange returns the range from the fewest judged queries to the most that were held.
 func (q *Queries) okRange() (least, most float64, err error) {
 	least, most = math.Inf(1), math.Inf(-1)
 	decided, above := 0, 0

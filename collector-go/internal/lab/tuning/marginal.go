@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// LaunchCost is the CPU that a topology used in one measurement of a step, in milliseconds a minute: the mean of a
+// LaunchCost is the CPU that a topology used in one measurement of a step, in milliseconds per minute: the mean of a
 // worker and the total of all workers. Repeated measurements of a step may be launches, or attempts within one launch.
 // They stay separate points of the fit, so that the variation between them widens the interval.
 type LaunchCost struct {
 	AverageCPUMsPerMinute, TotalCPUMsPerMinute Figure
-	// Slices is over how many slices that is; 0 where nobody says, as in a table of figures.
+	// Slices is the number of slices of the measurement; 0 if unknown, as in a table of figures.
 	Slices int
 }
 
 // complete reports whether the CPU of a step counts for the cost of a query: the verdict is OK, or the step is a
 // baseline without queries. An inconclusive or limited step was not measured well enough. A failed step may have done
-// less work than was asked of it, and would make a query look too cheap.
+// less work than requested, which would make a query look too cheap.
 func (s ConcurrencyStep) complete() bool {
 	return s.Verdict == OK || s.Verdict == Baseline && !s.doubtful
 }
@@ -25,13 +25,13 @@ func (s ConcurrencyStep) complete() bool {
 // down again, so that a drift of the topology over time does not look like a cost. A climb confounds the two.
 type CostSource string
 
-// The sources.
+// Sources of the cost of a query.
 const (
 	FromMirroredLoads CostSource = "mirrored loads"
 	FromClimb         CostSource = "climb"
 )
 
-// costs are the step's points of a fit, one each time that it was measured for one.
+// costs returns the points that the step adds to a fit, one for each measurement from the given source.
 func (s ConcurrencyStep) costs(from CostSource) []LaunchCost {
 	switch from {
 	case FromMirroredLoads:
@@ -42,8 +42,8 @@ func (s ConcurrencyStep) costs(from CostSource) []LaunchCost {
 	return []LaunchCost{{AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute}}
 }
 
-// costFrom is the source: the mirrored loads where enough of them were measured, and one of them twice, so that the
-// drift between its times is in the interval; else the climb.
+// costFrom returns the source of the cost. It is the mirrored loads if enough of them were measured, and at least one
+// of them twice. The drift between the two is then in the interval. Otherwise it is the climb.
 func (c *Concurrency) costFrom() CostSource {
 	ofRun := slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool {
 		return s.launches != nil || s.mirrored != nil
@@ -58,17 +58,17 @@ func (c *Concurrency) costFrom() CostSource {
 	return FromClimb
 }
 
-// leastCostSteps is the least number of measurements for the cost of a query. A line through two has no interval.
+// leastCostSteps is the minimum number of measurements for the cost of a query. A line through two has no interval.
 const leastCostSteps = 3
 
 func averageCost(c LaunchCost) Figure { return c.AverageCPUMsPerMinute }
 func totalCost(c LaunchCost) Figure   { return c.TotalCPUMsPerMinute }
 
-// LeastSlices is the least number of slices for a mean. With fewer, their variation cannot be seen.
+// LeastSlices is the minimum number of slices for a mean. With fewer, their variation cannot be seen.
 const LeastSlices = 3
 
-// fitCost fits CPU over queries, a point each time that a step was measured: what differs from one time to the next is
-// in the intervals. The notes are what must be known of them.
+// fitCost fits CPU over queries with one point per measurement, so that the variation between measurements is in the
+// intervals. It returns notes about the limits of the fit.
 func (c *Concurrency) fitCost() (notes []string) {
 	c.CostFrom = c.costFrom()
 	average, averageComplete := c.costs(averageCost, everyStep), c.costs(averageCost, ConcurrencyStep.complete)
@@ -89,10 +89,10 @@ func (c *Concurrency) fitCost() (notes []string) {
 	return notes
 }
 
-// costPoints are CPU over queries, as often as it was measured.
+// costPoints are points of CPU over queries, one per measurement.
 type costPoints struct {
 	x, y []float64
-	few  int // left out, since they have too few slices
+	few  int // left out because they have too few slices
 	from CostSource
 }
 
@@ -116,15 +116,14 @@ func (c *Concurrency) costs(cost func(LaunchCost) Figure, take func(ConcurrencyS
 	return p
 }
 
-// CostPoint is a step's CPU as a figure of the cost draws it.
+// CostPoint is a step's CPU, for a chart of the cost.
 type CostPoint struct {
 	Queries               int
 	AverageCPUMsPerMinute Figure
 	Verdict               Verdict
 }
 
-// CostPoints are the points that CPUFit is of, one each time that a step was measured for it, and the steps that it is
-// not of.
+// CostPoints returns the points that CPUFit is fitted to, one per measurement, and the steps that it does not use.
 func (c *Concurrency) CostPoints() (fitted, others []CostPoint) {
 	p := c.costs(averageCost, everyStep)
 	for i := range p.x {
@@ -146,7 +145,7 @@ func (p costPoints) fewText() string {
 	return fmt.Sprintf("%d of %d measurements have fewer than %d slices", p.few, p.few+p.known(), LeastSlices)
 }
 
-// repeated reports whether a load was measured more than once.
+// repeated reports whether any load was measured more than once.
 func (p costPoints) repeated() bool {
 	seen := map[float64]bool{}
 	for _, x := range p.x {
@@ -160,10 +159,9 @@ func (p costPoints) repeated() bool {
 
 func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, confidence) }
 
-// slope is the cost of a query. It is not determined where the slope is negative, since no query costs less than
-// nothing. In a run it is also not determined with too few measurements, or where the interval includes 0. Reporting
-// such a slope would turn drift or noise into a price. For a table that somebody brings, only a negative slope
-// is refused.
+// slope returns the cost of a query. It is not determined if the slope is negative, because no query has a negative
+// cost. In a run it is also not determined with too few measurements, or if the interval includes 0: reporting such a
+// slope would turn drift or noise into a cost. For a table from a user, only a negative slope is refused.
 func (p costPoints) slope(confidence float64) Estimate {
 	l := p.line(confidence)
 	e := l.slope()
@@ -193,7 +191,7 @@ func notDetermined(why string) Estimate {
 	return e
 }
 
-// cores are ms a minute as cores.
+// cores converts ms per minute to cores.
 func (e Estimate) cores() Estimate {
 	return Estimate{Value: e.Value / msPerCore, Low: e.Low / msPerCore, High: e.High / msPerCore, Note: e.Note}
 }
@@ -202,8 +200,8 @@ func (l Line) slope() Estimate {
 	return Estimate{Value: l.Slope, Low: l.Low, High: l.High, Note: l.Note}
 }
 
-// CompareSlopes is how a line's slope changed, with Welch's interval: the slopes' standard errors, of which each line
-// has its own degrees of freedom, are put together as those of two means are.
+// CompareSlopes returns the change of a line's slope, with Welch's interval. The slopes' standard errors, each with
+// its own degrees of freedom, are combined like those of two means.
 func CompareSlopes(before, after Line, confidence float64) Difference {
 	d := Difference{Before: before.Slope, After: after.Slope, Change: noEstimate(), Ratio: noEstimate(),
 		Method: fmt.Sprintf("Welch's t over the slopes of lines through %d and %d points", before.Points, after.Points)}
@@ -228,7 +226,7 @@ func CompareSlopes(before, after Line, confidence float64) Difference {
 	return d
 }
 
-// slopeError is the slope's standard error; unknown of fewer than three points.
+// slopeError returns the slope's standard error; unknown for fewer than three points.
 func (l Line) slopeError() Figure {
 	if l.Points < 3 || !l.High.Known() || !l.Low.Known() {
 		return Unknown

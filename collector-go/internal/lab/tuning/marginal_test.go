@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// rowOf is a step of two workers whose total is stated.
+// rowOf returns a step of two workers with a stated total.
 func rowOf(queries int, verdict tuning.Verdict, totals ...tuning.Figure) tuning.ConcurrencyRow {
 	r := tuning.ConcurrencyRow{Queries: queries, Verdict: verdict, AverageResultSize: 10, Workers: 2,
 		AverageGCMsPerMinute: 600}
@@ -24,7 +24,7 @@ func rowOf(queries int, verdict tuning.Verdict, totals ...tuning.Figure) tuning.
 	return r
 }
 
-// What a query costs while all is well comes from the steps that say so, in the whole topology.
+// The cost of a query comes only from complete steps, and is that of the whole topology.
 func TestOnlyCompleteStepsTellWhatAQueryCosts(t *testing.T) {
 	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{
 		rowOf(0, tuning.OK, 60_000), rowOf(100, tuning.OK, 70_000), rowOf(200, tuning.OK, 80_010),
@@ -47,7 +47,7 @@ func TestOnlyCompleteStepsTellWhatAQueryCosts(t *testing.T) {
 	assert.Contains(t, without.Notes[0], "no step of 0 queries")
 }
 
-// Launches that differ widen the interval, which a line through their means hides.
+// Differing launches widen the interval. A line through their means would hide that.
 func TestTheCostIsFittedOverLaunches(t *testing.T) {
 	c, err := tuning.AnalyzeConcurrency([]tuning.ConcurrencyRow{
 		rowOf(0, tuning.OK, 58_000, 62_000), rowOf(100, tuning.OK, 68_000, 72_000),
@@ -56,12 +56,13 @@ func TestTheCostIsFittedOverLaunches(t *testing.T) {
 	e := c.MarginalTotalWhileComplete
 	assert.InDelta(t, 100, float64(e.Value), 1e-9)
 	assert.Equal(t, 6, c.TotalFitWhileComplete.Points)
-	// By hand: residuals of 2,000 six times, s = sqrt(24e6/4), se = s/sqrt(2*2*100^2), t(0.975, 4) = 2.776445.
+	// Calculated by hand: residuals of 2,000 six times, s = sqrt(24e6/4), se = s/sqrt(2*2*100^2), t(0.975, 4) =
+	// 2.776445.
 	assert.InDelta(t, 100-34.0044, float64(e.Low), 0.001)
 	assert.InDelta(t, 100+34.0044, float64(e.High), 0.001)
 }
 
-// An interval of 95% of a slope's change holds the truth in about 95 of 100 pairs of lines.
+// A 95% interval of a slope's change contains the truth in about 95 of 100 pairs of lines.
 func TestTheChangeOfASlopeHoldsTheTruth(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 5))
 	line := func(slope, scatter float64, n int) tuning.Line {
@@ -89,7 +90,7 @@ func TestTheChangeOfASlopeHoldsTheTruth(t *testing.T) {
 		"not measured on both sides")
 }
 
-// measuredRow is a step of a run: its totals each time that it was measured, over so many slices.
+// measuredRow returns a step of a run with the totals of its measurements, each over the given number of slices.
 func measuredRow(queries, slices int, totals ...tuning.Figure) tuning.ConcurrencyRow {
 	r := rowOf(queries, tuning.OK, totals...)
 	for i := range r.Launches {
@@ -105,7 +106,7 @@ func costOf(t *testing.T, rows ...tuning.ConcurrencyRow) *tuning.Concurrency {
 	return c
 }
 
-// On a real Bullet at 0, 20 and 60 queries, whose workers were still compiling, each query was said to add -133 ms/min
+// On a real Bullet at 0, 20 and 60 queries, whose workers were still compiling, each query seemed to add -133 ms/min
 // (-147 to -119).
 func TestACostBelowNothingIsNotDetermined(t *testing.T) {
 	c := costOf(t, measuredRow(0, 12, 48_000, 47_900), measuredRow(20, 12, 45_300, 45_400),
@@ -123,10 +124,9 @@ func TestACostBelowNothingIsNotDetermined(t *testing.T) {
 	assert.Contains(t, string(text), `"value":null,"low":null,"high":null`)
 }
 
-// Mirrored loads, 0 a b b a 0: what the topology drifts by while its load is the same is in the interval, and its slope
-// in time is not in the cost.
+// Mirrored loads (0 a b b a 0): the drift between repeats is in the interval, and the steady drift is not in the cost.
 func TestTheDriftBetweenRepeatsIsInTheInterval(t *testing.T) {
-	const perQuery, drift = 100, 400 // ms/min; by so much it falls from one step to the next
+	const perQuery, drift = 100, 400 // ms/min; the CPU falls by drift from one step to the next
 	at := func(queries, first, second int) tuning.ConcurrencyRow {
 		cost := func(place int) tuning.Figure { return tuning.Figure(60_000 + perQuery*queries - drift*place) }
 		return measuredRow(queries, 12, cost(first), cost(second))
@@ -141,8 +141,8 @@ func TestTheDriftBetweenRepeatsIsInTheInterval(t *testing.T) {
 	assert.Less(t, float64(steady.High-steady.Low), 1.0)
 }
 
-// A climb that measured each step once knows nothing of the drift: its interval is how the steps scatter about the
-// line, and that is stated.
+// A climb that measured each step once does not show the drift. Its interval is the scatter about the line, and a note
+// says so.
 func TestAClimbWithoutRepeatsStatesWhatItsIntervalLacks(t *testing.T) {
 	c := costOf(t, measuredRow(0, 12, 48_000), measuredRow(20, 12, 50_650), measuredRow(60, 12, 56_000))
 	e := c.MarginalTotalWhileComplete
@@ -155,14 +155,14 @@ func TestAClimbWithoutRepeatsStatesWhatItsIntervalLacks(t *testing.T) {
 	assert.Contains(t, strings.Join(table.Notes, "\n"), "no step was measured twice")
 }
 
-// mirroredRow is a load that was measured for the cost alone, on top of what the climb measured of it.
+// mirroredRow adds measurements for the cost alone to a row of the climb.
 func mirroredRow(r tuning.ConcurrencyRow, slices int, totals ...tuning.Figure) tuning.ConcurrencyRow {
 	r.Mirrored = measuredRow(r.Queries, slices, totals...).Launches
 	return r
 }
 
-// The cost is from the mirrored loads where these gave enough, else from the climb, else not determined; and it says
-// which.
+// The cost comes from the mirrored loads if they suffice, otherwise from the climb, otherwise it is not determined.
+// The result states which.
 func TestWhichStepsTheCostIsFrom(t *testing.T) {
 	missed := rowOf(100, tuning.Fail)
 	missed.AverageCPUMsPerMinute, missed.TotalCPUMsPerMinute = 10_000, 20_000

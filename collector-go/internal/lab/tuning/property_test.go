@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// seeds is how many synthetic tables an interval is tried on; covered is how many of them it must hold the truth in. At
-// 95% the count is 950 on average with a standard deviation of 7: beyond 4 of them something is wrong.
+// seeds is the number of synthetic tables on which an interval is tested. At 95% the truth is in 950 intervals on
+// average, with a standard deviation of 7; more than 4 deviations are an error.
 const seeds = 1000
 
 func assertCoverage(t *testing.T, covered int, what string) {
@@ -50,8 +50,8 @@ func TestLinesCoverTheTruth(t *testing.T) {
 	assertCoverage(t, prediction, "prediction of a new point")
 }
 
-// grid is a synthetic table: capacity = 5 + 3x + N(0, deviation), seen as the interval of steps it falls in; the last
-// rows never failed.
+// grid returns a synthetic table: capacity = 5 + 3x + N(0, deviation), as the interval of steps that contains it. The
+// last rows never failed.
 func grid(random *rand.Rand, rows, censored int, deviation, step float64) (out []CensoredRow) {
 	for i := range rows {
 		x := float64(4 * (i + 1))
@@ -93,7 +93,7 @@ func TestCensoredFitsCoverTheTruth(t *testing.T) {
 	}
 }
 
-// Where steps are wide the interval may only err on the wide side.
+// If steps are wide, the interval may only be too wide.
 func TestWideStepsAreOnTheSafeSide(t *testing.T) {
 	covered := 0
 	for seed := range uint64(seeds) {
@@ -131,7 +131,7 @@ func TestTheScalabilityLawCoversTheTruth(t *testing.T) {
 	}
 }
 
-// points draws a grid of queries: rows of a few steps whose latency rises.
+// points draws a grid of queries: rows of a few steps with rising latency.
 func points(r *rapid.T) (out []QueryPoint) {
 	for i, bolts := range rapid.SliceOfNDistinct(rapid.IntRange(1, 64), 1, 6, rapid.ID).Draw(r, "filter bolts") {
 		latency, queries := rapid.Float64Range(1, 20).Draw(r, "latency"), 0
@@ -165,8 +165,8 @@ func TestTheOrderOfRowsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Points beyond the first failure tell nothing new: neither capacity nor knee nor fit moves. Only a row that was too
-// short for a knee may get one.
+// Points beyond the first failure do not change capacity, knee or fit. Only a row that was too short for a knee may
+// get one.
 func TestPointsBeyondTheFirstFailureMoveNothing(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows := points(r)
@@ -205,7 +205,7 @@ func TestPointsWithinTheIntervalNarrowIt(t *testing.T) {
 	}
 }
 
-// Latency in other units moves nothing; cores in other units move the slope by their factor.
+// Other units of latency change nothing; other units of cores scale the slope.
 func TestUnitsScale(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	rows := grid(random, 6, 1, 2, 1)
@@ -240,7 +240,7 @@ func TestUnitsScale(t *testing.T) {
 	assert.Equal(t, knee, seconds)
 }
 
-// Synthetic grids with no, one and all rows censored.
+// Synthetic grids with different numbers of censored rows.
 func TestCensoredFitsRecoverAKnownSlope(t *testing.T) {
 	for censored := range 2 {
 		f := FitCensored(grid(rand.New(rand.NewPCG(1, 1)), 8, censored, 0.01, 0.05), 0.95)
@@ -252,7 +252,7 @@ func TestCensoredFitsRecoverAKnownSlope(t *testing.T) {
 	f := FitCensored(grid(rand.New(rand.NewPCG(1, 1)), 8, 8, 0.01, 0.05), 0.95)
 	assert.False(t, f.Slope.Known() || f.Low.Known() || f.High.Known())
 	assert.Contains(t, f.Note, "bounds alone have no slope")
-	// A lower bound above the line of the others pulls it up; one below it is no news.
+	// A lower bound above the line of the others pulls it up; one below it has no effect.
 	rows := []CensoredRow{{4, 16, 18}, {8, 28, 30}, {12, 40, 42}, {16, 60, math.Inf(1)}}
 	up := FitCensored(rows, 0.95)
 	without := FitCensored(rows[:3], 0.95)
@@ -261,7 +261,7 @@ func TestCensoredFitsRecoverAKnownSlope(t *testing.T) {
 	assert.InDelta(t, float64(without.Slope), float64(FitCensored(rows, 0.95).Slope), 1e-9)
 }
 
-// Whatever rows there are, no figure is NaN or infinite in what is written, and what is unknown states why.
+// Whatever the rows, no figure in the output is NaN or infinite, and a note explains each unknown one.
 func TestNothingIsEverNaN(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		q, err := AnalyzeQueries(points(r), queryGoals)

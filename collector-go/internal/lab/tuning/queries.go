@@ -18,7 +18,7 @@ const (
 	ColumnTopologyMemory = "topology_memory_mib"
 )
 
-// ColumnVerdict is the verdict of a step that was judged by more than the table's own figures.
+// ColumnVerdict is the column with the verdict of a step that was judged by more than the table's own figures.
 const ColumnVerdict = "verdict"
 
 // QueryPoint is one measurement of the grid.
@@ -26,28 +26,28 @@ type QueryPoint struct {
 	FilterBolts, Queries                int
 	LatencyMs                           float64
 	TopologyCPUCores, TopologyMemoryMiB Figure
-	// UsedCPUCores are those that the workers used at the point; 0 where nobody measured it.
+	// UsedCPUCores is the CPU that the workers used at the point, in cores; 0 if it was not measured.
 	UsedCPUCores Figure
-	// Verdict is given where more was looked at than the latency; "" leaves it to the latency. A point that is neither
-	// OK nor FAIL shows nothing of the topology: it is shown, and neither capacity nor knee is found from it. OK above
-	// the limit is a FAIL: the limit asked for is stricter than the one it was judged by.
+	// Verdict is the verdict of a point that was judged by more than the latency; "" means that the latency decides. A
+	// point that is neither OK nor FAIL says nothing about the topology: it is shown, but not used for capacity or
+	// knee. An OK above the limit becomes FAIL, because the requested limit is stricter than the one it was judged by.
 	Verdict Verdict
 }
 
-// QueryGoals are what a configuration must hold and what it is to be run at.
+// QueryGoals are the requirements for a configuration and its recommended operating point.
 type QueryGoals struct {
-	// LimitMs is the most that the average latency may be.
+	// LimitMs is the largest allowed average latency.
 	LimitMs float64
 	// Headroom is the share of a row's capacity that the recommended operating point leaves free.
 	Headroom   float64
 	Confidence float64
 }
 
-// DefaultHeadroom leaves a fifth free: latency rises from tens of milliseconds to seconds within one step of the
-// document's grid.
+// DefaultHeadroom leaves a fifth free, because latency rises from tens of milliseconds to seconds within one step of
+// the document's grid.
 const DefaultHeadroom = 0.2
 
-// Validate returns an error that names the goal that makes no sense.
+// Validate returns an error that names an invalid goal.
 func (g QueryGoals) Validate() error {
 	switch {
 	case !(g.LimitMs > 0) || math.IsInf(g.LimitMs, 0):
@@ -66,8 +66,8 @@ type PointVerdict struct {
 	Verdict      Verdict `json:"verdict"`
 }
 
-// CoresAt are the fewest cores known to hold a load: those that the workers used at it, or, where nobody measured that,
-// the configuration's.
+// CoresAt returns the fewest cores known to hold a load: those that the workers used or, if that was not measured,
+// those that the configuration requests.
 func (r QueryRow) CoresAt(queries int) Figure {
 	for _, p := range r.Points {
 		if p.Queries == queries && p.UsedCPUCores > 0 {
@@ -77,7 +77,7 @@ func (r QueryRow) CoresAt(queries int) Figure {
 	return r.TopologyCPUCores
 }
 
-// QueryRow is all points of one configuration.
+// QueryRow holds all points of one configuration.
 type QueryRow struct {
 	FilterBolts       int            `json:"filter_bolts"`
 	TopologyCPUCores  Figure         `json:"topology_cpu_cores"`
@@ -92,17 +92,17 @@ type QueryRow struct {
 	Headroom Figure `json:"headroom_ratio"`
 }
 
-// QueryFit is capacity = intercept + queries_per_core x cores, by interval-censored maximum likelihood; the midpoints'
-// least squares, which leave out the rows that have one end only, stand beside it.
+// QueryFit is capacity = intercept + queries_per_core x cores, by interval-censored maximum likelihood. Midpoints is
+// the least-squares fit for comparison, which leaves out rows with only one end.
 type QueryFit struct {
 	QueriesPerCore Figure `json:"queries_per_core"`
 	Intercept      Figure `json:"intercept"`
 	Low            Figure `json:"low"`
 	High           Figure `json:"high"`
 	R2Midpoints    Figure `json:"r2_midpoints"`
-	// Deviation is the scatter of capacities about the line.
+	// DeviationQueries is the scatter of capacities about the line.
 	DeviationQueries Figure `json:"deviation_queries"`
-	// CoresWithoutQueries is where the line reaches 0 queries: what the topology needs before it serves any.
+	// CoresWithoutQueries is where the line reaches 0 queries: the cores that the topology needs before it serves any.
 	CoresWithoutQueries Figure  `json:"cores_at_zero_queries"`
 	SlopesLow           Figure  `json:"equally_likely_low"`
 	SlopesHigh          Figure  `json:"equally_likely_high"`
@@ -114,7 +114,7 @@ type QueryFit struct {
 	Note                string  `json:"note,omitempty"`
 }
 
-// Queries is the judgement of a grid.
+// Queries is the analysis of a grid.
 type Queries struct {
 	LimitMs Figure     `json:"limit_ms"`
 	Rows    []QueryRow `json:"rows"`
@@ -176,7 +176,7 @@ func checkQueryPoints(points []QueryPoint) error {
 	return wrong.err()
 }
 
-// byFilterBolts sorts points into rows; both ascend.
+// byFilterBolts groups points into rows by filter bolts. Rows and points ascend.
 func byFilterBolts(points []QueryPoint) (rows [][]QueryPoint) {
 	sorted := slices.SortedFunc(slices.Values(points), func(a, b QueryPoint) int {
 		return cmp.Or(cmp.Compare(a.FilterBolts, b.FilterBolts), cmp.Compare(a.Queries, b.Queries))
@@ -220,10 +220,10 @@ func (p QueryPoint) verdict(limitMs float64) Verdict {
 	return OK
 }
 
-// judges reports whether the verdict is one on the topology.
+// judges reports whether the verdict says anything about the topology.
 func (v Verdict) judges() bool { return v == OK || v == Fail }
 
-// leftOut lists the points that say nothing of the topology, "40 queries (inconclusive)"; "" where there is none.
+// leftOut lists the points that say nothing about the topology, "40 queries (inconclusive)"; "" if there are none.
 func (r QueryRow) leftOut() string {
 	var points []string
 	for _, p := range r.Points {
@@ -250,7 +250,7 @@ func (r *QueryRow) recommend(headroom float64) {
 	}
 }
 
-// censored is the row's capacity as an observation; false where it has neither end.
+// censored returns the row's capacity as an observation at x; false if it has neither end.
 func (i Interval) censored(x float64) (CensoredRow, bool) {
 	row := CensoredRow{X: x, Low: math.Inf(-1), High: math.Inf(1)}
 	if i.LastOK != nil {

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// filterBolts finds both needs.
+// filterBolts computes the filter bolts that the records and the queries need.
 func (z *sizer) filterBolts() error {
 	z.s.FilterBoltsForRecords = z.parallelism(filterBolt)
 	if len(z.volumes) == 0 {
@@ -40,8 +40,8 @@ func (z *sizer) filterBolts() error {
 	return nil
 }
 
-// boltsFor is how many filter bolts hold a capacity at the query test's record rate, not fewer than the fewest
-// measured.
+// boltsFor returns how many filter bolts hold a capacity at the query test's record rate. It is at least the smallest
+// measured number.
 func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 	var rows []CensoredRow
 	for _, row := range z.queries.Rows {
@@ -85,8 +85,8 @@ func (z *sizer) mostHeld() (most float64) {
 	return most
 }
 
-// over fits a figure of the volumes over their record rates and predicts it for the rate asked for: a power law, a
-// straight line of the logarithms, since a configuration twice as large is off by twice as much, and none is below 0.
+// over fits a figure of the volumes over their record rates and predicts it for the requested rate. The fit is a power
+// law (a straight line of the logarithms), because errors are proportional to the size and no figure is below 0.
 func (z *sizer) over(figure func(Volume) (Figure, bool)) Estimate {
 	var x, y []float64
 	for _, v := range z.volumes {
@@ -106,7 +106,8 @@ func (z *sizer) over(figure func(Volume) (Figure, bool)) Estimate {
 	return e
 }
 
-// parallelism is that of a component at the record rate asked for; unknown where the volumes do not have it.
+// parallelism returns a component's parallelism at the requested record rate; unknown if the volumes do not contain
+// it.
 func (z *sizer) parallelism(name string) Estimate {
 	return z.over(func(v Volume) (Figure, bool) {
 		c, found := componentNamed(name, v.Components)
@@ -114,7 +115,7 @@ func (z *sizer) parallelism(name string) Estimate {
 	})
 }
 
-// largerRequirement is the filter bolts for records or for queries, whichever are more.
+// largerRequirement returns the larger of the filter bolts for records and for queries, with the reason.
 func (z *sizer) largerRequirement() (Estimate, string) {
 	records, queries := z.s.FilterBoltsForRecords, z.s.FilterBoltsForQueries
 	switch {
@@ -131,7 +132,7 @@ func (z *sizer) largerRequirement() (Estimate, string) {
 	return records, fmt.Sprintf("for the records/s; the queries ask for %.0f", math.Ceil(float64(queries.Value)-1e-9))
 }
 
-// perFilterBolt is what one filter bolt adds in the query table.
+// perFilterBolt returns how much of a figure one filter bolt adds in the query table.
 func (z *sizer) perFilterBolt(figure func(QueryRow) Figure) Figure {
 	var x, y []float64
 	for _, r := range z.queries.Rows {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Columns of a table of components. CPU is a component's total or one instance's, as the column's name says.
+// Columns of a table of components. The name of the CPU column states whether it is a component's total or per
+// instance.
 const (
 	ColumnComponent   = "component"
 	ColumnParallelism = "parallelism"
@@ -18,19 +19,19 @@ const (
 	ColumnTotalMemory = "total_memory_mib"
 )
 
-// Component is a row of the table. Of CPUCoresTotal and CPUCoresEach one is known; heaps are one instance's.
+// Component is a row of the table. One of CPUCoresTotal and CPUCoresEach is known; heaps are per instance.
 type Component struct {
 	Name                        string
 	Parallelism                 int
 	CPUCoresTotal, CPUCoresEach Figure
 	OnHeapMiB, OffHeapMiB       Figure
 	TotalMemoryMiB              Figure
-	// BusyMost is the share of a core that its busiest instance took at the last step that held; 0 where that was not
+	// BusyMost is the share of a core that its busiest instance used at the last step that held; 0 if it was not
 	// measured.
 	BusyMost Figure
 }
 
-// StatedTotals is the table's own row of totals. CPUCores is under the column of the components' CPU.
+// StatedTotals is the table's own row of totals. CPUCores is in the column of the components' CPU.
 type StatedTotals struct {
 	Parallelism Figure `json:"parallelism"`
 	CPUCores    Figure `json:"cpu_cores"`
@@ -38,19 +39,19 @@ type StatedTotals struct {
 	CPUColumn   string `json:"cpu_column"`
 }
 
-// Machine is what one machine has to give; a figure that is not known is not a limit.
+// Machine is the capacity of one machine; an unknown figure is not a limit.
 type Machine struct {
 	CPUCores  Figure `json:"cpu_cores"`
 	MemoryMiB Figure `json:"memory_mib"`
 }
 
-// UnknownMachine is one of which nothing is known.
+// UnknownMachine returns a machine whose capacity is unknown.
 func UnknownMachine() Machine { return Machine{CPUCores: Unknown, MemoryMiB: Unknown} }
 
-// known reports whether anything is known of it.
+// known reports whether any capacity of the machine is known.
 func (m Machine) known() bool { return m.CPUCores.Known() || m.MemoryMiB.Known() }
 
-// check is Validate for where nothing need be known of it.
+// check is Validate for a machine that may be entirely unknown.
 func (m Machine) check() error {
 	if !m.known() {
 		return nil
@@ -58,7 +59,7 @@ func (m Machine) check() error {
 	return m.Validate()
 }
 
-// Validate returns an error that names what is wrong with the machine.
+// Validate returns an error that names an invalid capacity.
 func (m Machine) Validate() error {
 	if !m.CPUCores.Known() || m.CPUCores <= 0 {
 		return errors.New("the cores per machine must be a positive number")
@@ -69,7 +70,7 @@ func (m Machine) Validate() error {
 	return nil
 }
 
-// ComponentShare is a component with what it takes.
+// ComponentShare is a component with the resources that it uses.
 type ComponentShare struct {
 	Component      string `json:"component"`
 	Parallelism    int    `json:"parallelism"`
@@ -89,21 +90,21 @@ type Totals struct {
 	TotalMemoryMiB Figure `json:"total_memory_mib"`
 }
 
-// Limits of a machine.
+// Resources that may limit the number of machines.
 const (
 	LimitedByCPU    = "cpu"
 	LimitedByMemory = "memory"
 )
 
-// Resources is what a topology takes.
+// Resources are the resources that a topology needs.
 type Resources struct {
 	Totals Totals `json:"totals"`
-	// Machines is how many are needed, rounded up; the more of what CPU and memory ask for. It is 0 where nothing is
-	// known of one.
+	// Machines is how many machines are needed, rounded up: the larger of the numbers by CPU and by memory. It is 0 if
+	// the machine is unknown.
 	Machines         int    `json:"machines"`
 	MachinesByCPU    Figure `json:"machines_by_cpu"`
 	MachinesByMemory Figure `json:"machines_by_memory"`
-	// Limiting is LimitedByCPU or LimitedByMemory: whatever fills its machines more; "" where nothing is known of one.
+	// Limiting is LimitedByCPU or LimitedByMemory, whichever needs more machines; "" if the machine is unknown.
 	Limiting      string           `json:"limiting"`
 	Machine       Machine          `json:"machine"`
 	Components    []ComponentShare `json:"components"`
@@ -113,8 +114,8 @@ type Resources struct {
 	Notes         []string         `json:"notes"`
 }
 
-// AnalyzeResources adds up the components, audits what the table states, and finds how many machines it takes, unless
-// nothing is known of one.
+// AnalyzeResources adds up the components, audits the stated totals, and computes the number of machines if the
+// machine is known.
 func AnalyzeResources(components []Component, stated *StatedTotals, machine Machine) (*Resources, error) {
 	if err := errors.Join(machine.check(), checkComponents(components)); err != nil {
 		return nil, err
@@ -202,7 +203,7 @@ func (c Component) share() ComponentShare {
 	return s
 }
 
-// memoryOfParts is parallelism x (on-heap + off-heap); an off-heap that is not known counts as 0.
+// memoryOfParts returns parallelism x (on-heap + off-heap); an unknown off-heap counts as 0.
 func (c Component) memoryOfParts() Figure {
 	off := c.OffHeapMiB
 	if !off.Known() {
@@ -217,7 +218,7 @@ func (c Component) memoryTotal(row int) statedTotal {
 		computed: c.memoryOfParts(), lacking: !c.OffHeapMiB.Known()}
 }
 
-// place finds how many machines it takes.
+// place computes the number of machines.
 func (r *Resources) place() {
 	if !r.Machine.known() {
 		r.MachinesByCPU, r.MachinesByMemory = Unknown, Unknown

@@ -8,30 +8,30 @@ import (
 	"slices"
 )
 
-// ScalingRow is the throughput of so many nodes or cores.
+// ScalingRow is the throughput of a number of nodes or cores.
 type ScalingRow struct {
 	Size, Throughput float64
 }
 
-// ScalingColumns name where the rows come from, for messages: the size's column and the throughput's.
+// ScalingColumns name the columns of size and throughput, for messages.
 type ScalingColumns struct {
 	Size       string `json:"size"`
 	Throughput string `json:"throughput"`
 }
 
-// DefaultDiscount is the overhead that CrateDB's ingestion test saw when nodes were added: 25% of what each adds.
+// DefaultDiscount is the overhead of added nodes in CrateDB's ingestion test: 25% of what each node adds.
 const DefaultDiscount = 0.25
 
-// ScalingPoint is a row beside what it might have been.
+// ScalingPoint is a row with its projections.
 type ScalingPoint struct {
 	Size       Figure `json:"size"`
 	Throughput Figure `json:"throughput"`
-	// Ideal is the smallest size's throughput times the size's ratio to it; Discounted counts what is added to the
-	// smallest size less the discount.
+	// Ideal is the smallest size's throughput times the ratio of the sizes. Discounted reduces what is added to the
+	// smallest size by the discount.
 	Ideal      Figure `json:"ideal"`
 	Discounted Figure `json:"discounted"`
 	Law        Figure `json:"usl"`
-	// Efficiency is throughput over ideal, VersusDiscounted throughput over discounted.
+	// Efficiency is throughput over ideal; VersusDiscounted is throughput over discounted.
 	Efficiency       Figure `json:"efficiency"`
 	VersusDiscounted Figure `json:"versus_discounted"`
 }

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// SearchKind is which steps of a row are measured.
+// SearchKind selects which steps of a row are measured.
 type SearchKind string
 
-// The searches over a row's values.
+// Kinds of searches over a row's values.
 const (
-	// FullSearch measures every value, in the order in which they are given.
+	// FullSearch measures every value, in the given order.
 	FullSearch SearchKind = "full"
-	// StepSearch ascends and ends at the first that fails.
+	// StepSearch ascends and ends at the first value that fails.
 	StepSearch SearchKind = "step"
-	// BinarySearch halves the interval that holds the capacity.
+	// BinarySearch halves the interval that contains the capacity.
 	BinarySearch SearchKind = "binary"
 )
 
-// SearchKinds are all of them.
+// SearchKinds returns all kinds.
 func SearchKinds() []SearchKind { return []SearchKind{FullSearch, StepSearch, BinarySearch} }
 
 // Measured is the verdict of one attempt at one value.
@@ -30,20 +30,21 @@ type Measured struct {
 	Verdict Verdict
 }
 
-// Search states what to measure next in one row. It holds no state: everything follows from what was measured.
+// Search decides what to measure next in one row. It has no state, so that a resumed run continues from what was
+// measured.
 type Search struct {
 	Kind SearchKind
-	// Values are distinct places on the row's axis, in the order in which a full search takes them.
+	// Values are distinct positions on the row's axis, in the order of a full search.
 	Values []float64
 	// InconclusiveRepeats is how often an inconclusive value is measured again.
 	InconclusiveRepeats int
-	// Confirm has an ascending search measure the last value that was OK and the first that failed once more: a bound
-	// that does not repeat is none.
+	// Confirm makes an ascending search measure the last OK and the first failed value once more. A bound that cannot
+	// be repeated is not a bound.
 	Confirm bool
 }
 
-// Next is the value to measure next and which attempt at it that is, from 1; more is false when the row is done. The
-// attempts come one right after the other.
+// Next returns the value to measure next and the number of the attempt at it, from 1; more is false if the row is
+// complete. All attempts at a value follow each other directly.
 func (s Search) Next(measured []Measured) (value float64, attempt int, more bool) {
 	if n := len(measured); n > 0 {
 		last := measured[n-1]
@@ -59,7 +60,7 @@ func (s Search) Next(measured []Measured) (value float64, attempt int, more bool
 	return value, 2, more
 }
 
-// unconfirmed is a bound of the interval that was measured once, the last OK before the first FAIL.
+// unconfirmed returns a bound of the interval that was measured only once, the last OK before the first FAIL.
 func unconfirmed(measured []Measured) (float64, bool) {
 	interval := IntervalOf(measured)
 	for _, bound := range []*float64{interval.LastOK, interval.FirstFail} {
@@ -85,7 +86,8 @@ func (s Search) nextValue(verdicts map[float64]Verdict) (float64, bool) {
 	return 0, false
 }
 
-// ascend goes on over what was inconclusive: the next may be judged.
+// ascend returns the smallest value that was not measured. It continues beyond inconclusive values, because the next
+// value may be decided.
 func (s Search) ascend(verdicts map[float64]Verdict) (float64, bool) {
 	for _, v := range slices.Sorted(slices.Values(s.Values)) {
 		switch verdict, done := verdicts[v]; {
@@ -98,9 +100,8 @@ func (s Search) ascend(verdicts map[float64]Verdict) (float64, bool) {
 	return 0, false
 }
 
-// halve takes the middle one of what is not measured between the largest that was OK and the smallest that failed, or
-// that met a limit outside of the topology: beyond that one no load reaches it. What was inconclusive points neither
-// way and is left out.
+// halve returns the middle of the unmeasured values between the largest OK and the smallest failed or limited value.
+// Beyond a limited value no load reaches the topology. Inconclusive values point in neither direction and are ignored.
 func (s Search) halve(verdicts map[float64]Verdict) (float64, bool) {
 	interval := intervalOf(verdicts)
 	var open []float64
@@ -128,8 +129,8 @@ func attemptsAt(measured []Measured, value float64) (n int) {
 	return n
 }
 
-// verdictsByValue puts the attempts at each value together: the judged ones if they agree. What never could be judged,
-// or was judged both ways, is inconclusive.
+// verdictsByValue combines the attempts at each value. If the decided attempts agree, their verdict counts. A value
+// that was never decided, or decided both ways, is inconclusive.
 func verdictsByValue(measured []Measured) map[float64]Verdict {
 	verdicts := map[float64]Verdict{}
 	contradicted := map[float64]bool{}
@@ -150,21 +151,22 @@ func verdictsByValue(measured []Measured) map[float64]Verdict {
 
 // Interval is where a capacity lies on the axis of a row: in [LastOK, FirstFail).
 type Interval struct {
-	// LastOK is the largest value that was OK below the first that failed; null where there is none.
+	// LastOK is the largest OK value below the first failed one; null if there is none.
 	LastOK *float64 `json:"last_ok"`
-	// FirstFail is the smallest value that failed; null where none did.
+	// FirstFail is the smallest value that failed; null if none did.
 	FirstFail *float64 `json:"first_fail"`
-	// Censored states that something was OK and nothing failed: LastOK is a lower bound and no capacity.
+	// Censored states that a value was OK and none failed: LastOK is a lower bound and not a capacity.
 	Censored bool `json:"censored"`
 	// Inconclusive are values that could not be judged, however often they were measured; those within the interval
 	// widen it.
 	Inconclusive []float64 `json:"inconclusive,omitempty"`
-	// Limited are values at which something around the topology was at its limit: they say nothing of the topology.
+	// Limited are values at which something outside the topology was at its limit. They say nothing about the
+	// topology.
 	Limited []float64 `json:"limited,omitempty"`
 	Note    string    `json:"note,omitempty"`
 }
 
-// IntervalOf is the capacity from what was measured of one configuration, in one trial or in several.
+// IntervalOf returns the capacity from the measurements of one configuration, in one or several trials.
 func IntervalOf(measured []Measured) Interval { return intervalOf(verdictsByValue(measured)) }
 
 func intervalOf(verdicts map[float64]Verdict) Interval {
@@ -231,8 +233,8 @@ func groupedList(values []float64) string {
 // String is Text.
 func (i Interval) String() string { return i.Text() }
 
-// Compare orders capacities by the largest value that was OK, then by the smallest that failed; one of which nothing is
-// known is the smallest.
+// Compare orders capacities by their largest OK value, then by their smallest failed value. An unknown capacity is the
+// smallest.
 func (i Interval) Compare(other Interval) int {
 	value := func(v *float64) float64 {
 		if v == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// search runs a search against a world that gives each attempt its verdict, and returns what it measured.
+// search runs a search against a world that returns the verdict of each attempt, and returns the measurements.
 func search(t require.TestingT, s tuning.Search, world func(value float64, attempt int) tuning.Verdict) (
 	measured []tuning.Measured) {
 	for {
@@ -57,7 +57,8 @@ func TestTheOrdersOfTheSearches(t *testing.T) {
 	}
 }
 
-// Where more never helps, the three find the same interval; the binary search measures no more than the logarithm.
+// If verdicts are monotone, the three searches find the same interval, and the binary search takes at most
+// logarithmically many steps.
 func TestSearchesAgreeOnAMonotoneTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		grid := rapid.SliceOfNDistinct(rapid.Float64Range(0, 1000), 1, 40, rapid.ID[float64]).Draw(t, "grid")
@@ -77,8 +78,8 @@ func TestSearchesAgreeOnAMonotoneTruth(t *testing.T) {
 	})
 }
 
-// Whatever the verdicts are, a search ends, never measures a settled value again, and its interval is one that its own
-// verdicts bear out.
+// Whatever the verdicts, a search ends and never measures a decided value again. Its interval follows from its own
+// verdicts.
 func TestSearchesAreHonestOfAnyTruth(t *testing.T) {
 	verdict := rapid.SampledFrom([]tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive, tuning.Limited})
 	rapid.Check(t, func(t *rapid.T) {
@@ -129,7 +130,7 @@ func TestAnInconclusiveStepIsRepeatedUpToABound(t *testing.T) {
 	}
 }
 
-// Beyond a limit that is not the topology's there is nothing to be learnt of it.
+// Beyond a limit outside the topology there is nothing to learn about the topology.
 func TestALimitAroundTheTopologyEndsASearch(t *testing.T) {
 	world := func(value float64, _ int) tuning.Verdict {
 		if value >= 30 {
@@ -149,7 +150,8 @@ func TestALimitAroundTheTopologyEndsASearch(t *testing.T) {
 	}
 }
 
-// Repeats that contradict each other say nothing of their value, and the interval is as wide as what remains.
+// Repeats that contradict each other say nothing about their value, so the interval is as wide as the other values
+// allow.
 func TestRepeatsThatContradictEachOther(t *testing.T) {
 	i := tuning.IntervalOf([]tuning.Measured{{10, tuning.OK}, {20, tuning.OK}, {30, tuning.Fail}, {10, tuning.OK},
 		{20, tuning.Fail}, {30, tuning.Fail}})
@@ -180,11 +182,12 @@ func TestOverlaps(t *testing.T) {
 	assert.False(t, interval(10, 20).Overlaps(tuning.IntervalOf([]tuning.Measured{{20, tuning.OK}})))
 }
 
-// An ascending search ends with its bounds once more; one that does not repeat is no bound, and the search goes on.
+// An ascending search ends by repeating its bounds. A bound that cannot be repeated is not a bound, and the search
+// continues.
 func TestBoundsAreConfirmed(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind     tuning.SearchKind
-		verdicts map[float64][]tuning.Verdict // of each value's attempts
+		verdicts map[float64][]tuning.Verdict // by value, in the order of attempts
 		want     []float64
 		interval string
 	}{

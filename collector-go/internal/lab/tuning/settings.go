@@ -2,9 +2,9 @@ package tuning
 
 import "strings"
 
-// settingOf maps the components of the document's tables, and those of today's Bullet, to Bullet's settings. The names
-// are compared without case and spaces. DataSource is not here: it is the DSL's bolt where there is a DataSpout, the
-// DSL's spout where there is a DataSource bolt, and Bullet's spout where there is neither.
+// settingOf maps components of the document's tables, and of today's Bullet, to Bullet's settings. Names are compared
+// without case and spaces. DataSource is missing, because its meaning depends on the other components. It is the DSL's
+// bolt if there is a DataSpout, the DSL's spout if there is a DataSource bolt, and otherwise Bullet's spout.
 var settingOf = map[string]string{
 	"filterbolt": "bullet.topology.filter.bolt", "joinbolt": "bullet.topology.join.bolt",
 	"queryspout": "bullet.topology.query.spout", "drpcspout": "bullet.topology.query.spout",
@@ -17,13 +17,14 @@ var settingOf = map[string]string{
 	"__acker": ackers, "ackers": ackers,
 }
 
-// tickSpout is always one, so that Bullet has no parallelism for it. ackers are Storm's, whose number Bullet hands on.
+// tickSpout always has one instance, so Bullet has no parallelism setting for it. ackers is Storm's setting, which
+// Bullet passes on.
 const (
 	tickSpout = "bullet.topology.tick.spout"
 	ackers    = "bullet.topology.custom.topology.acker"
 )
 
-// parallelismOf is the setting of a component's instances; "" where it has none.
+// parallelismOf returns the setting for a component's number of instances; "" if there is none.
 func parallelismOf(prefix string) string {
 	switch prefix {
 	case tickSpout:
@@ -38,7 +39,7 @@ func plainName(component string) string {
 	return strings.ToLower(strings.Join(strings.Fields(component), ""))
 }
 
-// prefixOf is the prefix of a component's settings; false where Bullet has none for it.
+// prefixOf returns the prefix of a component's settings; false if Bullet has none for it.
 func prefixOf(component string, all []Component) (string, bool) {
 	name := plainName(component)
 	if name == "datasourcespout" || name == "datasource" {
@@ -54,10 +55,10 @@ func prefixOf(component string, all []Component) (string, bool) {
 	return prefix, found
 }
 
-// filterBolt is the plain name of the component that queries are paid for in.
+// filterBolt is the plain name of the component whose cost depends on the queries.
 const filterBolt = "filterbolt"
 
-// componentNamed finds a component by its plain name.
+// componentNamed returns the component with a plain name.
 func componentNamed(name string, all []Component) (Component, bool) {
 	for _, c := range all {
 		if plainName(c.Name) == name {

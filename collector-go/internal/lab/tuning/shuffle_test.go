@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tables of every analysis, as functions of the order of their rows and of what CPU is measured in.
+// analyses returns, for every analysis, the result for rows in random order and with CPU in another unit.
 var analyses = map[string]func(t *testing.T, random *rand.Rand, unit float64) (any, Figure){
 	"concurrency": func(t *testing.T, random *rand.Rand, unit float64) (any, Figure) {
 		var rows []ConcurrencyRow
@@ -65,7 +65,7 @@ func TestNoAnalysisDependsOnTheOrderOfRowsOrOnUnits(t *testing.T) {
 	}
 }
 
-// The components' order moves no total, and doubling every instance doubles them.
+// The order of components changes no total, and doubling every instance doubles the totals.
 func TestResourcesAddUp(t *testing.T) {
 	components := []Component{{"a", 64, 6.4, Unknown, 768, 192, 61440, 0}, {"b", 3, Unknown, 0.1, 10, 0, 30, 0},
 		{"c", 7, 0.7, Unknown, 1, 2, Unknown, 0}}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Setting is one of Bullet's settings with what is known of it.
+// Setting is one of Bullet's settings, with its uncertainty and its reason.
 type Setting struct {
 	Key   string  `json:"key"`
 	Value float64 `json:"value"`
-	// Low and High bound the estimate that Value was rounded up from; null where it was read from a table, or is not
-	// bounded.
+	// Low and High bound the estimate that Value was rounded up from. They are null if Value comes from a table or is
+	// not bounded.
 	Low    Figure `json:"low"`
 	High   Figure `json:"high"`
 	Reason string `json:"reason"`
@@ -21,7 +21,7 @@ type Setting struct {
 	integer bool
 }
 
-// Sizing is a configuration for a demand.
+// Sizing is a configuration for a load.
 type Sizing struct {
 	RecordsPerS Figure    `json:"records_per_s"`
 	Queries     int       `json:"queries"`
@@ -29,7 +29,7 @@ type Sizing struct {
 	LimitMs     Figure    `json:"limit_ms"`
 	Headroom    Figure    `json:"headroom_ratio"`
 	Settings    []Setting `json:"settings"`
-	// FilterBoltsForRecords and FilterBoltsForQueries are the two needs that the larger of is taken.
+	// FilterBoltsForRecords and FilterBoltsForQueries are the two requirements; the larger is used.
 	FilterBoltsForRecords Estimate `json:"filter_bolts_for_records"`
 	FilterBoltsForQueries Estimate `json:"filter_bolts_for_queries"`
 	CPUCores              Estimate `json:"cpu_cores"`
@@ -37,17 +37,17 @@ type Sizing struct {
 	Machines              int      `json:"machines"`
 	Limiting              string   `json:"limiting"`
 	Machine               Machine  `json:"machine"`
-	// Outside states what lies outside of the measurements, and by how much.
+	// Outside states which values are outside of the measured range, and by how much.
 	Outside    []string `json:"outside_measured_range"`
 	Notes      []string `json:"notes"`
 	Confidence float64  `json:"confidence"`
-	// Measured are the volumes that it was made from.
+	// Measured are the volumes that the sizing is based on.
 	Measured []Volume `json:"-"`
 
 	queriesMeasured bool
 }
 
-// sizer holds what a sizing is made from.
+// sizer holds the inputs and the state of a sizing.
 type sizer struct {
 	TargetLoad
 	evidence Measurements
@@ -57,14 +57,16 @@ type sizer struct {
 	s        *Sizing
 }
 
-// Size finds a configuration for a load of records and queries. It is pure and returns an error for impossible input.
+// Size computes a configuration for a load of records and queries. It does no I/O and returns an error for impossible
+// input.
 //
-// Each component follows the record rate by a power law of its parallelism over it. Filter bolts also follow the
-// queries, by the censored fit of capacity over filter bolts. The work of a filter bolt is its share of the records
-// times the cost of the queries. The bolts for the queries therefore grow with the ratio of the requested record rate
-// to that of the query test. The larger of the two requirements is taken.
+// The parallelism of each component follows the record rate by a power law. Filter bolts also follow the queries, by
+// the censored fit of capacity over filter bolts. The work of a filter bolt is its share of the records times the cost
+// of the queries. The bolts for the queries therefore grow with the ratio of the requested record rate to that of the
+// query test. The larger of the two requirements is used.
 //
-// Outside and Notes list everything that goes beyond the measurements. A sizing without them would be trusted too far.
+// Outside and Notes list everything that goes beyond the measurements. A sizing without them would be trusted too
+// much.
 func Size(d TargetLoad, e Measurements) (*Sizing, error) {
 	if !(d.RecordsPerS > 0) || math.IsInf(d.RecordsPerS, 0) || d.Queries < 0 {
 		return nil, errors.New("the records per second must be a positive number, and the queries at least 0")
@@ -92,7 +94,7 @@ func Size(d TargetLoad, e Measurements) (*Sizing, error) {
 	return z.s, nil
 }
 
-// read judges the two tables, and states what one that is not there leaves unknown.
+// read analyses the two tables, and notes what a missing table leaves unknown.
 func (z *sizer) read() (err error) {
 	if len(z.evidence.Volumes)+len(z.evidence.Points) == 0 {
 		return errors.New("nothing was measured: give data volumes, or filter bolts over queries, or both")
@@ -113,7 +115,8 @@ func (z *sizer) read() (err error) {
 	return err
 }
 
-// sameConfiguration notes what volumes do not show that were all held by one configuration.
+// sameConfiguration adds a note if one configuration held all volumes, because they then do not show what a larger
+// volume needs.
 func (z *sizer) sameConfiguration() {
 	first := z.volumes[0]
 	for _, v := range z.volumes[1:] {
@@ -136,8 +139,8 @@ func (z *sizer) note(format string, args ...any) {
 	z.s.Notes = append(z.s.Notes, fmt.Sprintf(format, args...))
 }
 
-// model is the volume whose instances are copied: the smallest that is not below the rate asked for, or the largest;
-// one without components where none was measured.
+// model returns the volume whose instances are copied: the smallest that is not below the requested rate, otherwise
+// the largest. Without volumes it is empty.
 func (z *sizer) model() (model Volume) {
 	for _, v := range z.volumes {
 		if model = v; float64(v.RecordsPerS) >= z.RecordsPerS {
@@ -147,7 +150,7 @@ func (z *sizer) model() (model Volume) {
 	return model
 }
 
-// settings lists the settings for Bullet.
+// settings computes the settings for Bullet.
 func (z *sizer) settings() {
 	model := z.model()
 	copied := fmt.Sprintf("as at %s records/s", Digits(model.RecordsPerS))
@@ -179,7 +182,7 @@ func (z *sizer) settings() {
 	z.others(model.Components)
 }
 
-// filterAlone sizes the filter bolts where the volumes do not have them: their instances are those of the table of
+// filterAlone sizes the filter bolts if the volumes do not contain them. Their instances are those of the table of
 // components.
 func (z *sizer) filterAlone() {
 	c, found := componentNamed(filterBolt, z.evidence.Others)
@@ -193,7 +196,7 @@ func (z *sizer) filterAlone() {
 	}
 }
 
-// others are the components that neither records nor queries move.
+// others adds the components that depend on neither records nor queries.
 func (z *sizer) others(sized []Component) {
 	from := z.othersFrom()
 	for _, c := range z.evidence.Others {
@@ -224,7 +227,7 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 			High: parallelism.High, Reason: reason, integer: true})
 	}
 	if prefix == ackers {
-		return // their CPU and heap are one setting of Storm's for all
+		return // their CPU and heap are one setting of Storm
 	}
 	each := c.CPUCoresEach
 	if !each.Known() && c.Parallelism > 0 {
@@ -248,8 +251,8 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 	add(".memory.off.heap.load", c.OffHeapMiB, 1)
 }
 
-// total estimates the whole topology: the power law over records/s, and the filter bolts that the queries need beyond
-// it; without volumes, what the query test's configurations asked for, over their filter bolts.
+// total estimates the whole topology: the power law over records/s, plus the filter bolts that the queries need beyond
+// it. Without volumes it uses the requests of the query test's configurations over their filter bolts.
 func (z *sizer) total() {
 	if len(z.volumes) == 0 {
 		z.s.CPUCores = z.overBolts(func(r QueryRow) Figure { return r.TopologyCPUCores })
@@ -282,8 +285,8 @@ func (z *sizer) total() {
 	z.s.Notes = append(z.s.Notes, r.Notes...)
 }
 
-// overBolts is what the query test's configurations asked for, at as many filter bolts as are needed: its interval is
-// that of the bolts.
+// overBolts returns what the query test's configurations requested, at the required number of filter bolts. Its
+// interval is that of the bolts.
 func (z *sizer) overBolts(figure func(QueryRow) Figure) Estimate {
 	required := z.s.FilterBoltsForQueries
 	var known []QueryRow

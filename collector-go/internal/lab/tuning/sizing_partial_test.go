@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Without one of the two tables the other is reported as far as it goes, and what it does not know is said.
+// Without one of the two tables, the other is used as far as possible, and notes state what is unknown.
 func TestSizeFromVolumesAlone(t *testing.T) {
 	e := evidence()
 	e.Points, e.Others = nil, nil
@@ -50,7 +50,7 @@ func TestSizeFromQueriesAlone(t *testing.T) {
 	assert.ErrorContains(t, err, "the record rate at which the queries were measured is not known")
 }
 
-// Three volumes that the smallest configuration held tell nothing of how it grows, however narrow the intervals are.
+// Three volumes that the smallest configuration held do not show how it grows, however narrow the intervals are.
 func TestOneConfigurationThatHeldAllVolumes(t *testing.T) {
 	e := evidence()
 	for i := range e.Volumes {
@@ -65,7 +65,7 @@ func TestOneConfigurationThatHeldAllVolumes(t *testing.T) {
 	assert.NotContains(t, several.YAML(), "one configuration held all")
 }
 
-// What leaves a fifth of the smallest measured capacity free is inside of the measurements.
+// A load that leaves a fifth of the smallest measured capacity free is within the measurements.
 func TestTheHeadroomBelowTheFewestMeasuredQueriesIsMeasured(t *testing.T) {
 	_, err := tuning.Size(targetLoad(8000, 56), evidence())
 	require.NoError(t, err, "56 of 70, the fewest")
@@ -73,7 +73,7 @@ func TestTheHeadroomBelowTheFewestMeasuredQueriesIsMeasured(t *testing.T) {
 	assert.ErrorContains(t, err, "below the least")
 }
 
-// The components as Bullet and Storm call them.
+// Components with the names of Bullet and Storm.
 func TestSizeKnowsBulletsOwnNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		components []string
@@ -120,7 +120,7 @@ func TestSizeKnowsBulletsOwnNames(t *testing.T) {
 	}
 }
 
-// A table of components that has the filter bolts too adds nothing twice.
+// Filter bolts that are also in the table of components are not added twice.
 func TestFilterBoltsAreSizedOnce(t *testing.T) {
 	e := evidence()
 	e.Volumes = nil

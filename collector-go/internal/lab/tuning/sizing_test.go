@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// evidence is a cluster whose every component follows the record rate exactly: a spout for 1,000 records/s, a filter
-// bolt for 500; a filter bolt holds 10 queries at 4,000 records/s.
+// evidence is a cluster whose components follow the record rate exactly: one spout for 1,000 records/s, one filter
+// bolt for 500. A filter bolt holds 10 queries at 4,000 records/s.
 func evidence() tuning.Measurements {
 	var e tuning.Measurements
 	for _, k := range []int{4, 8, 16, 32} {
@@ -62,8 +62,8 @@ func TestSizeFollowsTheFits(t *testing.T) {
 	require.NoError(t, err)
 	got := settingsOf(t, s)
 	assert.EqualValues(t, 8, got["bullet.topology.bullet.spout.parallelism"])
-	// 160 queries with a fifth left free are 200: 20 bolts (and a quarter, since [200, 205) is where 20 bolts end) at
-	// 4,000 records/s, twice that at 8,000.
+	// 160 queries with a fifth left free are a capacity of 200. That is 20 bolts at 4,000 records/s (and a quarter,
+	// because [200, 205) is where 20 bolts end), and twice that at 8,000.
 	assert.InDelta(t, 40, float64(s.FilterBoltsForQueries.Value), 1)
 	assert.InDelta(t, 16, float64(s.FilterBoltsForRecords.Value), 1e-9)
 	assert.EqualValues(t, 40, got["bullet.topology.filter.bolt.parallelism"])
@@ -82,7 +82,7 @@ func TestSizeFollowsTheFits(t *testing.T) {
 		"70 of the 87.5 are held by 8.6 bolts, twice that at 8,000")
 }
 
-// Twice the records ask for twice the bolts, with and without the rate of the query test being known.
+// Twice the records need twice the bolts, whether or not the rate of the query test is known.
 func TestSizeGrowsWithTheRecords(t *testing.T) {
 	d := targetLoad(4000, 200)
 	one, err := tuning.Size(d, evidence())
@@ -126,7 +126,7 @@ func TestSizeOutsideOfTheMeasurements(t *testing.T) {
 	}
 }
 
-// Where the rows tell no fit, a measured configuration that held the queries is taken; where none did, it is refused.
+// If the rows give no fit, a measured configuration that held the queries is used; if none did, the sizing is refused.
 func TestSizeWithoutAFit(t *testing.T) {
 	e := evidence()
 	for i := range e.Points {
@@ -145,7 +145,7 @@ func TestSizeWithoutAFit(t *testing.T) {
 	assert.ErrorContains(t, err, "every measured point is above the limit of 200 ms")
 }
 
-// Every setting is one that Bullet has; the topology's own list of defaults says so.
+// Every setting exists in Bullet, according to the topology's own list of defaults.
 func TestSizeWritesBulletsSettings(t *testing.T) {
 	text, err := os.ReadFile("../../../../topology/bullet-storm-config/src/main/resources/bullet_storm_defaults.yaml")
 	require.NoError(t, err)

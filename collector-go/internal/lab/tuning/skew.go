@@ -6,29 +6,29 @@ import (
 	"slices"
 )
 
-// Skew is how far the clock To is ahead of the clock From: at least Least and at most Most ms, unknown where nothing
-// bounds it on that side. It is stated beside delays and never taken out of them.
+// Skew is how far the clock To is ahead of the clock From, between LeastMs and MostMs. A side without a bound is
+// unknown. It is shown next to delays and never subtracted from them.
 type Skew struct {
 	From    string `json:"from"`
 	To      string `json:"to"`
 	LeastMs Figure `json:"least_ms"`
 	MostMs  Figure `json:"most_ms"`
 	Method  string `json:"method"`
-	// FromClocks and ToClocks are how many hosts' clocks stand under the names, 0 where nobody counted: bounds of
-	// several hold for no one pair of them.
+	// FromClocks and ToClocks are how many hosts' clocks share the names, 0 if unknown. Bounds over several clocks
+	// hold for no single pair of them.
 	FromClocks int `json:"from_clocks,omitempty"`
 	ToClocks   int `json:"to_clocks,omitempty"`
 }
 
-// Excludes0 reports whether the two clocks are apart for certain.
+// Excludes0 reports whether the two clocks certainly differ.
 func (s Skew) Excludes0() bool { return s.LeastMs > 0 || s.MostMs < 0 }
 
-// stampResolutionMs is how much earlier than the truth a stamp may be: most are whole milliseconds, cut off.
+// stampResolutionMs is how much earlier than the truth a stamp may be: most are truncated to whole milliseconds.
 const stampResolutionMs = 1
 
-// skews bounds each clock against the client's, and each against the one before it on the record's way, by causality:
-// what follows a stage by another's clock at once, or even before it, bounds how far ahead that clock can be. The
-// fastest of many is the tightest bound.
+// skews bounds each clock against the client's, and each against the previous one on the record's path, by causality.
+// If an effect seems to follow its cause at once, or even to precede it, that bounds how far one clock can be ahead.
+// The fastest of many records gives the tightest bound.
 func skews(traces []Trace, clocks map[string]string) []Skew {
 	all := []Skew{}
 	add := func(from, to string) {

@@ -5,29 +5,28 @@ import (
 	"strings"
 )
 
-// LimitedByRecordSource is what makes the records: the topology was given fewer than the step says.
+// LimitedByRecordSource means that the source made fewer records than the step requested.
 const LimitedByRecordSource Limiter = "the record source"
 
-// SourceRateEvidence is whether the records that a step asks for were made: with the topology's own source what that
-// emitted, with Kafka what the producers wrote. Both are of the whole topology and hold the records that queries look
-// for.
+// SourceRateEvidence shows whether the requested records were made: emitted by the topology's own source, or written
+// by the producers for Kafka. Both rates are totals that include the records that queries look for.
 type SourceRateEvidence struct {
 	AskedPerSecond Figure `json:"asked_records_per_second"`
 	MadePerSecond  Figure `json:"made_records_per_second"`
 }
 
-// Bounds of what counts as short.
+// Bounds of a shortage.
 const (
-	// leastSourceRate is the least share of the records asked for that must be made.
+	// leastSourceRate is the smallest share of the requested records that is not a shortage.
 	leastSourceRate = 0.9
-	// leastShort is how many records must be lacking at least: of a few, one more or less at the step's ends is a large
-	// share.
+	// leastShort is the minimum number of missing records for a shortage. At low rates, one record more or less at the
+	// step's ends is a large share.
 	leastShort = 10
 )
 
 func (s SourceRateEvidence) known() bool { return s.AskedPerSecond > 0 && s.MadePerSecond.Known() }
 
-// sourceRateRule compares what was made with what was asked for.
+// sourceRateRule compares the rate that was made with the requested one.
 func sourceRateRule(e Evidence) LimiterFinding {
 	s := e.SourceRate
 	share := s.MadePerSecond / s.AskedPerSecond
@@ -50,14 +49,15 @@ func sourceRateRule(e Evidence) LimiterFinding {
 	return finding(LimitedByRecordSource, stateOf(e.short(s.MadePerSecond)), numbers, "%s", says)
 }
 
-// short reports whether a rate is too little of what was asked for.
+// short reports whether a rate is too far below the requested one.
 func (e Evidence) short(perSecond Figure) bool {
 	asked, seconds := e.SourceRate.AskedPerSecond, Figure(e.ToMs-e.FromMs)/1000
 	return perSecond < leastSourceRate*asked && (asked-perSecond)*seconds >= leastShort
 }
 
-// explainSourceRate takes a shortage for a consequence where something else is why: what holds the topology up, of its
-// own source and of what it reads from Kafka; of what producers make beside Kafka the host's processors alone.
+// explainSourceRate marks a shortage as a consequence if it has another cause. For the topology's own source, and for
+// reads from Kafka, that is whatever slows the topology down. For the producers before Kafka it is only the host's
+// CPU.
 func (l *limiting) explainSourceRate(busy string) {
 	switch {
 	case l.reached(LimitedByHost):
@@ -70,7 +70,7 @@ func (l *limiting) explainSourceRate(busy string) {
 	}
 }
 
-// short is what was found of a shortage of records; nil where there was none.
+// short returns the finding of a shortage of records; nil if there was none.
 func (l *Limitation) short() *LimiterFinding {
 	for i, f := range l.Findings {
 		if f.Limiter == LimitedByRecordSource && (f.State == Reached || f.State == Consequence) {
@@ -80,8 +80,8 @@ func (l *Limitation) short() *LimiterFinding {
 	return nil
 }
 
-// ofShort is the verdict of a step that met its goals with fewer records than it says: it did not hold its load where
-// the topology itself is why, and otherwise shows nothing of that load.
+// ofShort returns the verdict of a step that met its goals with too few records. If the topology itself caused the
+// shortage, it did not hold its load. Otherwise the step says nothing about that load.
 func (l *Limitation) ofShort() Judgement {
 	short, reasons := l.short(), []string{l.Text}
 	if !strings.Contains(l.Text, short.Says) {

@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// A step that was given fewer records than it says is never OK, whatever its goals.
+// A step that received fewer records than requested is never OK, whatever its goals.
 func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked, made tuning.Figure
@@ -66,7 +66,7 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 	}
 }
 
-// A goal missed with too few records is not the topology's failure.
+// A goal that was missed with too few records is not a failure of the topology.
 func TestAMissWithTooFewRecordsIsTheSources(t *testing.T) {
 	e := quiet()
 	e.FromMs, e.ToMs = 0, 60_000

@@ -2,23 +2,23 @@ package tuning
 
 import "fmt"
 
-// SpoutPending is how many records can be on their way: Storm counts batches where a spout emits batches.
+// SpoutPending is how many records can be in flight. If a spout emits batches, Storm counts batches.
 type SpoutPending struct {
 	BatchSize int `json:"batch_size"`
-	// MaxSpoutPending is 0 where topology.max.spout.pending is not set: nothing is bounded then.
+	// MaxSpoutPending is 0 if topology.max.spout.pending is not set, so that there is no bound.
 	MaxSpoutPending int `json:"max_spout_pending"`
-	// RecordsPerSpout is batch size x topology.max.spout.pending; RecordsInAll is that of all spouts together.
+	// RecordsPerSpout is batch size x topology.max.spout.pending; RecordsInAll is the sum over all spouts.
 	RecordsPerSpout int `json:"records_per_spout"`
 	Spouts          int `json:"spouts"`
 	RecordsInAll    int `json:"records_in_all"`
-	// FilterBoltsPerSpout is the fan-out from the spouts of records to the filter bolts.
+	// FilterBoltsPerSpout is the fan-out from the record spouts to the filter bolts.
 	FilterBoltsPerSpout Figure   `json:"filter_bolts_per_spout"`
 	KafkaPartitions     int      `json:"kafka_partitions,omitempty"`
 	Warnings            []string `json:"warnings"`
 }
 
-// PendingOf is the arithmetic of max spout pending, which may be 0 for not set; partitions and filterBolts may be 0 for
-// not known.
+// PendingOf computes the effect of max spout pending, where 0 means not set. partitions and filterBolts may be 0 if
+// unknown.
 func PendingOf(batchSize, maxSpoutPending, spouts, filterBolts, partitions int) SpoutPending {
 	p := SpoutPending{BatchSize: batchSize, MaxSpoutPending: maxSpoutPending,
 		RecordsPerSpout: batchSize * maxSpoutPending, Spouts: spouts,
@@ -35,7 +35,7 @@ func PendingOf(batchSize, maxSpoutPending, spouts, filterBolts, partitions int) 
 	return p
 }
 
-// CountPending adds what max spout pending means for the table's spout of records: the first component that is called a
+// CountPending sets the effect of max spout pending for the table's record spout: the component that is called a
 // DataSource, DSL or Bullet spout.
 func (r *Resources) CountPending(batchSize, maxSpoutPending, partitions int) {
 	spouts, filters := 0, 0

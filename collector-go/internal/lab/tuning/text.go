@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Digits writes a number with its meaningful digits: four significant ones, but never fewer than its whole part, and a
-// decimal below ten thousand. What is not known is a dash.
+// Digits formats a number with four significant digits, but never fewer than its whole part. Numbers below ten
+// thousand have at least one decimal unless it is 0. An unknown number is a dash.
 func Digits(f Figure) string {
 	if !f.Known() {
 		return "–"
@@ -22,7 +22,7 @@ func Digits(f Figure) string {
 	return Grouped(trimmed(strconv.FormatFloat(float64(f), 'f', decimals, 64)))
 }
 
-// TwoDigits writes a number of which more than two significant digits mean nothing: 1,369 is "1,400", 0.0234 "0.023".
+// TwoDigits formats a number whose further digits are meaningless: 1,369 becomes "1,400", 0.0234 becomes "0.023".
 func TwoDigits(f Figure) string {
 	if !f.Known() || f == 0 {
 		return Digits(f)
@@ -31,7 +31,7 @@ func TwoDigits(f Figure) string {
 	return Digits(Figure(math.Round(float64(f)/unit) * unit))
 }
 
-// trimmed takes the zeros behind the point away.
+// trimmed removes trailing zeros after the point.
 func trimmed(text string) string {
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
@@ -42,7 +42,7 @@ func trimmed(text string) string {
 	return text
 }
 
-// Counted is a number of things: "1 trial", "36 trials", "2 capacities", "3 launches".
+// Counted formats a number of things: "1 trial", "36 trials", "2 capacities", "3 launches".
 func Counted(n int, one string) string {
 	if n != 1 {
 		if stem, found := strings.CutSuffix(one, "y"); found {
@@ -55,7 +55,7 @@ func Counted(n int, one string) string {
 	return Grouped(strconv.Itoa(n)) + " " + one
 }
 
-// Grouped puts a comma between each three digits before the point of a number's text.
+// Grouped inserts a comma between groups of three digits before the point.
 func Grouped(digits string) string {
 	whole, fraction, found := strings.Cut(digits, ".")
 	sign := ""
@@ -71,12 +71,12 @@ func Grouped(digits string) string {
 	return sign + whole
 }
 
-// grouped writes all digits of a number but those that only the order of a sum made.
+// grouped formats a number with all its digits except rounding errors (tidy).
 func grouped(v float64) string {
 	return Grouped(strconv.FormatFloat(tidy(v), 'f', -1, 64))
 }
 
-// Listed is "a", "a and b", "a, b and c".
+// Listed joins texts: "a", "a and b", "a, b and c".
 func Listed(texts []string) string {
 	last := len(texts) - 1
 	if last < 1 {

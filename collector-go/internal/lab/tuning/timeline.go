@@ -1,6 +1,6 @@
 package tuning
 
-// The stages of a record's way through Bullet, as "Tuning and Performance of Bullet in Storm" names them.
+// Stages of a record in Bullet, with the names of "Tuning and Performance of Bullet in Storm".
 const (
 	KafkaReceived  = "Kafka Received"
 	BulletReceived = "Bullet Received"
@@ -9,14 +9,14 @@ const (
 	QueryFinished  = "Query Finished"
 )
 
-// Stage is when a record reached a stage, relative to Query Received, over all queries; negative is before it.
+// Stage is when records reached a stage, relative to Query Received, over all queries; negative means before it.
 type Stage struct {
 	Name string `json:"stage"`
-	// Host is whose clock stamped the stage, "" where that is not known: stages of two hosts are apart by their clocks'
-	// skew too.
+	// Host is the clock that stamped the stage, "" if unknown. The difference between stages of two hosts includes the
+	// skew of their clocks.
 	Host  string `json:"host,omitempty"`
 	Count int    `json:"count"`
-	// The mean, the standard deviation, the ends and the percentiles of the delays, ms.
+	// Mean, standard deviation, extremes and percentiles of the delays, in ms.
 	MeanMs      Figure `json:"mean_ms"`
 	DeviationMs Figure `json:"standard_deviation_ms"`
 	LeastMs     Figure `json:"least_ms"`
@@ -25,15 +25,15 @@ type Stage struct {
 	MostMs      Figure `json:"most_ms"`
 }
 
-// Timeline is what became of the records that a number of queries looked for.
+// Timeline is the result for the records that a number of queries looked for.
 type Timeline struct {
-	// Queries were run, Returned of them found their record.
+	// Queries is how many queries were run; Returned is how many of them found their record.
 	Queries  int     `json:"queries"`
 	Returned int     `json:"returned"`
 	Stages   []Stage `json:"stages"`
-	// AddedDelay is what Bullet adds: from when both record and query have met to the answer. FindTime is how long it
-	// takes to find a record that we generate; unknown where the records were there already. Both are means with their
-	// confidence interval.
+	// AddedDelay is the delay that Bullet adds, from when record and query have met to the answer. FindTime is the
+	// time to find a record that was generated for the query; unknown if the records were there already. Both are
+	// means with their confidence interval.
 	AddedDelay Estimate `json:"added_delay_ms"`
 	FindTime   Estimate `json:"find_time_ms"`
 	Skews      []Skew   `json:"skews"`

@@ -8,20 +8,20 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// The stages beside the document's: the record's way begins where it is made, the query's way where a client submits
-// it.
+// Further stages that the document does not name: the maker of the record, and the client that submits the query.
 const (
 	RecordMade     = "Record Made"
 	QuerySubmitted = "Query Submitted"
 	QueryReturned  = "Query Returned"
 )
 
-// Stages are all stages, the record's first, in the order in which they are shown.
+// Stages are all stages, the record's first, in the order of display.
 var Stages = []string{RecordMade, KafkaReceived, BulletReceived, BulletFiltered, QuerySubmitted, QueryReceived,
 	QueryFinished, QueryReturned}
 
-// follows names which stages cannot be before a stage, whatever the clocks say. A record may be filtered before the
-// join bolt has the query, and a record that waits in Kafka is older than its query: those are not here.
+// follows lists the stages that cannot happen before a stage, whatever the clocks say. Two cases are missing on
+// purpose. A record may be filtered before the join bolt has the query, and a record that waits in Kafka is older than
+// its query.
 var follows = map[string][]string{
 	RecordMade:     {KafkaReceived},
 	KafkaReceived:  {BulletReceived},
@@ -32,7 +32,7 @@ var follows = map[string][]string{
 	QueryFinished:  {QueryReturned},
 }
 
-// after are all stages that cannot be before one: follows, followed to its end.
+// after returns all stages that cannot happen before one: the transitive closure of follows.
 func after(stage string) (all []string) {
 	for _, next := range follows[stage] {
 		for _, s := range append([]string{next}, after(next)...) {
@@ -44,14 +44,15 @@ func after(stage string) (all []string) {
 	return all
 }
 
-// Trace is one query that found its record: when each stage was reached, ms since the Unix epoch, by the clock of
-// whoever stamped it. A stage that nobody stamped is not there.
+// Trace is one query that found its record. It holds when each stage was reached, in ms since the Unix epoch, by the
+// clock that stamped it. Stages without a stamp are missing.
 type Trace struct {
 	Query int                `json:"query"`
 	AtMs  map[string]float64 `json:"at_ms"`
 }
 
-// Since is the time from one stage to another; unknown where either is. It is below 0 where the second came first.
+// Since returns the time from one stage to another; unknown if either is missing. It is negative if the second came
+// first.
 func (j Trace) Since(from, to string) Figure {
 	a, known := j.AtMs[from]
 	b, also := j.AtMs[to]
@@ -61,8 +62,8 @@ func (j Trace) Since(from, to string) Figure {
 	return Figure(b - a)
 }
 
-// Added is what Bullet adds: from when the record and the query have met, which is the later of Query Received and
-// Bullet Filtered, to Query Finished. Where nobody stamped Bullet Filtered, from Query Received.
+// Added returns the delay that Bullet adds. It is the time to Query Finished from the later of Query Received and
+// Bullet Filtered, when record and query have met. Without a stamp for Bullet Filtered it counts from Query Received.
 func (j Trace) Added() Figure {
 	fromQuery, fromRecord := j.Since(QueryReceived, QueryFinished), j.Since(BulletFiltered, QueryFinished)
 	if !fromRecord.Known() {
@@ -71,9 +72,9 @@ func (j Trace) Added() Figure {
 	return min(fromQuery, fromRecord)
 }
 
-// TimelineOf puts traces together. clocks names the clock that stamps each stage; queries were run. generated says
-// that each record was made after its query was submitted: only then is there a time to find it, from Bullet Received
-// (else Kafka Received) to Query Finished.
+// TimelineOf combines traces. clocks names the clock that stamps each stage; queries is the number of queries that
+// were run. generated states that each record was made after its query was submitted. Only then is there a time to
+// find it, from Bullet Received (else Kafka Received) to Query Finished.
 func TimelineOf(traces []Trace, queries int, generated bool, clocks map[string]string) Timeline {
 	t := Timeline{Queries: queries, Returned: len(traces), Traces: traces, Stages: []Stage{},
 		FindTime: Estimate{Unknown, Unknown, Unknown, ""}, Skews: skews(traces, clocks), Notes: []string{}}
@@ -122,7 +123,7 @@ func join(a, b string) string {
 	return a + "; " + b
 }
 
-// delays are those that are known, ascending.
+// delays returns the known delays in ascending order.
 func delays(traces []Trace, of func(Trace) Figure) (all []float64) {
 	for _, j := range traces {
 		if d := of(j); d.Known() {
@@ -148,7 +149,7 @@ func stageOf(name, host string, sorted []float64) Stage {
 	return s
 }
 
-// meanOf is the mean with its confidence interval, as Student's t gives it.
+// meanOf returns the mean with its confidence interval by Student's t.
 func meanOf(values []float64) Estimate {
 	e := Estimate{Unknown, Unknown, Unknown, ""}
 	switch n := float64(len(values)); {

@@ -17,13 +17,13 @@ import (
 // supplies the start of the iteration. Intervals are the linearised ones of nonlinear least squares. They are cut off
 // at 0, because a negative contention or coherency has no meaning.
 type USL struct {
-	// Rate is the throughput of one unit alone; Contention the share that waits for what is shared; Coherency the cost
-	// of each pair of units agreeing.
+	// Rate is the throughput of a single unit. Contention is the share of work that waits for shared resources.
+	// Coherency is the cost of keeping each pair of units consistent.
 	Rate       Estimate `json:"rate"`
 	Contention Estimate `json:"contention"`
 	Coherency  Estimate `json:"coherency"`
 	R2         Figure   `json:"r2"`
-	// PeakAt is how many units give the most; null where the rows show no peak.
+	// PeakAt is the number of units with the largest throughput; null if the rows show no peak.
 	PeakAt     Figure  `json:"peak_at"`
 	Peak       Figure  `json:"peak_throughput"`
 	Points     int     `json:"points"`
@@ -31,7 +31,7 @@ type USL struct {
 	Note       string  `json:"note,omitempty"`
 }
 
-// At is the law's throughput of n units; unknown where the law is.
+// At returns the law's throughput of n units; unknown if the law is.
 func (u USL) At(n float64) Figure {
 	if !u.Rate.Value.Known() {
 		return Unknown
@@ -41,7 +41,8 @@ func (u USL) At(n float64) Figure {
 
 func uslAt(p []float64, n float64) float64 { return p[0] * n / (1 + p[1]*(n-1) + p[2]*n*(n-1)) }
 
-// uslParameters is how many parameters the law has: as many different sizes fit it, one more shows how well.
+// uslParameters is the number of parameters. That many different sizes determine the law; one more shows how well it
+// fits.
 const uslParameters = 3
 
 // FitUSL fits the law to throughputs y of n units.
@@ -67,19 +68,19 @@ func FitUSL(n, y []float64, confidence float64) USL {
 	return u
 }
 
-// uslFit is a least-squares fit of the parameters that are free; the others are 0.
+// uslFit is a least-squares fit of the free parameters; the others are 0.
 type uslFit struct {
 	n, y []float64
 	free []int
 	p    []float64
-	sum  float64 // of squared residuals
+	sum  float64 // sum of squared residuals
 }
 
 func newUSLFit(n, y []float64, free []int) *uslFit {
 	return &uslFit{n: n, y: y, free: free, p: make([]float64, uslParameters)}
 }
 
-// start solves n/throughput = (1 + ...)/rate, which is linear, weighted so that its residuals are about those of the
+// start solves n/throughput = (1 + ...)/rate, which is linear. The weights make its residuals approximate those of the
 // throughput.
 func (f *uslFit) start() bool {
 	rows, right := mat.NewDense(len(f.n), len(f.free), nil), mat.NewVecDense(len(f.n), nil)
@@ -106,7 +107,8 @@ func (f *uslFit) start() bool {
 	return true
 }
 
-// columnScales divides each column by its length, so that sizes of a thousand cores solve as well as those of one node.
+// columnScales scales each column to length 1 and returns the lengths, so that a thousand cores solve as well as a
+// single node.
 func columnScales(m *mat.Dense) []float64 {
 	_, columns := m.Dims()
 	scales := make([]float64, columns)
@@ -132,7 +134,8 @@ func (f *uslFit) squares(p []float64) (sum float64) {
 	return sum
 }
 
-// jacobian is the derivative of the throughputs by the free parameters, its columns scaled to length 1.
+// jacobian returns the derivatives of the throughputs by the free parameters, with columns scaled to length 1, and the
+// scales.
 func (f *uslFit) jacobian() (*mat.Dense, []float64) {
 	j := mat.NewDense(len(f.n), len(f.free), nil)
 	for i, n := range f.n {
@@ -146,7 +149,7 @@ func (f *uslFit) jacobian() (*mat.Dense, []float64) {
 }
 
 // solve is a Gauss-Newton iteration. Each step is halved until it lowers the sum of squares, so it cannot diverge.
-// Rounds and halvings are bounded, and it reports false where no finite fit exists.
+// Rounds and halvings are bounded. It reports false if there is no finite fit.
 func (f *uslFit) solve() bool {
 	const rounds, halvings, near = 100, 40, 1e-14
 	if !f.start() {
@@ -182,7 +185,7 @@ func (f *uslFit) solve() bool {
 	return !math.IsInf(f.sum, 0) && !math.IsNaN(f.sum)
 }
 
-// constrained is the best fit without a negative contention or coherency. A fit that wants a negative value is repeated
+// constrained returns the best fit without a negative contention or coherency. A fit with a negative value is repeated
 // with one or both fixed at 0, and the one with the smallest sum of squares is taken. Clamping the value alone would
 // leave the other parameters fitted to a different curve.
 func (f *uslFit) constrained() *uslFit {
@@ -203,7 +206,7 @@ func (f *uslFit) constrained() *uslFit {
 }
 
 // take sets the values from the constrained fit and the intervals from the free one. A constrained fit lies on the
-// border of what is allowed, where linearised intervals do not exist.
+// border of the allowed region, where linearised intervals do not exist.
 func (u *USL) take(fit, free *uslFit) {
 	estimates := []*Estimate{&u.Rate, &u.Contention, &u.Coherency}
 	for k, e := range estimates {
@@ -222,7 +225,7 @@ func (u *USL) take(fit, free *uslFit) {
 	u.bound(free, estimates)
 }
 
-// bound gives each parameter its interval, which also holds the value taken.
+// bound sets the interval of each parameter, which is widened to contain the value taken.
 func (u *USL) bound(free *uslFit, estimates []*Estimate) {
 	freedom := float64(len(free.n) - uslParameters)
 	if freedom < 1 {

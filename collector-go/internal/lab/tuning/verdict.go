@@ -9,28 +9,28 @@ import "slices"
 // them.
 type Verdict string
 
-// The verdicts.
+// Verdicts of a step.
 const (
 	OK           Verdict = "OK"
 	Fail         Verdict = "FAIL"
 	Inconclusive Verdict = "inconclusive"
 )
 
-// Judgement is a verdict with its reasons, the strongest first. An OK that nothing qualifies has no reasons.
+// Judgement is a verdict with its reasons, the strongest first. An unqualified OK has no reasons.
 type Judgement struct {
 	Verdict Verdict
 	Reasons []string
 }
 
-// completenessSlack absorbs the rounding of a mean that lies exactly at its lower limit. Without it, a mean of 9.9 that
-// was summed from floats could miss a goal of 9.9.
+// completenessSlack absorbs the rounding of a mean that lies exactly at its lower limit. Without it, a mean of 9.9
+// that was summed from floats could miss a goal of 9.9.
 const completenessSlack = 1e-9
 
 // worst lists the verdicts other than OK, the one that outranks all others first.
 var worst = []Verdict{Fail, Inconclusive, Limited}
 
 // Overall combines the verdicts of steps that must all hold, such as the steps of a run. The worst one wins: FAIL
-// before inconclusive before limited. Without any verdict the result is inconclusive, since nothing was measured.
+// before inconclusive before limited. Without any verdict the result is inconclusive, because nothing was measured.
 func Overall(all []Verdict) Verdict {
 	for _, verdict := range worst {
 		if slices.Contains(all, verdict) {
@@ -45,7 +45,7 @@ func Overall(all []Verdict) Verdict {
 
 // Agreed combines the verdicts of several launches of the same step. Launches repeat one measurement, so no launch
 // outranks another. If they differ, the step is within the variation between launches, and the result is inconclusive.
-// The caller passes at least one verdict.
+// The caller must pass at least one verdict.
 func Agreed(all []Verdict) Verdict {
 	if slices.ContainsFunc(all, func(v Verdict) bool { return v != all[0] }) {
 		return Inconclusive

@@ -12,7 +12,7 @@ import (
 
 var nan = math.NaN()
 
-// stepFigures are what a step is judged by in these tests, with the document's goals.
+// stepFigures are the figures that judge a step in these tests, with the document's goals.
 type stepFigures struct {
 	Queries, Returned, Failed, Unfinished            int
 	FilterLatencyMeanMs, AverageResultSize, HostIdle float64

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Percent writes a ratio: 0.4 is "40%", 0.042 "4.2%".
+// Percent formats a ratio: 0.4 becomes "40%", 0.042 becomes "4.2%".
 func Percent(f Figure) string {
 	if !f.Known() {
 		return "–"
@@ -20,7 +20,7 @@ func Percent(f Figure) string {
 	return strconv.FormatFloat(100*float64(f), 'f', decimals, 64) + "%"
 }
 
-// SignedPercent writes a relative change: "-26.1%".
+// SignedPercent formats a relative change: "-26.1%".
 func SignedPercent(f Figure) string {
 	if !f.Known() {
 		return "–"
@@ -28,7 +28,7 @@ func SignedPercent(f Figure) string {
 	return fmt.Sprintf("%+.1f%%", math.Round(1000*float64(f))/10+0)
 }
 
-// SignedDigits writes an absolute change, with a plus where it is one.
+// SignedDigits formats an absolute change, with a plus sign if it is positive.
 func SignedDigits(f Figure) string {
 	if f > 0 {
 		return "+" + Digits(f)
@@ -36,10 +36,10 @@ func SignedDigits(f Figure) string {
 	return Digits(f)
 }
 
-// ConfidencePercent writes a confidence: 0.95 is "95%".
+// ConfidencePercent formats a confidence: 0.95 becomes "95%".
 func ConfidencePercent(confidence float64) string { return Digits(Figure(100*confidence)) + "%" }
 
-// Between is an interval in words; "unknown" where an end of it is.
+// Between formats an interval; "unknown" if an end of it is unknown.
 func Between(low, high Figure) string {
 	if !low.Known() || !high.Known() {
 		return "unknown"
@@ -47,7 +47,7 @@ func Between(low, high Figure) string {
 	return Digits(low) + " to " + Digits(high)
 }
 
-// InBrackets is a note behind a sentence, "" for none.
+// InBrackets formats a note that follows a sentence; "" if there is none.
 func InBrackets(note string) string {
 	if note == "" {
 		return ""
@@ -55,7 +55,7 @@ func InBrackets(note string) string {
 	return " (" + note + ")"
 }
 
-// rounded has no digits that its interval makes meaningless: two significant ones of half the interval are left.
+// rounded removes digits that are smaller than the uncertainty. It keeps two significant digits of half the interval.
 func (e Estimate) rounded() Estimate {
 	half := float64(e.High-e.Low) / 2
 	if !(half > 0) || math.IsInf(half, 0) {
@@ -68,7 +68,7 @@ func (e Estimate) rounded() Estimate {
 	return e
 }
 
-// Text is the value with its interval: "12.4 ms (95%: 11.8 to 13.1)"; of an unknown one why.
+// Text formats the value with its interval: "12.4 ms (95%: 11.8 to 13.1)". For an unknown value it states the reason.
 func (e Estimate) Text(confidence float64, unit string) string {
 	if !e.Value.Known() {
 		return strings.TrimSuffix("unknown: "+e.Note, ": ")
@@ -84,7 +84,7 @@ func (e Estimate) Text(confidence float64, unit string) string {
 	return strings.TrimRight(Digits(e.Value)+" "+unit, " ") + InBrackets(strings.Join(about, "; "))
 }
 
-// Of is the interval with the unit of its ends and its note; a capacity that is unknown has no unit.
+// Of formats the interval with its unit and its note. An unknown capacity has no unit.
 func (i Interval) Of(unit string) string {
 	if i.LastOK == nil && i.FirstFail == nil {
 		return "unknown" + InBrackets(i.Note)
@@ -92,10 +92,11 @@ func (i Interval) Of(unit string) string {
 	return i.Text() + " " + unit + InBrackets(i.Note)
 }
 
-// shortNote is how long a note may be to stand in the place of a capacity.
+// shortNote is the maximum length of a note that replaces a capacity.
 const shortNote = 24
 
-// Text is the interval: "[200, 300)", "at least 300", "below 200"; a short note where nothing is known.
+// Text formats the interval: "[200, 300)", "at least 300", "below 200". An unknown capacity is its note if that is
+// short.
 func (i Interval) Text() string {
 	text := func(v *float64) string { return Digits(Figure(*v)) }
 	switch {

@@ -31,7 +31,7 @@ func TestCapacitiesInWords(t *testing.T) {
 func TestEstimatesInWords(t *testing.T) {
 	e := Estimate{Value: 12.4, Low: 11.8, High: 13.1}
 	assert.Equal(t, "12.4 ms (95%: 11.8 to 13.1)", e.Text(0.95, "ms"))
-	// No digit that the interval makes meaningless: half of it has two.
+	// No digit is smaller than the uncertainty: two digits of half the interval are kept.
 	wide := Estimate{Value: 462.4, Low: 269.6, High: 655.2}
 	assert.Equal(t, "460 ms (95%: 270 to 660)", wide.Text(0.95, "ms"))
 	assert.Equal(t, "0.0077 (95%: 0.0066 to 0.0087)", Estimate{Value: 0.007667, Low: 0.006606,

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// YAML is the configuration as Bullet's settings, its uncertainty as comments.
+// YAML returns the configuration as Bullet's settings, with the uncertainty as comments.
 func (s *Sizing) YAML() string {
 	var out strings.Builder
 	comment := func(format string, args ...any) { fmt.Fprintf(&out, "# "+format+"\n", args...) }
@@ -36,7 +36,7 @@ func (s *Sizing) YAML() string {
 	return out.String()
 }
 
-// MachinesText is how many machines it takes, "9 machines".
+// MachinesText returns the number of machines as text, "9 machines".
 func (s *Sizing) MachinesText() string {
 	switch s.Machines {
 	case 0:
@@ -92,7 +92,7 @@ func (s Setting) unit() string {
 	return ""
 }
 
-// wholeFrom is from where on an estimate is written without decimals.
+// wholeFrom is the value from which on an estimate is formatted without decimals.
 const wholeFrom = 100
 
 func (e Estimate) text() string {

@@ -17,33 +17,33 @@ import (
 // statePeriod is how often a client reports its state.
 const statePeriod = time.Second
 
-// maxHeldQueries is how many queries can be held: the record source has as many probes.
+// maxHeldQueries is the largest number of held queries: the number of probes of the record source.
 const maxHeldQueries = 1000
 
-// client is a load client: it does in this process what its orders ask. One goroutine follows the orders, one reports
-// the state, and the queries run in goroutines of the asker. All of them write answers, so mu guards the writer and
-// what is counted of it. An error of writing is kept and ends up in Serve's result; queries go on, since the orders
-// decide when they end.
+// client is a load client: it executes its orders in this process. One goroutine follows the orders, one reports the
+// state, and the queries run in goroutines of the asker. All of them write answers, so mu guards the writer and its
+// counts. A write error is kept and becomes part of Serve's result. Queries go on, because the orders decide when they
+// end.
 type client struct {
 	asker   *load.Here
-	closing func() // the target
+	closing func() // closes the target
 	tasks   sync.WaitGroup
 
 	mu       sync.Mutex
 	to       io.Writer
 	outcomes int
-	err      error // the first of writing
+	err      error // the first write error
 }
 
-// errEnded is the end that was ordered.
+// errEnded means that an order ended the client.
 var errEnded = errors.New("the orders have ended")
 
-// Serve is a load client. It follows orders until they end, or ctx does: then it abandons its queries, whose outcomes
-// are its last answers. An error states which order cannot be followed, or that the answers cannot be written.
+// Serve runs a load client. It follows orders until they end or ctx does, and then abandons its queries, whose
+// outcomes are its last answers. An error states which order is invalid, or that the answers cannot be written.
 //
-// The end of the orders also comes where the program that gave them was killed, or the connection broke. A client
-// therefore never outlives its run, and no load stays behind on a host. A goroutine reads from until it ends, also
-// after Serve has returned for another reason.
+// The orders also end if the program that gives them was killed, or the connection broke. A client therefore never
+// outlives its run, and no load stays behind on a host. A goroutine reads from until its end, also after Serve has
+// returned for another reason.
 func Serve(ctx context.Context, from io.Reader, to io.Writer) error {
 	c := &client{to: to}
 	ctx, cancel := context.WithCancel(ctx)
@@ -73,7 +73,7 @@ func Serve(ctx context.Context, from io.Reader, to io.Writer) error {
 	return errors.Join(err, c.err)
 }
 
-// serve follows orders until their end. ctx ends it as an order to end would: without an error.
+// serve follows orders until their end. The end of ctx is treated as an order to end, without an error.
 func (c *client) serve(ctx context.Context, orders <-chan order, failed <-chan error) error {
 	for {
 		select {
@@ -92,9 +92,8 @@ func (c *client) serve(ctx context.Context, orders <-chan order, failed <-chan e
 	}
 }
 
-// follow does what one order asks. Orders arrive from another program, so that each is checked here, whatever that
-// program has checked. An order that this version does not know is an error: ignoring it would give another load than
-// was ordered.
+// follow executes one order. Every order is validated here, because it comes from another program. An order that this
+// version does not know is an error, because ignoring it would produce another load than was ordered.
 func (c *client) follow(ctx context.Context, o order) error {
 	switch {
 	case o.Begin != nil:
@@ -116,7 +115,7 @@ func (c *client) follow(ctx context.Context, o order) error {
 	case o.Open != nil:
 		return c.open(*o.Open)
 	case o.Count != nil:
-		n, _ := c.asker.InFlightBefore(ctx, time.UnixMilli(o.Count.BeforeMs)) // of this process it is known
+		n, _ := c.asker.InFlightBefore(ctx, time.UnixMilli(o.Count.BeforeMs)) // here the count is always known
 		c.answer(answer{Count: &countAnswer{o.Count.ID, n}})
 		return nil
 	}
@@ -124,7 +123,7 @@ func (c *client) follow(ctx context.Context, o order) error {
 }
 
 // begin opens the target and answers that the client is ready, with its version of the protocol and its processors. It
-// is for one call: the query and the part stay the same until the end.
+// may be called once: the query and the part stay the same until the end.
 func (c *client) begin(ctx context.Context, b beginOrder) error {
 	if c.asker != nil {
 		return errors.New("begin: it has begun already")
@@ -140,7 +139,8 @@ func (c *client) begin(ctx context.Context, b beginOrder) error {
 	return nil
 }
 
-// open starts an open loop, and answers once all of its queries have ended, so that the other side need not count them.
+// open starts an open loop, and answers when all of its queries have ended, so that the other side need not count
+// them.
 func (c *client) open(o openOrder) error {
 	done, err := c.asker.Open(o.options())
 	if err != nil {
@@ -153,8 +153,8 @@ func (c *client) open(o openOrder) error {
 	return nil
 }
 
-// reportState reports the state once a second until ctx ends. The other side takes a client of which nothing is heard
-// for dead, so the state is reported also while no query ends.
+// reportState reports the state once a second until ctx ends. It reports even if no query ends, because the other side
+// treats a silent client as dead.
 func (c *client) reportState(ctx context.Context) {
 	ticker := time.NewTicker(statePeriod)
 	defer ticker.Stop()
@@ -168,7 +168,7 @@ func (c *client) reportState(ctx context.Context) {
 	}
 }
 
-// cpuTime is the user and system time that this process has used.
+// cpuTime returns the user and system time that this process has used.
 func cpuTime() time.Duration {
 	var used syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &used) != nil {
@@ -179,8 +179,8 @@ func cpuTime() time.Duration {
 
 func (c *client) observe(o load.Outcome) { c.answer(answer{Outcome: &o}) }
 
-// answer writes one line. The first error of writing is kept; later answers are still tried, since the error may be of
-// one value.
+// answer writes one line. The first write error is kept. Later answers are still tried, because the error may concern
+// one value only.
 func (c *client) answer(a answer) {
 	line, err := json.Marshal(a)
 	c.mu.Lock()

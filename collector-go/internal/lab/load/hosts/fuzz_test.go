@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
-// page is the lines' page.
+// page returns the page that documents the lines.
 func page(tb testing.TB) string {
 	tb.Helper()
 	text, err := os.ReadFile("../../../../../docs/formats/load-client.md")
@@ -19,7 +19,7 @@ func page(tb testing.TB) string {
 	return string(text)
 }
 
-// Whatever a client writes, or is ordered, is taken or refused.
+// Whatever a client writes or receives is accepted or refused without a panic.
 func FuzzLines(f *testing.F) {
 	for line := range bytes.Lines([]byte(page(f))) {
 		if line[0] == '{' {

@@ -11,63 +11,63 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
-// host is one load client as Hosts sees it: it sends the client orders, reads its answers, and converts their times to
-// this host's clock. One goroutine (read) takes the answers; all other methods may be called from any goroutine.
+// host is the client side of one load client. It sends orders, reads the answers, and converts their times to this
+// host's clock. One goroutine (read) reads the answers; all other methods may be called from any goroutine.
 //
-// Orders that are answered once register a question before they are sent, so that an answer that comes at once finds
-// its receiver. The end of the client is the only error: an order that cannot be sent is noticed by that.
+// An order with one answer registers a question before it is sent, so that an immediate answer finds its receiver. The
+// end of the client is the only error: an order that cannot be sent is noticed by that.
 type host struct {
 	name       string
 	connection *Connection
 	cores      int
-	// ahead is how far its clock is ahead of ours, whole ms; unsure how far that may be off.
+	// ahead is how far the client's clock is ahead of ours, in whole ms; unsure is the uncertainty of ahead.
 	ahead, unsure time.Duration
 	roundTrip     time.Duration // of the fastest exchange
-	// report receives what becomes of queries, fail why the client has ended before it was to.
+	// report receives the outcomes of queries. fail receives the reason if the client ends without an order.
 	report func(load.Outcome)
 	fail   func(error)
 
-	writing sync.Mutex // of orders
+	writing sync.Mutex // guards the writing of orders
 
 	mu      sync.Mutex
 	next    int64
 	waiting map[question]chan answer
-	heard   int // lines
+	heard   int // number of lines received
 	state   *stateAnswer
-	sent    int // outcomes
+	sent    int // number of outcomes received
 	closing bool
 
-	ended chan struct{} // closed once its answers have
-	err   error         // why, where it was not by order; valid once ended is closed
+	ended chan struct{} // closed when the answers have ended
+	err   error         // reason of an unordered end; valid once ended is closed
 }
 
-// question is an order that is answered once.
+// question is an order that has exactly one answer.
 type question struct {
 	kind questionKind
 	id   int64
 }
 
-// questionKind separates the numbers of questions, because each kind of answer names its question alone.
+// questionKind separates the numbers of questions, because each kind of answer names only the number.
 type questionKind int
 
 const (
-	ofBegin questionKind = iota // whose number is 0
+	ofBegin questionKind = iota // its number is 0
 	ofClock
 	ofOpen
 	ofCount
 )
 
-// newHost takes a connection over: the host ends it, and nobody else may use it. It starts nothing.
+// newHost returns a host that owns the connection and closes it. It starts nothing.
 func newHost(name string, connection *Connection) *host {
 	return &host{name: name, connection: connection, waiting: map[question]chan answer{}, ended: make(chan struct{})}
 }
 
-// errUnordered is the end of a client that nobody ordered, without another reason.
+// errUnordered means that a client ended without an order and without another reason.
 var errUnordered = errors.New("it ended although nobody ordered it to")
 
-// read takes the client's answers until they end, and decides why they did: by order, by a fault of the client, or by
-// its death. Where nobody ordered the end it calls fail. A client that ended by order and sent fewer outcomes than it
-// states leaves an error too, which those who still wait for an answer receive.
+// read reads the client's answers until they end, and determines the reason: an order, a fault of the client, or its
+// death. It calls fail if the end was not ordered. A client that ended by order but sent fewer outcomes than it states
+// also leaves an error, which pending questions receive.
 func (h *host) read() {
 	var last *endAnswer
 	err := eachLine(h.connection.Answers, func(a answer) error {
@@ -87,7 +87,7 @@ func (h *host) read() {
 	}
 	how := h.connection.Wait()
 	switch {
-	case err != nil: // what it answered is the reason, not that it was killed for that
+	case err != nil: // the invalid answer is the reason, not the kill that followed it
 	case how != nil:
 		err = how
 	case !closing:
@@ -105,7 +105,7 @@ func (h *host) read() {
 }
 
 // take handles one answer. An outcome is reported before it is counted, so that a later count of queries in flight
-// never misses one that nobody has observed.
+// never misses an unobserved query.
 func (h *host) take(a answer) error {
 	if a.Outcome != nil {
 		h.report(h.ours(*a.Outcome))
@@ -132,7 +132,7 @@ func (h *host) take(a answer) error {
 	return nil
 }
 
-// give hands an answer to whoever waits for it. An answer to no question is ignored: its caller gave up waiting.
+// give passes an answer to the goroutine that waits for it. An answer without a waiting goroutine is ignored.
 func (h *host) give(q question, a answer) {
 	if comes := h.waiting[q]; comes != nil {
 		comes <- a
@@ -140,7 +140,7 @@ func (h *host) give(q question, a answer) {
 	}
 }
 
-// ours is an outcome with its times by our clock.
+// ours returns an outcome with its times converted to our clock.
 func (h *host) ours(o load.Outcome) load.Outcome {
 	ahead := h.ahead.Milliseconds()
 	o.Host = h.name
@@ -150,10 +150,10 @@ func (h *host) ours(o load.Outcome) load.Outcome {
 	return o
 }
 
-// theirs is a moment by the client's clock, ms since the Unix epoch.
+// theirs returns a moment by the client's clock, in ms since the Unix epoch.
 func (h *host) theirs(moment time.Time) int64 { return moment.Add(h.ahead).UnixMilli() }
 
-// expect returns a number for a question, and where its answer comes, once.
+// expect registers a question. It returns its number and a channel that receives the answer once.
 func (h *host) expect(kind questionKind) (int64, <-chan answer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -163,27 +163,27 @@ func (h *host) expect(kind questionKind) (int64, <-chan answer) {
 	return q.id, comes
 }
 
-// send gives an order. Orders of several goroutines are written one after the other. A failure to write has no error of
-// its own: the client has ended then, which read reports with the reason.
+// send sends an order. Orders of several goroutines are written one after the other. A write failure returns no error,
+// because the client has then ended, which read reports with the reason.
 func (h *host) send(o order) {
 	line, err := json.Marshal(o)
 	if err != nil {
-		panic(err) // it has numbers and text alone
+		panic(err) // impossible, because an order has only numbers and text
 	}
 	h.writing.Lock()
 	defer h.writing.Unlock()
 	_, _ = h.connection.Orders.Write(append(line, '\n'))
 }
 
-// await waits for an answer, for the client's end, or for ctx, whichever is first. An answer that came before the end
-// counts.
+// await waits for an answer, the client's end, or the end of ctx, whichever comes first. An answer that came before
+// the client's end counts.
 func (h *host) await(ctx context.Context, comes <-chan answer) (answer, error) {
 	select {
 	case a := <-comes:
 		return a, nil
 	case <-h.ended:
 		select {
-		case a := <-comes: // it answered before its end
+		case a := <-comes: // the answer came before the end
 			return a, nil
 		default:
 		}
@@ -196,10 +196,10 @@ func (h *host) await(ctx context.Context, comes <-chan answer) (answer, error) {
 	}
 }
 
-// begin has the client begin, and compares its clock with this host's. Both programs must have the same version of the
-// protocol.
+// begin sends the begin order and compares the client's clock with this host's. Both programs must have the same
+// version of the protocol.
 func (h *host) begin(ctx context.Context, b beginOrder) error {
-	_, comes := h.expect(ofBegin) // the first, 0
+	_, comes := h.expect(ofBegin) // its number is 0
 	h.send(order{Begin: &b})
 	ready, err := h.await(ctx, comes)
 	if err != nil {
@@ -213,18 +213,18 @@ func (h *host) begin(ctx context.Context, b beginOrder) error {
 	return h.compareClocks(ctx)
 }
 
-// Bounds of the clocks' comparison.
+// Parameters of the clock comparison.
 const (
 	exchanges = 8
-	// mostAhead is how far clocks may differ: answers are held to the records that were made from a second after their
-	// query's submission on, by the client's clock.
+	// mostAhead bounds the difference between clocks. Answers are checked against the records that were made from a
+	// second after the query's submission on, by the client's clock.
 	mostAhead = 500 * time.Millisecond
 )
 
-// compareClocks finds how far the client's clock is ahead of ours, as NTP does. The client read its clock at some time
-// within an exchange, so half of the exchange's time is the uncertainty, and of several exchanges the fastest is used.
-// Clocks that are certainly too far apart are an error, since then no answer could be held to the records that were
-// made for it.
+// compareClocks measures how far the client's clock is ahead of ours, as NTP does. The client read its clock at some
+// time within an exchange, so half of the exchange's time is the uncertainty; the fastest of several exchanges is
+// used. Clocks that are certainly too far apart are an error, because no answer could be checked against the records
+// that were made for it.
 func (h *host) compareClocks(ctx context.Context) error {
 	for i := range exchanges {
 		id, comes := h.expect(ofClock)
@@ -251,7 +251,8 @@ func (h *host) compareClocks(ctx context.Context) error {
 	return nil
 }
 
-// usage is what the client had used by its last state, and its queries in flight then. It is at most statePeriod old.
+// usage returns the CPU that the client had used by its last state, and its queries in flight then. The state is at
+// most statePeriod old.
 func (h *host) usage() (load.Usage, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -262,14 +263,14 @@ func (h *host) usage() (load.Usage, int) {
 		CPU: time.Duration(h.state.CPUUs) * time.Microsecond}, h.state.InFlight
 }
 
-// lines is how many lines came.
+// lines returns the number of lines received.
 func (h *host) lines() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.heard
 }
 
-// closeLimit is how long a client may take to its end once it is ordered.
+// closeLimit bounds the time from the end order to the end of a client.
 const closeLimit = 5 * time.Second
 
 // close orders the client to end and waits until it has. A client that does not end within closeLimit is killed.

@@ -10,23 +10,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
-// Options are what load clients are to ask, and where they run.
+// Options configure the load clients and their queries.
 type Options struct {
-	// Hosts are where a client each is started.
+	// Hosts lists the hosts; one client is started on each.
 	Hosts   []string
 	Connect Connect
-	// Target is where queries go, as the hosts reach it; up to Connections of a client's share its connections.
+	// Target is where queries go, as the hosts reach it. Connections limits the connections of each client.
 	Target      load.Target
 	Connections int
 	Class       load.Class
 	Query       load.Parameters
 }
 
-// Hosts are load clients that were started, each on its host, and together one load.Asker. Every order goes to all of
-// them, for the whole run, and each client does its part. Nothing is asked before Asker was called.
+// Hosts combines load clients on several hosts into one load.Asker. Every order goes to all of them, for the whole
+// run, and each client does its part. Nothing is submitted before Asker was called.
 //
-// The first client that ends before it was to makes the whole measurement invalid, because the load is smaller from
-// then on. That is reported once; the other clients go on until Close.
+// The first client that ends early makes the whole measurement invalid, because the load is smaller from then on. That
+// is reported once; the other clients go on until Close.
 type Hosts struct {
 	query load.Query
 	all   []*host
@@ -39,14 +39,14 @@ type Hosts struct {
 	mu      sync.Mutex
 	observe func(load.Outcome)
 	fail    func(error)
-	failed  error // the first that came
+	failed  error // the first failure
 }
 
-// startLimit is how long a client may take to its start, and to compare clocks.
+// startLimit bounds the start of the clients and the comparison of their clocks.
 const startLimit = 30 * time.Second
 
-// Start starts a client on each host, and returns once all are ready and their clocks were compared. Where one cannot
-// be, the error names the host and has what its command wrote last, and none is left.
+// Start starts a client on each host, and returns when all are ready and their clocks were compared. If one fails, the
+// error names the host and quotes the last output of its command, and no client is left running.
 func Start(ctx context.Context, o Options) (*Hosts, error) {
 	query, err := load.NewQuery(o.Class, o.Query)
 	if err != nil {
@@ -75,7 +75,7 @@ func Start(ctx context.Context, o Options) (*Hosts, error) {
 	return h, nil
 }
 
-// begin has all clients begin at the same time, since starting one after the other would take as long as all of them.
+// begin sends the begin order to all clients concurrently, because one after the other would add up their times.
 func (h *Hosts) begin(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("nothing came within %s", startLimit))
 	defer cancel()
@@ -89,7 +89,7 @@ func (h *Hosts) begin(ctx context.Context, o Options) error {
 	})
 }
 
-// each does something of all hosts at a time, and joins the errors.
+// each calls do for all hosts concurrently, and joins the errors.
 func (h *Hosts) each(do func(i int, each *host) error) error {
 	problems := make([]error, len(h.all))
 	var group sync.WaitGroup
@@ -100,11 +100,12 @@ func (h *Hosts) each(do func(i int, each *host) error) error {
 	return errors.Join(problems...)
 }
 
-// silence is how many seconds a client may not be heard of: it reports its state every second.
+// silence is the number of seconds after which a silent client counts as dead; a client reports its state every
+// second.
 const silence = 30
 
-// watch ends a client of which nothing is heard: a host that lost its network does not close its connection. It counts
-// ticks in place of the time, so that seconds in which this program was stopped itself do not count.
+// watch kills a client that has been silent for too long, because a host that lost its network does not close its
+// connection. It counts ticks instead of the time, so that seconds in which this program was stopped do not count.
 func (h *Hosts) watch(each *host) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -126,9 +127,9 @@ func (h *Hosts) watch(each *host) {
 	}
 }
 
-// Asker returns the clients as one asker. observe is called once for every query that was due, with its times by this
-// host's clock; failed once, where a client ends before it was to, with the host's name and what it wrote last: what is
-// measured then is not the load that was ordered. It is called once.
+// Asker returns the clients as one asker. observe is called once for every scheduled query, with its times by this
+// host's clock. failed is called once if a client ends early, with the host's name and its last output; the load is
+// then no longer the ordered one. Asker must be called once.
 func (h *Hosts) Asker(observe func(load.Outcome), failed func(error)) load.Asker {
 	h.mu.Lock()
 	h.observe, h.fail = observe, failed
@@ -140,12 +141,12 @@ func (h *Hosts) Asker(observe func(load.Outcome), failed func(error)) load.Asker
 	return h
 }
 
-// report observes an outcome. Without an observer nothing was ordered yet, so there is no outcome to lose.
+// report observes an outcome. Without an observer nothing was ordered yet, so no outcome is lost.
 func (h *Hosts) report(o load.Outcome) {
 	h.mu.Lock()
 	observe := h.observe
 	h.mu.Unlock()
-	if observe != nil { // who was not ordered to ask anything has no outcome
+	if observe != nil { // a client without orders has no outcome
 		observe(o)
 	}
 }
@@ -163,7 +164,7 @@ func (h *Hosts) failWith(err error) {
 	}
 }
 
-// Lead implements load.Asker: two round trips to the host that is the farthest, and what its processors may need.
+// Lead implements load.Asker. It is two round trips to the farthest host, plus time for the hosts' CPUs.
 func (h *Hosts) Lead() time.Duration {
 	farthest := time.Duration(0)
 	for _, each := range h.all {
@@ -172,16 +173,16 @@ func (h *Hosts) Lead() time.Duration {
 	return 200*time.Millisecond + 2*farthest
 }
 
-// Hold implements load.Asker. The moment is given by each client's own clock, so that all of them begin at the same
-// time however long the order takes to each.
+// Hold implements load.Asker. The start is converted to each client's own clock, so that all of them begin at the same
+// time, however long the order takes.
 func (h *Hosts) Hold(n int, from time.Time, spread time.Duration) {
 	for _, each := range h.all {
 		each.send(order{Hold: &holdOrder{n, each.theirs(from), spread.Milliseconds()}})
 	}
 }
 
-// Open implements load.Asker. Options are checked here, so that a mistake is one error and not one for each host. done
-// also closes where a client ends: its queries have no outcome any more.
+// Open implements load.Asker. Options are validated here, so that a mistake is one error and not one for each host.
+// done is also closed if a client ends, because its queries get no outcome any more.
 func (h *Hosts) Open(o load.OpenOptions) (<-chan struct{}, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -198,14 +199,13 @@ func (h *Hosts) Open(o load.OpenOptions) (<-chan struct{}, error) {
 	h.tasks.Go(func() {
 		defer close(done)
 		for i, each := range h.all {
-			_, _ = each.await(h.ending, answers[i]) // whose client has ended is known by that
+			_, _ = each.await(h.ending, answers[i]) // the end of a client is reported elsewhere
 		}
 	})
 	return done, nil
 }
 
-// InFlightBefore implements load.Asker: it asks all clients at the same time. Where one does not answer, the sum is not
-// known.
+// InFlightBefore implements load.Asker. It asks all clients concurrently. If one does not answer, the sum is unknown.
 func (h *Hosts) InFlightBefore(ctx context.Context, before time.Time) (int, error) {
 	counts := make([]int, len(h.all))
 	err := h.each(func(i int, each *host) error {
@@ -242,7 +242,7 @@ func (h *Hosts) Usage() (all []load.Usage) {
 	return all
 }
 
-// Close implements load.Asker: it ends the clients, all at the same time, within closeLimit. It may be called twice.
+// Close implements load.Asker. It ends all clients concurrently, within closeLimit. It may be called twice.
 func (h *Hosts) Close() {
 	h.closed.Do(func() {
 		_ = h.each(func(_ int, each *host) error { each.close(); return nil })

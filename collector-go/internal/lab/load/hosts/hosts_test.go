@@ -24,11 +24,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// gateway answers each query with a record at once, or when it is released.
+// gateway answers each query with a record, at once or when it is released.
 type gateway struct {
 	url     string
 	asked   chan struct{}
-	release chan struct{} // closed where none waits
+	release chan struct{} // closed if no query should wait
 }
 
 func startGateway(t *testing.T) *gateway {
@@ -85,7 +85,7 @@ func (l *ledger) observe(o load.Outcome) {
 
 func (l *ledger) fail(err error) { l.failed <- err }
 
-// slots are those of the outcomes, ascending.
+// slots returns the slots of the outcomes, ascending.
 func (l *ledger) slots() (all []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,7 +103,7 @@ func upTo(n int) (all []int) {
 	return all
 }
 
-// What three clients ask together is the plan: every query once, each at its time, however the parts fall.
+// Three clients together submit what was planned: every query once, each at its time, however the parts are divided.
 func TestThePartsAreTheWhole(t *testing.T) {
 	g, l := startGateway(t), newLedger()
 	close(g.release)
@@ -132,7 +132,7 @@ func TestThePartsAreTheWhole(t *testing.T) {
 	assert.Empty(t, l.failed, "an end that was ordered is none")
 }
 
-// Held queries are counted on all hosts, and those that their end cuts off are reported too.
+// Held queries are counted on all hosts, and those that the end cuts off are reported too.
 func TestHeldQueriesEndWithTheRun(t *testing.T) {
 	g, l := startGateway(t), newLedger()
 	h, err := Start(t.Context(), g.options(here(t.Context()), "a", "b"))
@@ -160,7 +160,7 @@ func TestHeldQueriesEndWithTheRun(t *testing.T) {
 	}
 }
 
-// A client whose clock is wrong by less than what spoils answers is heard by ours: its queries have our times.
+// If a client's clock is off by a tolerable amount, its outcomes are converted to our clock.
 func TestTimesAreByOurClock(t *testing.T) {
 	g, l := startGateway(t), newLedger()
 	close(g.release)
@@ -179,7 +179,7 @@ func TestTimesAreByOurClock(t *testing.T) {
 	assert.Equal(t, options.Start.UnixMilli(), l.outcomes[0].IntendedMs, "the client got it by its own clock")
 }
 
-// A clock that is further off makes the answers' completeness nonsense: nothing is begun.
+// If a clock is further off, completeness could not be judged, so nothing is started.
 func TestAClockThatIsFarOffIsRefused(t *testing.T) {
 	g := startGateway(t)
 	for off, want := range map[time.Duration]string{time.Minute: "ahead of", -time.Minute: "behind"} {
@@ -190,7 +190,7 @@ func TestAClockThatIsFarOffIsRefused(t *testing.T) {
 	}
 }
 
-// ahead is a client whose clock is off: what it writes and reads of times is.
+// ahead returns a client whose clock is off, for all times that it reads and writes.
 func ahead(t *testing.T, off time.Duration) Connect {
 	return func(host string) (*Connection, error) {
 		c, err := here(t.Context())(host)
@@ -245,7 +245,7 @@ func writeLine(to io.Writer, v any) error {
 	return err
 }
 
-// scripted is a client that answers as a function does.
+// scripted returns a client whose answers come from a function.
 func scripted(serve func(orders io.Reader, answers io.Writer) error) Connect {
 	return func(string) (*Connection, error) {
 		orders, to := io.Pipe()
@@ -262,7 +262,7 @@ func scripted(serve func(orders io.Reader, answers io.Writer) error) Connect {
 	}
 }
 
-// What is wrong with a client is said with its host, whatever it is, and ends the start of all.
+// Any problem of a client is reported with its host, and ends the start of all.
 func TestAClientThatCannotBegin(t *testing.T) {
 	g := startGateway(t)
 	says := func(lines string, end error) Connect {
@@ -300,7 +300,7 @@ func TestAClientThatCannotBegin(t *testing.T) {
 	}
 }
 
-// A client whose outcomes are not all there at its end is no whole one.
+// A client that ends without all of its outcomes has failed.
 func TestAClientThatLosesOutcomes(t *testing.T) {
 	h := newHost("a", nil)
 	h.report, h.fail = func(load.Outcome) {}, func(error) {}
@@ -312,7 +312,7 @@ func TestAClientThatLosesOutcomes(t *testing.T) {
 		"load host a: its client has ended: 1 outcomes of its queries came, and not all")
 }
 
-// Orders that make no sense end a client with an answer that names the field.
+// An invalid order ends a client with an answer that names the field.
 func TestOrdersThatMakeNoSense(t *testing.T) {
 	begin := `{"begin":{"protocol":1,"part":{"number":1,"of":1},"target":{"gateway":"g:1"},"connections":1,"class":"raw","duration_ms":1000,"limit":1}}` + "\n"
 	for name, c := range map[string]struct{ orders, want string }{
@@ -339,7 +339,7 @@ func TestOrdersThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// The lines are what docs/formats/load-client.md shows.
+// The lines match docs/formats/load-client.md.
 func TestTheLinesAreAsThePageHasThem(t *testing.T) {
 	for _, c := range []struct {
 		value any
@@ -374,7 +374,7 @@ func TestTheLinesAreAsThePageHasThem(t *testing.T) {
 
 var errLine = fmt.Errorf("taken")
 
-// Lines longer than may be, and what comes after an error, are not read.
+// Lines above the limit, and lines after an error, are not read.
 func TestLinesAreBounded(t *testing.T) {
 	long := `{"error":"` + strings.Repeat("x", mostLine) + `"}` + "\n"
 	require.ErrorContains(t, eachLine(strings.NewReader(long), func(answer) error { return nil }), "too long")
@@ -384,8 +384,7 @@ func TestLinesAreBounded(t *testing.T) {
 	assert.Equal(t, 1, n)
 }
 
-// A client that hangs is ended once nothing was heard of it for as long as may be; that it is heard of only now and
-// then is no silence.
+// A client that hangs is killed after the allowed silence. A client that reports only rarely is not silent.
 func TestASilentClientIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		killed := make(chan struct{})
@@ -397,7 +396,7 @@ func TestASilentClientIsEnded(t *testing.T) {
 		began := time.Now()
 		go h.watch(each)
 		for range 5 {
-			time.Sleep((silence - 2) * time.Second) // the bubble's time
+			time.Sleep((silence - 2) * time.Second) // synctest time
 			require.NoError(t, each.take(answer{State: &stateAnswer{}}))
 		}
 		require.EqualError(t, <-l.failed, "load host far: nothing was heard of its client for 30 s")

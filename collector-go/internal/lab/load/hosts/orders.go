@@ -1,8 +1,8 @@
-// Package hosts has load clients on several hosts ask a run's queries together: each its part, as one client would. A
-// client (Serve) is a process on its host that takes orders, a line of JSON each, and answers with what becomes of its
-// queries; Hosts is their load.Asker. What was measured it leaves to others to judge.
+// Package hosts distributes the queries of a run over load clients on several hosts. A client (Serve) is a process on
+// its host. It receives orders, one line of JSON each, and answers with the outcomes of its queries. Hosts combines
+// the clients into one load.Asker. The package does not judge what was measured.
 //
-// The lines, docs/formats/load-client.md, are between programs of one version: the first states the protocol's.
+// Both sides must have the same version of the protocol, which the first line states (docs/formats/load-client.md).
 package hosts
 
 import (
@@ -17,13 +17,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 )
 
-// protocol is the version of the lines.
+// protocol is the version of the protocol.
 const protocol = 1
 
-// mostLine bounds a line, bytes.
+// mostLine bounds the length of a line in bytes.
 const mostLine = 1 << 20
 
-// order is a line to a client: one of its fields. Times are ms since the Unix epoch by the client's clock.
+// order is a line to a client, with exactly one of its fields set. Times are ms since the Unix epoch by the client's
+// clock.
 type order struct {
 	Begin *beginOrder `json:"begin,omitempty"`
 	Clock *clockOrder `json:"clock,omitempty"`
@@ -33,7 +34,7 @@ type order struct {
 	End   *struct{}   `json:"end,omitempty"`
 }
 
-// beginOrder comes first, once: what the queries are, where they go, and which part of them the client has.
+// beginOrder is the first order and is sent once: the queries, their target, and the client's part of them.
 type beginOrder struct {
 	Protocol          int         `json:"protocol"`
 	Part              load.Part   `json:"part"`
@@ -47,12 +48,12 @@ type beginOrder struct {
 	BQL               string      `json:"bql,omitempty"`
 }
 
-// clockOrder asks what time it is.
+// clockOrder asks for the client's time.
 type clockOrder struct {
 	ID int64 `json:"id"`
 }
 
-// holdOrder is load.Asker's Hold, openOrder its Open: of the whole run, of which the client does its part.
+// holdOrder is load.Asker's Hold for the whole run; the client does its part.
 type holdOrder struct {
 	Queries  int   `json:"queries"`
 	FromMs   int64 `json:"from_ms"`
@@ -75,8 +76,8 @@ type countOrder struct {
 	BeforeMs int64 `json:"before_ms"`
 }
 
-// answer is a line from a client: one of its fields. An outcome is written before any answer that counts its query as
-// ended.
+// answer is a line from a client, with exactly one of its fields set. An outcome is written before any answer that
+// counts its query as ended.
 type answer struct {
 	Ready   *readyAnswer  `json:"ready,omitempty"`
 	Clock   *clockAnswer  `json:"clock,omitempty"`
@@ -88,7 +89,7 @@ type answer struct {
 	Error   string        `json:"error,omitempty"`
 }
 
-// readyAnswer follows begin; Cores are the processors that the client may use.
+// readyAnswer answers begin; Cores is the number of processors that the client may use.
 type readyAnswer struct {
 	Protocol int `json:"protocol"`
 	Cores    int `json:"cores"`
@@ -96,7 +97,7 @@ type readyAnswer struct {
 
 type clockAnswer struct {
 	ID     int64 `json:"id"`
-	TimeUs int64 `json:"time_us"` // since the Unix epoch
+	TimeUs int64 `json:"time_us"` // µs since the Unix epoch
 }
 
 // openedAnswer states that all queries of an open order have ended.
@@ -109,19 +110,20 @@ type countAnswer struct {
 	InFlight int   `json:"under_way"`
 }
 
-// stateAnswer comes every second: the processors' time that the client has used so far, and its queries in flight.
+// stateAnswer is sent every second: the CPU time that the client has used so far, and its queries in flight.
 type stateAnswer struct {
 	TimeMs   int64 `json:"time_ms"`
 	CPUUs    int64 `json:"cpu_us"`
 	InFlight int   `json:"in_flight"`
 }
 
-// endAnswer is the last line, after end or the end of the orders; Outcomes is how many the client has written.
+// endAnswer is the last line, after an end order or the end of the orders. Outcomes is the number of outcomes that the
+// client has written.
 type endAnswer struct {
 	Outcomes int `json:"outcomes"`
 }
 
-// query is what the client asks.
+// query returns the client's query.
 func (b beginOrder) query() (load.Query, error) {
 	return load.NewQuery(b.Class, load.Parameters{Limit: b.Limit, Duration: milliseconds(b.DurationMs),
 		PerSecond: b.MatchingPerSecond, NoSource: b.NoSource, Text: b.BQL})
@@ -142,14 +144,14 @@ func (b beginOrder) validate() error {
 	return nil
 }
 
-// options are those of the open loop.
+// options returns the options of the open loop.
 func (o openOrder) options() load.OpenOptions {
 	return load.OpenOptions{Rate: o.Rate, Start: time.UnixMilli(o.StartMs), Duration: milliseconds(o.DurationMs),
 		MostInFlight: o.MostInFlight, Probes: o.Probes, Grace: milliseconds(o.GraceMs)}
 }
 
-// eachLine decodes a line after the other into values of T, until take returns an error, which it returns; nil at the
-// end. Half a line there is what a kill left, and is ignored.
+// eachLine decodes one line after the other into values of T and passes them to take. It returns the first error of
+// take, and nil at the end. An incomplete last line, which a killed process may leave, is ignored.
 func eachLine[T any](from io.Reader, take func(T) error) error {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, mostLine)

@@ -15,23 +15,24 @@ import (
 // HostPlaceholder stands for the host in the words of the command that reaches it.
 const HostPlaceholder = "{host}"
 
-// Connection is a load client that was started. Its orders and answers are each for one goroutine at a time.
+// Connection is a connection to a started load client. Orders and Answers may each be used by one goroutine at a time.
 type Connection struct {
-	// Orders go to the client; their end ends it.
+	// Orders is the client's input; closing it ends the client.
 	Orders io.WriteCloser
-	// Answers are what it writes.
+	// Answers is the client's output.
 	Answers io.Reader
-	// Wait waits for its end, once its answers have ended; the error states how it ended, nil for by itself.
+	// Wait waits for the client's end, after its answers have ended. The error states how it ended, nil if it ended
+	// normally.
 	Wait func() error
-	// Kill ends it at once.
+	// Kill ends the client at once.
 	Kill func()
 }
 
 // Connect starts a load client on a host, and does not wait for it.
 type Connect func(host string) (*Connection, error)
 
-// ByCommand starts load clients by a command of the operator's, such as ssh: its words, with the host for
-// HostPlaceholder.
+// ByCommand returns a Connect that runs the operator's command, such as ssh. words are the words of the command, with
+// HostPlaceholder for the host.
 func ByCommand(words []string) Connect {
 	return func(host string) (*Connection, error) {
 		filled := make([]string, len(words))
@@ -42,10 +43,10 @@ func ByCommand(words []string) Connect {
 	}
 }
 
-// Bounds of how a client's end is reported and awaited.
+// Limits for reporting and awaiting a client's end.
 const (
 	mostStderr = 4 << 10
-	// lingering is how long what the command started may hold its output open after it ended.
+	// lingering is how long child processes of the command may keep its output open after its end.
 	lingering = 2 * time.Second
 )
 
@@ -54,7 +55,7 @@ func start(words []string) (*Connection, error) {
 	command := exec.CommandContext(ctx, words[0], words[1:]...)
 	stderr := &tail{}
 	command.Stderr, command.WaitDelay = stderr, lingering
-	// a group of its own: Ctrl-C is for this program, which ends its clients in order
+	// its own process group: Ctrl-C reaches only this program, which ends its clients in order
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	orders, err := command.StdinPipe()
@@ -73,7 +74,7 @@ func start(words []string) (*Connection, error) {
 	return nil, fmt.Errorf("%s: %w", strings.Join(words, " "), err)
 }
 
-// tail keeps the end of what is written. It is safe for concurrent use.
+// tail keeps the last mostStderr bytes that are written. It is safe for concurrent use.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -87,7 +88,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// explain adds to the end of a command what it wrote last.
+// explain adds the last output of a command to its error.
 func (t *tail) explain(command string, err error) error {
 	if err == nil {
 		return nil
