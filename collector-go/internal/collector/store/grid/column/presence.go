@@ -87,7 +87,7 @@ func readPresence(src []byte, places int) (present []uint64, stored int, rest []
 	return present, stored, r.Rest(), nil
 }
 
-// setRange sets the bits from from up to, but not including, to.
+// setRange sets the bits in [from, to).
 func setRange(present []uint64, from, to int) {
 	for from < to {
 		n := min(64-from&63, to-from)
