@@ -1,6 +1,7 @@
-// Package collection measures how complete a collector's samples of a topology are over a time range. For each worker,
-// and for each metric with a problem, it reports the samples that are missing, late or refused, and the configured and
-// actual interval. It owns the PromQL queries and the form of the answer. It knows neither a store nor HTTP.
+// Package collection measures how complete a collector's samples of a topology are over a time range. It reports the
+// samples that are missing, late or refused, and the configured and actual interval. It does so for each worker, and
+// for each metric with a problem. It owns the PromQL queries and the form of the answer. It knows neither a store nor
+// HTTP.
 package collection
 
 import (
@@ -66,8 +67,8 @@ type Worker struct {
 	// IntervalSeenRatio is the longest time between two samples of a series, divided by the series' interval, for the
 	// worst metric. It is nil if no series has two samples.
 	IntervalSeenRatio *float64 `json:"interval_seen_ratio"`
-	// Metrics are the metrics with a problem. Either samples are missing, late or refused, or the actual interval
-	// differs from the configured one by more than half, or no samples arrive any more.
+	// Metrics are the metrics with a problem. Samples are missing, late or refused, the actual interval differs from
+	// the configured one by more than half, or no samples arrive any more.
 	Metrics []Metric `json:"metrics"`
 }
 

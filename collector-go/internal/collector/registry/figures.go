@@ -7,7 +7,7 @@ import (
 )
 
 // figures are the registry's own metrics. The gauges are read from the state at each scrape, under the registry's
-// mutex, because placement changes with every batch and nobody looks at most of these values.
+// mutex, because placement changes with every batch and most of these values are never read.
 type figures struct {
 	registry *Registry
 	failures prometheus.Counter
@@ -74,7 +74,7 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 
 // shownFor and shownForKilled are how long a topology that is no longer heard stays in the metrics. Alerts about
 // missing samples need to know which workers have left and which topologies ended. A silent topology is shown for as
-// long as such an alert looks back (a day), and a killed one until every rule has seen it.
+// long as such an alert looks back (a day). A killed one is shown until every rule has seen it.
 const (
 	shownFor       = 25 * time.Hour
 	shownForKilled = time.Hour

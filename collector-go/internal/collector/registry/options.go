@@ -34,8 +34,8 @@ type Limits struct {
 
 // Times are the durations by which the registry decides that something changed.
 type Times struct {
-	// Silence decides when a worker is gone: it was not heard for this long plus three of its reporting intervals, and
-	// for at least three times this long.
+	// Silence decides when a worker is gone. It was then not heard for Silence plus three of its reporting intervals,
+	// and for at least three times Silence.
 	Silence time.Duration
 	// Startup is how long after the start of a run its new workers count as part of the submission.
 	Startup time.Duration

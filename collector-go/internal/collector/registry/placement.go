@@ -11,8 +11,8 @@ import (
 // run at that time.
 const KilledTag = "killed"
 
-// killLasts is how long a topology may be heard after it was killed, since storm kill lets it run on for the time that
-// its option -w sets. A topology that is heard even later was not killed.
+// killLasts is how long a topology may be heard after it was killed. The option -w of storm kill lets it run on for
+// some time. A topology that is heard even later was not killed.
 const killLasts = 10 * time.Minute
 
 // Ending says how a topology ended, if that is known.
@@ -57,8 +57,8 @@ type workerTasks struct {
 }
 
 // placement counts the tasks of a topology's current run by worker and component. The count is 0 if the worker had
-// tasks of the component, in this run or an earlier one, and other workers report all of them now. The alert about
-// missing samples uses this 0: the worker has left, so it is not missing.
+// tasks of the component, in this run or an earlier one, that other workers report now. The alert about missing samples
+// uses this 0: the worker has left, so it is not missing.
 func (t *topology) placement() map[workerTasks]int {
 	counts, names := map[workerTasks]int{}, t.current().componentsOfTasks()
 	for id, at := range t.current().tasks {

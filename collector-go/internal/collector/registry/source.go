@@ -23,7 +23,7 @@ type source struct {
 	batch    uint64 // the newest batch that has a sample of it
 	newestMs int64  // time of its newest sample in that batch
 
-	// run and worker cache where the run that last saw the source keeps it.
+	// run and worker cache the run that last saw the source, and the worker in it.
 	run    *run
 	worker *worker
 }

@@ -42,8 +42,8 @@ type topology struct {
 	runs []*run // ordered by submission; the last is the current one
 }
 
-// producer is a producer of the journal, with the results of its last lookups. run and sender are caches: whoever
-// deletes a run or a sender sets its forgotten flag, and then the cache is looked up again.
+// producer is a producer of the journal, with the results of its last lookups. run and sender are caches. When a run or
+// a sender is deleted, its forgotten flag is set, and the cache is looked up again.
 type producer struct {
 	journal.ProducerDefined
 	run  *run

@@ -11,10 +11,10 @@ const (
 // ClockBounds say by how many milliseconds a host's clock is ahead of the collector's: at least LeastMs and at most
 // MostMs.
 //
-// They follow from two facts that hold on every network, however slow it is: nothing arrives before it was sent, and an
-// answer is not sent before the message that it answers. Each message gives one side of the interval; the clock is off
-// beyond doubt only if the interval leaves out 0. A simple difference of two timestamps would blame the clock for
-// delays of the network.
+// They follow from two facts that hold on every network, however slow it is. Nothing arrives before it was sent, and an
+// answer is not sent before its message. Each message gives one side of the interval; the clock is off beyond doubt
+// only if the interval leaves out 0. A simple difference of two timestamps would blame the clock for delays of the
+// network.
 type ClockBounds struct{ LeastMs, MostMs int64 }
 
 // Unbounded are the bounds of a clock about which nothing is known.

@@ -1,7 +1,6 @@
 // Package forward sends closed slices to a store on the network. It owns what all such stores have in common: the
-// position in the journal, the size and order of requests, the search for the refused points of a request, and the
-// metrics. A Protocol (packages remote and influx) determines the form of a request, and this package knows none of
-// them.
+// journal position, the size and order of requests, the search for refused points, and the metrics. A Protocol
+// (packages remote and influx) determines the form of a request, and this package knows none of them.
 //
 // It has no queue, because the journal is the queue. A request that fails is sent again from the same columns. While
 // the receiver is down, nothing is dropped: the feed stops delivering slices, and the journal grows up to its limit.

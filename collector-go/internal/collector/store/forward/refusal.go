@@ -127,8 +127,8 @@ func (u *Unavailable) RetryAfter() time.Duration { return u.After }
 // otherwise an *Unavailable. The difference matters: points of a Refusal are dropped and counted, while those of an
 // Unavailable are sent again until they are accepted.
 //
-// An answer is about the points only if three things hold: its status is 4xx, an operator cannot fix that status (see
-// mendable), and its text is not a page of a server or proxy in between. In doubt it is an *Unavailable, which loses
+// An answer is about the points only if three conditions hold. Its status is 4xx. An operator cannot fix that status
+// (see mendable). Its text is not a page of a server or proxy in between. In doubt it is an *Unavailable, which loses
 // nothing. TestWhatAnAnswerMeans lists answers of real receivers.
 func Answer(status int, header http.Header, text string, now time.Time) error {
 	text = strings.TrimSpace(text)

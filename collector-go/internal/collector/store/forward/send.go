@@ -84,8 +84,8 @@ func (s *Store) hopeless(c *slice.Columns, p Point) bool {
 	return reason != ""
 }
 
-// part sends points in one request. If the request is too large, or if the receiver refuses one of the points, it
-// splits them and sends the parts from front to back. Each series therefore still arrives in order of time.
+// part sends points in one request. If the request is too large or the receiver refuses one of the points, it splits
+// them and sends the parts from front to back. Each series therefore still arrives in order of time.
 func (s *Store) part(ctx context.Context, c *slice.Columns, points []Point) error {
 	s.body = s.protocol.Encode(s.body[:0], c, points)
 	if len(s.body) > s.options.MaxBytes && len(points) > 1 {
@@ -125,8 +125,8 @@ func (s *Store) halves(ctx context.Context, c *slice.Columns, points []Point, cu
 	return s.part(ctx, c, points[cut:])
 }
 
-// refuse counts points that the receiver will never accept. If the receiver refuses a point as a duplicate or as out of
-// order, and the point may have been sent before, the receiver is assumed to have stored it.
+// refuse counts points that the receiver will never accept. A point that may have been sent before is assumed to be
+// stored if the receiver refuses it as a duplicate or as out of order.
 func (s *Store) refuse(points []Point, refusal *Refusal) {
 	h := &s.pending
 	reason := refusal.reason(points[0], s.options.Now())

@@ -84,7 +84,7 @@ func (s *Store) expireAsides(gone map[string]string) {
 }
 
 // asides returns the names of the damaged files to delete, each with the bound that requires it. left is the total size
-// of all files and parts; asides subtracts the deleted files from it.
+// of all files and parts. asides subtracts the deleted files from it.
 func (r retention) asides(files []asideFile, left *int64) map[string]string {
 	gone := map[string]string{}
 	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b asideFile) int {

@@ -40,9 +40,9 @@ const (
 	conflict         // the column has another slice at this time, which stays
 )
 
-// row is the fast path for the next slices of series with a chunk. It takes slices from the front that have one time,
-// whose series have adjacent lanes in one chunk, and none of which the chunk has yet. It returns how many it took,
-// which may be 0; put takes the rest. ids maps a Ref to its series' id plus one.
+// row is the fast path for the next slices of series with a chunk. It takes slices from the front while they have one
+// time, their series have adjacent lanes in one chunk, and the chunk does not have them yet. It returns how many it
+// took, which may be 0; put takes the rest. ids maps a Ref to its series' id plus one.
 func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values []T) (n int) {
 	ref, endMs := refs[0], endsMs[0]
 	if int(ref) >= len(ids) {

@@ -148,8 +148,8 @@ func (f *figures) flushed(parts []*piece) {
 	}
 }
 
-// expired adds what retention deleted. At a start the totals of the manifest are added too, so that the counters cover
-// the life of the store and not of the process.
+// expired adds what retention deleted. At a start the totals of the manifest are added too. The counters therefore
+// cover the life of the store and not of the process.
 func (f *figures) expired(bound string, t tally) {
 	f.expiredParts.WithLabelValues(bound).Add(float64(t.parts))
 	f.expiredSlices.WithLabelValues(bound).Add(float64(t.slices))

@@ -14,8 +14,8 @@ import (
 // These constants decide when parts are merged. A merge writes the same slices again, and in return a query has to open
 // fewer files.
 const (
-	// mergeFan is the number of parts of one level and partition that are merged: six parts of ten minutes into one
-	// hour, and six of those into six hours.
+	// mergeFan is the number of parts of one level and partition that are merged. Six parts of ten minutes become one
+	// hour, and six of those become six hours.
 	mergeFan = 6
 	// levelledFrom is the number of merges after which a part also has coarser levels.
 	levelledFrom = 2
@@ -84,7 +84,7 @@ func complete(parts []*piece, sequence uint64) bool {
 }
 
 // merge merges parts until there is nothing left to merge. The caller holds turn. If ctx is done or the store is
-// closed, it abandons the current merge: the parts stay as they are, and the next call begins with them.
+// closed, it abandons the current merge. The parts then stay as they are, and the next call begins with them.
 func (s *Store) merge(ctx context.Context) error {
 	merging, cancel := context.WithCancel(s.closing)
 	defer cancel()

@@ -42,7 +42,7 @@ func (s *Store) sources(minMs, maxMs int64) (all []run.Source, release func() er
 }
 
 // reading begins a reader of the heads, and of all parts that may have slices within [minMs, maxMs]. The caller holds
-// lock. Sources are returned in order of precedence, oldest first: if two have a slice of one series at one time, the
+// lock. Sources are returned in order of precedence, oldest first. If two have a slice of one series at one time, the
 // older source's counts, as in a merge.
 func (s *Store) reading(minMs, maxMs int64) (all []run.Source, release func() error) {
 	var pieces []*piece

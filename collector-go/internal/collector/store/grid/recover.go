@@ -208,8 +208,8 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 }
 
 // openUnlisted removes the parts that the manifest does not list. A crash came between writing and publishing them, and
-// the journal still has their slices. If a newer manifest was lost (sure is false), parts that are newer than the one
-// in use may have been listed in it, so they are adopted. Slices that come again from the journal are recognised.
+// the journal still has their slices. If a newer manifest was lost (sure is false), it may have listed parts that are
+// newer than the manifest in use, so they are adopted. Slices that come again from the journal are recognised.
 func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool, err error) {
 	listed := map[uint64]bool{}
 	for _, e := range base.parts {

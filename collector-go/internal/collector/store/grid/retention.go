@@ -35,11 +35,10 @@ var bounds = [...]string{boundTime, boundBytes, boundFree}
 // If the disk is short of space, the oldest parts are deleted, except those of the last two partitions. If deleting all
 // of these would not free enough, none is deleted for space. Damaged files are deleted before parts, because no query
 // reads them.
-// since no query reads them.
+//
 // Time counts back from the newest slice if that is before now, as in Prometheus. A store that receives nothing
-// therefore keeps what it has, so that old data can be inspected, and a clock that is wrongly ahead deletes nothing. If
+// therefore keeps what it has, so that old data can be inspected. A clock that is wrongly ahead deletes nothing. If
 // space is short, time counts back from now, because newer slices could not be written.
-// missing it counts back from now, since nothing newer could come.
 func (r retention) decide(asides []asideFile, parts []entry) (files map[string]string, gone map[uint64]string) {
 	parts = slices.SortedFunc(slices.Values(parts), func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.maxMs, b.maxMs), cmp.Compare(a.number, b.number))

@@ -10,8 +10,8 @@
 // Durable. Slices that are already in parts are recognised and not stored twice. The store knows neither the journal
 // nor the slicer nor the catalog. It only sees slices and positions.
 //
-// Read Store first, then append.go for how a slice gets into the head, flush.go for how it gets to disk, and querier.go
-// and package read for queries. docs/formats/grid.md describes the directory and the files.
+// Read Store first. Then read append.go for how a slice gets into the head, flush.go for how it gets to disk, and
+// querier.go and package read for queries. docs/formats/grid.md describes the directory and the files.
 package grid
 
 import (
@@ -50,8 +50,8 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // for short steps in memory, so that a query never waits for the disk.
 //
 // A slice is in one of three places: the live head, the frozen head that is being written, or a part. It moves from one
-// to the next and is always visible to queries, because a frozen head is dropped only after the manifest with its parts
-// is published.
+// to the next. Queries always see it, because a frozen head is dropped only after the manifest with its parts is
+// published.
 type Store struct {
 	dir     string
 	options Options

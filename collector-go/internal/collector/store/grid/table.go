@@ -126,8 +126,8 @@ func (t *table) add(l labels.Labels) uint32 {
 	t.uses = append(t.uses, 0)
 	t.chain = append(t.chain, t.byHash[hash])
 	t.byHash[hash] = id + 1
-	// These are 16 bytes for the labels' header, 8 for uses and chain, 24 in the map and 12 for what the Ref is bound
-	// to, according to memory_test.go.
+	// According to memory_test.go, this is 16 bytes for the labels' header, 8 for uses and chain, 24 in the map and 12
+	// for the Ref.
 	t.bytes += 64 + int(l.ByteSize()) + t.index.add(l, id)
 	return id
 }

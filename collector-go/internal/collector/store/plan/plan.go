@@ -1,6 +1,6 @@
-// Package plan carries what is known about a query to the code that reads data for it: the evaluation times or windows,
-// the limits on reading, and where to report damage. A plan is passed in the context, because Prometheus' storage
-// interface has no parameter for it. Without a plan, everything is read.
+// Package plan carries information about a query to the code that reads data for it. A plan has the evaluation times or
+// windows, the limits on reading, and the damage that was found. A plan is passed in the context, because Prometheus'
+// storage interface has no parameter for it. Without a plan, everything is read.
 package plan
 
 import (

@@ -1,5 +1,5 @@
 // Package column compresses a column: the slices of one series at equal distances, either numbers or distributions. A
-// column decodes to exactly the bits that were encoded, because query results must not depend on whether a slice is in
+// column decodes to exactly the bits that were encoded. Otherwise query results would depend on whether a slice is in
 // memory or on disk.
 //
 // The package has no state and does no I/O. Files may be damaged, so decoding must survive any bytes. It returns

@@ -30,7 +30,7 @@ func integer(v float64, exponent byte) (int64, bool) {
 	return i, math.Float64bits(back) == math.Float64bits(v)
 }
 
-// exponentOf returns the least exponent, from from to maxExponent, at which v is decimal. It returns false if there is
+// exponentOf returns the least exponent, beginning with from, at which v is decimal. It returns false if there is
 // none.
 func exponentOf(v float64, from byte) (byte, bool) {
 	for e := from; e <= maxExponent; e++ {

@@ -60,8 +60,8 @@ func appendXOR(dst []byte, values []float64) []byte {
 	return dst
 }
 
-// readXOR fills values, and returns the bytes after them. It returns ErrDamaged if a bit of a block's first byte is set
-// that is never used, or a bit of the bitmap after the block.
+// readXOR fills values, and returns the bytes after them. It returns ErrDamaged if an unused bit is set in a block's
+// first byte, or a bit of the bitmap after the block.
 func readXOR(src []byte, values []float64) (rest []byte, err error) {
 	last := uint64(0)
 	var block [blockLen]uint64

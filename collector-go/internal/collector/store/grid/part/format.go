@@ -135,7 +135,7 @@ func appendShared(dst []byte, before, text string) []byte {
 	return append(dst, text[n:]...)
 }
 
-// readShared decodes what appendShared wrote, and appends the text to to. The previous text begins at to[before].
+// readShared decodes what appendShared wrote, and appends the text. The previous text begins at to[before].
 // Its length limits the shared prefix, and the remaining bytes limit the rest.
 func readShared(r *varint.Reader, to []byte, before int) []byte {
 	n := r.Length(len(to) - before)

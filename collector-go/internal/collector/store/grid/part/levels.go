@@ -55,9 +55,9 @@ const (
 	rises = 0x40 // even, and no number is less than the one before
 )
 
-// shapeOf returns the shape of a foldable series. For a rate of a series that is even and rises, no slices need to be
-// read: the least number of a window is its first, and the greatest is its last (decision 15). A single missing slice
-// or NaN makes that false, so the shape is then 0.
+// shapeOf returns the shape of a foldable series. If a series is even and rises, a rate needs no slices: the least
+// number of a window is its first, and the greatest is its last (decision 15). A single missing slice or NaN makes that
+// false, so the shape is then 0.
 func shapeOf(runs []run.Run) byte {
 	shape, last := byte(even|rises), math.Inf(-1)
 	for i := range runs {

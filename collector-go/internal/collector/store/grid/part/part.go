@@ -1,6 +1,6 @@
 // Package part implements one immutable file of the grid store. A part holds the runs of many series, compressed in
-// columns, with an index of label values. The index is read as needed and never loaded as a whole, so that a store with
-// hundreds of parts opens fast and takes little memory.
+// columns, with an index of label values. The index is read as needed and never loaded as a whole. A store with
+// hundreds of parts therefore opens fast and takes little memory.
 //
 // A part has these sections, in this order:
 //
@@ -72,9 +72,9 @@ type opened struct {
 	onDamage func(*run.DamageError) // may be nil
 }
 
-// cache keeps the values of two numbers, which are those of pages or blocks: the last one read with an even number and
-// the last one with an odd number. It needs no lock. Two readers may read the same value at once, which costs time but
-// is correct, since a part never changes.
+// cache keeps two values, such as pages or blocks, by their numbers: the last one read with an even number, and the
+// last one with an odd number. It needs no lock. Two readers may read the same value at once, which costs time but is
+// correct, since a part never changes.
 type cache[T any] struct {
 	slots [2]atomic.Pointer[cached[T]]
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Runs implements run.Reader. It may decode values into buffers that the caller leaves behind the end of to (see
-// run.Run.Given), so that a query over many series allocates memory only once.
+// run.Run.Given). A query over many series then allocates memory only once.
 func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
 	c, err := p.columnsFor(ref)
 	if err != nil {

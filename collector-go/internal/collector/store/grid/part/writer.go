@@ -26,7 +26,7 @@ type WriterOptions struct {
 	Cache *Cache
 }
 
-// DefaultPageBytes is small enough that reading one series reads little else, and large enough that the 32 bytes of a
+// DefaultPageBytes is small enough that reading one series reads little else. It is large enough that the 32 bytes of a
 // page's directory entry do not matter. Tests write smaller pages to get many of them.
 const DefaultPageBytes = 16 << 10
 
@@ -44,8 +44,8 @@ const writeBytes = 256 << 10
 // called.
 //
 // The file is written once, without seeking, which determines its order: pages are written as they fill, and the index
-// with their positions comes last. In addition to a buffer of 256 KiB the writer keeps the index in memory: about 20
-// bytes for each series and 200 for each label value. It does not keep the slices, so a part may be larger than memory.
+// with their positions comes last. The writer has a buffer of 256 KiB and keeps the index in memory: about 20 bytes for
+// each series and 200 for each label value. It does not keep the slices, so a part may be larger than memory.
 type Writer struct {
 	fs      disk.FS
 	file    disk.File

@@ -218,8 +218,8 @@ func (it *iterator) nextThinned() chunkenc.ValueType {
 // milliseconds prevents that vet compares Seek with that of io.Seeker, whose first parameter is an int64 too.
 type milliseconds = int64
 
-// Seek moves to the first slice that is not before ms, or, if the series is thinned, to the newest one that the next
-// instant sees. It does not move if the current slice is not before ms.
+// Seek moves to the first slice that is not before ms. If the series is thinned, it moves on to the newest slice that
+// the next instant sees. It does not move if the current slice is not before ms.
 func (it *iterator) Seek(ms milliseconds) chunkenc.ValueType {
 	if it.read && (it.kind == chunkenc.ValNone || it.at.atMs >= ms) {
 		return it.kind

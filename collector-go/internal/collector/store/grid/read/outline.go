@@ -17,8 +17,8 @@ type outline struct {
 }
 
 // outlined finds sources whose windows can be computed without their slices. For counts, the times of the slices
-// suffice. For rates of rising numbers, the first and last number of level windows suffice, if no edge of the query's
-// windows cuts off more than one slice. These sources are added as spans, and skipped when slices are read.
+// suffice. For rates of rising numbers, the first and last number of level windows suffice. No edge of the query's
+// windows may then cut off more than one slice. These sources are added as spans, and skipped when slices are read.
 func (c *computing) outlined() {
 	w := c.series.wanted
 	of := &w.windows

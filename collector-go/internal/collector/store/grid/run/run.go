@@ -1,5 +1,5 @@
-// Package run defines the types that the grid store's packages share: slices of one series at equal distances, and a
-// source of such runs, in memory or on disk. It contains no logic.
+// Package run defines the types that the grid store's packages share. A run is a sequence of slices of one series at
+// equal distances. A source has such runs, in memory or on disk. It contains no logic.
 package run
 
 import (
@@ -59,9 +59,9 @@ type Found struct {
 // Reader reads the slices of a series.
 type Reader interface {
 	// Runs appends the runs that have places within [minMs, maxMs], sorted by FirstMs. They may extend beyond that
-	// range. Runs of one series may overlap in time, if its interval changed or if it has numbers and distributions,
-	// but no two slices of one kind have the same time. The caller must not change them. If some data is damaged, Runs
-	// returns a *DamageError together with all that it could read.
+	// range. Runs of one series may overlap in time, if its interval changed or if it has numbers and distributions. No
+	// two slices of one kind have the same time. The caller must not change them. If some data is damaged, Runs returns
+	// a *DamageError together with all that it could read.
 	Runs(ref uint32, minMs, maxMs int64, to []Run) ([]Run, error)
 }
 
