@@ -13,7 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// said is a value's flattening as text: "a/b=1 (map)", numbers in order, "+n" for what is no number.
+// said formats a flattened value: "a/b=1 (map)", numbers in order, and "+n" for n values that are not numbers.
 func said(p *Point) string {
 	var parts []string
 	for _, s := range p.Samples {
@@ -27,7 +27,7 @@ func said(p *Point) string {
 	return strings.Join(parts, ", ")
 }
 
-// The cases are those of the plugin's FlattenerTest.
+// The cases are the same as in the plugin's FlattenerTest.
 func TestFlattening(t *testing.T) {
 	tests := []struct{ value, want string }{
 		{`1.5`, "=1.5 (number)"},
@@ -84,7 +84,7 @@ func TestTopologyOfAnID(t *testing.T) {
 	}
 }
 
-// A malformed line is named, and the ones behind it are read.
+// A malformed line is named, and the lines after it are read.
 func TestMalformedLines(t *testing.T) {
 	const good = `{"ts":1,"name":"n","value":1}`
 	for bad, want := range map[string]string{

@@ -10,20 +10,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// maxDepth is how many maps within maps the plugin follows. It must equal Flattener.MAX_DEPTH.
+// maxDepth is how many levels of nested maps the plugin follows. It must equal Flattener.MAX_DEPTH in the plugin.
 const maxDepth = 8
 
 // Sample is one number of a data point.
 type Sample struct {
 	Key   string // path into a map, joined by metric.KeySeparator; "" for a plain number
 	Shape metric.Shape
-	Value float64 // may be NaN or infinite: the door refuses such
+	Value float64 // may be NaN or infinite; package ingest rejects those
 }
 
-// flattened is the numbers of a value, and how many of its parts are not numbers. It follows the plugin's Flattener: a
-// number is one sample, and a map gives one sample for each number in it, down to maxDepth. Nulls are skipped, and
-// anything else is counted as unsupported. The two implementations must agree, or a replay would show other series than
-// the plugin.
+// flattened holds the numbers in a value, and counts its parts that are not numbers. It follows the plugin's Flattener:
+// a number is one sample, and a map gives one sample for each number in it, down to maxDepth. Nulls are skipped, and
+// anything else is counted as unsupported. The two implementations must agree, or a replay would show different series
+// than the plugin.
 type flattened struct {
 	samples     []Sample
 	unsupported int
@@ -40,7 +40,7 @@ func flatten(value any) flattened {
 	return f
 }
 
-// walk takes a map's entries in the order of their keys, so that the same capture gives the same samples.
+// walk flattens a map in the order of its keys, so that the same capture always gives the same samples.
 func (f *flattened) walk(path string, of map[string]any, depth int) {
 	for _, key := range slices.Sorted(maps.Keys(of)) {
 		at := key
@@ -55,7 +55,7 @@ func (f *flattened) walk(path string, of map[string]any, depth int) {
 	}
 }
 
-// leaf takes a value that is not a map, or a map too deep to be followed.
+// leaf adds a value that is not a map. A map that is too deep to be followed counts as unsupported.
 func (f *flattened) leaf(key string, shape metric.Shape, value any) {
 	if value == nil {
 		return
@@ -68,12 +68,13 @@ func (f *flattened) leaf(key string, shape metric.Shape, value any) {
 	f.samples = append(f.samples, Sample{Key: key, Shape: shape, Value: number})
 }
 
-// numberOf reads a number as a double, as Java's Number.doubleValue does: a number that is too large becomes infinite.
-// The admission then rejects it and counts it, as it does for a live worker.
+// numberOf converts a number to a double, as Java's Number.doubleValue does: a number that is too large becomes
+// infinite. Package ingest then rejects and counts it, as it does for a live worker. The result is false if the value
+// is not a number.
 func numberOf(value any) (float64, bool) {
 	switch v := value.(type) {
 	case json.Number:
-		number, _ := strconv.ParseFloat(v.String(), 64) // the decoder has checked its form; out of range it is infinite
+		number, _ := strconv.ParseFloat(v.String(), 64) // the decoder checked the syntax; out of range it is infinite
 		return number, true
 	case string:
 		if word, found := strings.CutPrefix(v, nonFinitePrefix); found {

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite topology/captures/flattened")
 
-// topology/captures/flattened has what every capture flattens to: component, name, keys, shape, and how many numbers.
-// The plugin's FlattenedCapturesTest holds its own Flattener to the same files.
+// topology/captures/flattened has the result of flattening each capture: component, name, keys, shape and number of
+// numbers. The plugin's FlattenedCapturesTest compares its own Flattener with the same files.
 func TestCapturesFlattenAsInThePlugin(t *testing.T) {
 	captures := filepath.Join("..", "..", "..", "..", "topology", "captures")
 	files, err := filepath.Glob(filepath.Join(captures, "*.jsonl"))
@@ -39,7 +39,7 @@ func TestCapturesFlattenAsInThePlugin(t *testing.T) {
 	}
 }
 
-// flattenedText counts the numbers of a capture by what they are called; tasks, places and times apart.
+// flattenedText counts the numbers of a capture by name, without regard to tasks, workers and times.
 func flattenedText(t *testing.T, path string) string {
 	file, err := os.Open(path)
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// line is one line of a capture as it is written: a data point, or an event. Storm gives the time and the interval in
-// seconds, and the consumer adds its own clock in ms.
+// line is one line of a capture: a data point or an event. Storm gives the time and the interval in seconds, and the
+// consumer adds its own clock in ms.
 type line struct {
 	Event      string `json:"event"`
 	TopologyID string `json:"stormId"`
@@ -30,15 +30,16 @@ type line struct {
 	Value     any    `json:"value"`
 }
 
-// Bounds of the values of a line. A time beyond the year 33658 is not a time in seconds but in ms, and no consumer
-// reports less often than once a day.
+// These bounds apply to the values of a line. A time beyond the year 33658 is in ms by mistake, and no consumer reports
+// less often than once a day.
 const (
 	maxTimeSeconds     = 1_000_000_000_000
 	maxIntervalSeconds = 86_400
 )
 
-// parse reads one line. JSON has no words for NaN and infinities, so these may be written as Java and Python write
-// them. The line is first parsed as plain JSON, since words of that kind are rare and looking for them costs time.
+// parse reads one line. JSON cannot express NaN and infinities, so captures may have them as the bare words that Java
+// and Python write. The line is first parsed as plain JSON, because such words are rare and the search for them costs
+// time.
 func parse(text []byte) (*line, error) {
 	l, err := decode(text)
 	if err != nil {
@@ -53,8 +54,8 @@ func parse(text []byte) (*line, error) {
 	return l, l.check()
 }
 
-// decode reads one JSON object and nothing after it. Numbers stay text, so that none of them is rounded before flatten
-// decides what it is.
+// decode reads one JSON object, and refuses anything after it. Numbers stay text, so that none is rounded before
+// flatten converts it.
 func decode(text []byte) (*line, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -68,7 +69,7 @@ func decode(text []byte) (*line, error) {
 	return l, nil
 }
 
-// check returns an error that names why a line is not a data point.
+// check returns an error that says why a line is not a valid data point.
 func (l *line) check() error {
 	switch {
 	case l.Name == "":
@@ -85,15 +86,14 @@ func (l *line) check() error {
 	return nil
 }
 
-// nonFinite are the words for what is no finite number, as they are written bare where JSON has a number.
+// nonFinite are the words for NaN and infinities that may stand in place of a JSON number.
 var nonFinite = []string{"NaN", "-Infinity", "Infinity"}
 
-// nonFinitePrefix stands before such a word when it is made a string, so that no string of the capture is taken for
-// one.
+// nonFinitePrefix marks the strings that quoteNonFinite makes, which distinguishes them from strings of the capture.
 const nonFinitePrefix = "\x00number "
 
-// quoteNonFinite turns bare words for NaN and infinities into strings with a mark in front, so that the JSON decoder
-// accepts them. No string of the capture can be mistaken for one.
+// quoteNonFinite turns bare words for NaN and infinities into strings that begin with nonFinitePrefix, so that the JSON
+// decoder accepts them.
 func quoteNonFinite(text []byte) []byte {
 	var out bytes.Buffer
 	inString := false
@@ -116,7 +116,7 @@ func quoteNonFinite(text []byte) []byte {
 	return out.Bytes()
 }
 
-// wordAt returns the word for a number that is not finite with which a text begins, or "".
+// wordAt returns the word of nonFinite with which a text begins, or "".
 func wordAt(text []byte) string {
 	for _, word := range nonFinite {
 		if bytes.HasPrefix(text, []byte(word)) {

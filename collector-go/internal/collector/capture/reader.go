@@ -1,5 +1,5 @@
-// Package capture reads captures: files of what Storm passed to a metrics consumer, with one line of JSON for each data
-// point (topology/captures/README.md, docs/replay.md).
+// Package capture reads captures. A capture is a file of what Storm passed to a metrics consumer, with one line of JSON
+// for each data point (topology/captures/README.md, docs/replay.md).
 //
 // It owns the format of captures, and flattens values exactly as the plugin does, so that a replayed capture yields the
 // same samples. It does not know the meaning of a metric, or what happens to the samples. Start reading with
@@ -15,19 +15,19 @@ import (
 	"strings"
 )
 
-// MaxLineBytes bounds a line; a data point of 1,162 executors' map has some 100 KB.
+// MaxLineBytes limits the length of a line. A data point with a map for 1,162 executors has about 100 KB.
 const MaxLineBytes = 16 << 20
 
-// Prepare is the start of a metrics consumer, as an event in the capture. It names the topology's run, so a second
-// Prepare in a file means that the consumer was restarted.
+// Prepare is an event in the capture: the start of a metrics consumer. It names the topology's run. A second Prepare in
+// a file means that the consumer was restarted.
 type Prepare struct {
-	TopologyID string // Storm's id, "name-n-seconds"; "" where the line does not say
-	Port       uint32 // of the consumer's worker
-	Task       int32  // the consumer's
-	Storm      string // release of Storm; "" where the line does not say
+	TopologyID string // Storm's id, "name-n-seconds"; "" if the line has none
+	Port       uint32 // of the worker that runs the consumer
+	Task       int32  // of the consumer
+	Storm      string // release of Storm; "" if the line has none
 }
 
-// Topology is the name in the id: Storm appends a number and the seconds of the submission.
+// Topology returns the name in the topology id. Storm appends a number and the seconds of the submission to it.
 func (p Prepare) Topology() string {
 	name := p.TopologyID
 	for range 2 {
@@ -40,10 +40,10 @@ func (p Prepare) Topology() string {
 	return name
 }
 
-// Point is a data point with flattened values. Times are ms since the Unix epoch, the interval is in ms.
+// Point is a data point with flattened values. Times are ms since the Unix epoch, and the interval is in ms.
 type Point struct {
-	Prepare     *Prepare // the consumer's start before it; nil where there was none
-	NowMs       int64    // the consumer's clock; 0 where the line does not say
+	Prepare     *Prepare // the last consumer start before the point; nil if there was none
+	NowMs       int64    // the consumer's clock; 0 if the line has none
 	TimeMs      int64    // event time
 	IntervalMs  int64
 	Host        string
@@ -52,23 +52,23 @@ type Point struct {
 	Task        int32
 	Name        string
 	Samples     []Sample
-	Unsupported int // values that are no numbers
+	Unsupported int // number of values that are not numbers
 }
 
-// LineError names a malformed line of a capture. The lines after it can still be read: a capture often ends in the
-// middle of a line.
+// LineError reports a malformed line of a capture. Reading can continue with the next line, because captures often end
+// in the middle of a line.
 type LineError struct {
 	File string
-	Line int // from 1
+	Line int // counted from 1
 	Err  error
 }
 
 func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: the line %v", e.File, e.Line, e.Err) }
 
-// Unwrap is what is wrong with the line.
+// Unwrap returns the error in the line.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Reader reads one capture from front to back, and keeps one line in memory. It is for one goroutine.
+// Reader reads one capture from front to back and holds one line in memory. It is not safe for concurrent use.
 type Reader struct {
 	name    string
 	lines   *bufio.Scanner
@@ -76,15 +76,15 @@ type Reader struct {
 	prepare *Prepare
 }
 
-// NewReader reads from r; name is the file's, for errors.
+// NewReader returns a Reader of r. name is the file's name, for errors.
 func NewReader(name string, r io.Reader) *Reader {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxLineBytes)
 	return &Reader{name: name, lines: lines}
 }
 
-// Next returns the next data point, or io.EOF at the end. Events and empty lines are not returned. After a *LineError
-// the next call continues with the line after it. Any other error is final.
+// Next returns the next data point, or io.EOF at the end. It skips events and empty lines. After a *LineError the next
+// call continues with the following line. Any other error is final.
 func (r *Reader) Next() (*Point, error) {
 	for r.lines.Scan() {
 		r.line++

@@ -12,9 +12,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
-// ReadByClocks is Read for a topology with workers whose clocks are off. ahead says by how much, by worker. Samples
-// are stored at the time of their worker, so a worker that is minutes off has nothing in the range that was asked for.
-// For such a worker the range is moved by the error of its clock, and its answer is joined to that of the others.
+// ReadByClocks is like Read, for a topology with workers whose clocks are wrong. ahead has the error of each worker's
+// clock. Samples are stored at the worker's time, so a worker whose clock is minutes off has no samples in the
+// requested range. For such a worker the range is shifted by the error of its clock, and its answer is joined to that
+// of the others.
 func ReadByClocks(ctx context.Context, ask Ask, topology string, start, end time.Time,
 	ahead map[string]time.Duration) (*Collection, error) {
 	all, err := Read(ctx, ask, topology, start, end)
@@ -44,7 +45,7 @@ func ReadByClocks(ctx context.Context, ask Ask, topology string, start, end time
 	return all, nil
 }
 
-// alternatives is a regular expression that matches exactly the given names.
+// alternatives returns a regular expression that matches exactly the given names. It sorts names in place.
 func alternatives(names []string) string {
 	slices.Sort(names)
 	quoted := make([]string, len(names))

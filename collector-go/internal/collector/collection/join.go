@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Join combines the answers of two time ranges. Counts are summed, and the longest interval is that of both. Anything
-// else is the later one's. Either may be nil, and neither is changed.
+// Join combines the answers for two time ranges. Counts are summed, and the longest interval is the longer of the two.
+// Everything else is taken from the later one. Either may be nil, and neither is changed.
 func (c *Collection) Join(later *Collection) *Collection {
 	if c == nil || later == nil {
 		if c == nil {
@@ -38,7 +38,7 @@ func (c *Collection) Join(later *Collection) *Collection {
 	return &out
 }
 
-// join combines two answers about one worker. Metrics that occur in one answer only are kept as they are.
+// join combines two answers about one worker. A metric that occurs in only one of them is kept as it is.
 func (w Worker) join(later Worker) Worker {
 	w.Restarts += later.Restarts
 	w.Counts = sum(&w.Counts, &later.Counts)
@@ -67,7 +67,7 @@ func sum(a, b *Counts) (both Counts) {
 	return both
 }
 
-// greater returns the greater of two numbers, either of which may be unknown.
+// greater returns the greater of two numbers. nil stands for unknown; if one is nil, it returns the other.
 func greater(a, b *float64) *float64 {
 	if a == nil || b != nil && *b > *a {
 		return b

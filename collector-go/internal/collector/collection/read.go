@@ -14,24 +14,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
-// Value is one value of the answer to an instant query. The answer to a range selector has many values of a series,
-// each at its own time.
+// Value is one value in the answer to an instant query. The answer to a range selector has many values of a series,
+// each with its own time.
 type Value struct {
 	Labels labels.Labels
 	Value  float64
 	TimeMs int64
 }
 
-// Ask evaluates a PromQL expression at a time. The newest value of a series counts for as long as holds; 0 stands for
-// the engine's own lookback. The collector asks its engine, and the lab asks over HTTP, so that both get the same
-// judgement.
+// Ask evaluates a PromQL expression at a time. holds is the lookback: how long the newest value of a series counts. If
+// it is 0, the engine's own lookback applies. The collector asks its engine and the lab asks over HTTP, so both compute
+// the same answer.
 type Ask func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]Value, error)
 
-// maxBefore is how far before the start a total is looked for from which it rose; one that is not there rose from 0.
+// maxBefore is how far before the start Read looks for the earlier value of a total. A total without an earlier value
+// rose from 0.
 const maxBefore = time.Hour
 
-// Read asks how completely the samples of a topology arrived in (start, end]. An error is that of the first question
-// that failed: a part of an answer would look like a topology without faults.
+// Read measures how completely the samples of a topology arrived in (start, end]. If a query fails, Read returns its
+// error and no Collection, because a partial answer would look like a topology without problems.
 func Read(ctx context.Context, ask Ask, topology string, start, end time.Time) (*Collection, error) {
 	return newReading(ctx, ask, topology, start, end).read()
 }
@@ -63,12 +64,12 @@ func (r *reading) read() (*Collection, error) {
 
 func text(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// reading is an answer that is being put together by several questions. It is for one goroutine.
+// reading collects the answers of several queries into one Collection. It is not safe for concurrent use.
 type reading struct {
 	ctx        context.Context
 	ask        Ask
 	topology   string
-	only       string // matcher of the workers that are read; "" for all
+	only       string // matcher for the workers to read; "" for all
 	start, end time.Time
 
 	workers     map[string]*Worker
@@ -78,7 +79,7 @@ type reading struct {
 	out         Collection
 }
 
-// worker returns the answer's part about a worker, which begins empty.
+// worker returns the entry of a worker, and adds an empty one if it is new.
 func (r *reading) worker(name string) *Worker {
 	if r.workers[name] == nil {
 		r.workers[name] = &Worker{Worker: name, Metrics: []Metric{}}
@@ -89,7 +90,7 @@ func (r *reading) worker(name string) *Worker {
 
 func key(ls labels.Labels) [2]string { return [2]string{ls.Get("worker"), ls.Get("metric")} }
 
-// metric returns the answer's part about a metric of a worker, which begins empty.
+// metric returns the entry of a worker's metric, and adds an empty one if it is new.
 func (r *reading) metric(ls labels.Labels) *Metric {
 	key := key(ls)
 	if r.metrics[key] == nil {
@@ -103,20 +104,20 @@ func (r *reading) metric(ls labels.Labels) *Metric {
 	return r.metrics[key]
 }
 
-// selector names a metric of the topology; more are matchers.
+// selector returns a PromQL selector for a metric of the topology. more are further matchers, each after a comma.
 func (r *reading) selector(name, more string) string {
-	if name != catalog.CollectionInterval { // a topology's, not a worker's
+	if name != catalog.CollectionInterval { // which has no label worker
 		more += r.only
 	}
 	return fmt.Sprintf("%s{topology=%s%s}", name, strconv.Quote(r.topology), more)
 }
 
-// within is a range selector of the time asked for.
+// within returns a range selector for the requested time range.
 func (r *reading) within(name, more string) string {
 	return fmt.Sprintf("%s[%dms]", r.selector(name, more), r.end.Sub(r.start).Milliseconds())
 }
 
-// over evaluates a function of what is stored in the time.
+// over evaluates a function over the requested time range, and calls take for each value.
 func (r *reading) over(function, name, more string, take func(labels.Labels, float64)) error {
 	values, err := r.ask(r.ctx, fmt.Sprintf(function, r.within(name, more)), r.end, 0)
 	for _, v := range values {
@@ -125,7 +126,7 @@ func (r *reading) over(function, name, more string, take func(labels.Labels, flo
 	return err
 }
 
-// rise reads by how much totals rose in the time. A total without a value before the start rose from 0.
+// rise computes how much totals rose in the time range. A total without a value before the start rose from 0.
 func (r *reading) rise(name, more string, take func(labels.Labels, uint64)) error {
 	before := map[uint64]float64{}
 	values, err := r.ask(r.ctx, fmt.Sprintf("last_over_time(%s[%s])", r.selector(name, more), maxBefore), r.start, 0)
@@ -140,7 +141,7 @@ func (r *reading) rise(name, more string, take func(labels.Labels, uint64)) erro
 	})
 }
 
-// rose is by how much a total rose, in samples. A total that fell was reset, and counts as not risen.
+// rose returns by how much a total rose, in samples. A total that fell was reset and counts as 0.
 func rose(from, to float64) uint64 {
 	if to <= from {
 		return 0
@@ -148,8 +149,8 @@ func rose(from, to float64) uint64 {
 	return uint64(math.Round(to - from))
 }
 
-// grew reads by how much totals grew that the slicer itself writes. They differ from other totals: they have a value
-// before each rise, also where they begin, and they begin again after a gap marker.
+// grew computes how much totals rose that the slicer itself writes. Unlike other totals, they have a value before each
+// rise, even before the first one, and they begin again after a gap marker.
 func (r *reading) grew(name string, take func(labels.Labels, uint64)) error {
 	from := map[uint64]float64{}
 	for _, q := range []struct {
@@ -169,12 +170,13 @@ func (r *reading) grew(name string, take func(labels.Labels, uint64)) error {
 	})
 }
 
-// unnamed is a hash of the labels without the metric's name, which functions of PromQL remove.
+// unnamed returns a hash of the labels without the metric's name, which PromQL functions remove.
 func unnamed(ls labels.Labels) uint64 {
 	return labels.NewBuilder(ls).Del(model.MetricNameLabel).Labels().Hash()
 }
 
-// intervals reads how often the metrics are reported: what is stored of it holds up to the next value.
+// intervals reads the reporting intervals of the metrics. A stored value holds until the next one, for at most
+// catalog.CollectionHolds.
 func (r *reading) intervals() error {
 	if err := r.over("max by (metric) (last_over_time(%s))", catalog.CollectionInterval, "", r.interval); err != nil {
 		return err
@@ -191,8 +193,8 @@ func (r *reading) interval(ls labels.Labels, seconds float64) {
 	r.out.IntervalSeconds[ls.Get("metric")] = seconds
 }
 
-// counts reads what is counted of each worker, and of the metrics with which something was wrong. A metric without a
-// count is left out, because its counts began before the time and did not grow in it.
+// counts reads the counts of each worker, and those of the metrics with a problem. It leaves out metrics whose counts
+// did not rise in the time range.
 func (r *reading) counts() error {
 	type total struct {
 		ofMetric bool
@@ -223,14 +225,14 @@ func (r *reading) counts() error {
 	return nil
 }
 
-// seen reads how far apart the samples were of the metrics with which something was wrong, and how many came meanwhile.
+// seen reads the actual distance of samples for the metrics with a problem, and how many samples arrived meanwhile.
 func (r *reading) seen() error {
 	troubled, err := r.ask(r.ctx, "count by (worker) (last_over_time("+r.within(catalog.CollectionSeen, "")+"))",
 		r.end, 0)
 	if err != nil {
 		return err
 	}
-	for _, v := range troubled { // one at a time: where much is wrong there are as many values as periods
+	for _, v := range troubled { // one worker at a time, since a bad metric has a value for every period
 		if err := r.seenOf(v.Labels.Get("worker")); err != nil {
 			return err
 		}
@@ -242,14 +244,14 @@ func (r *reading) seen() error {
 	})
 }
 
-// seenOf is seen for one worker.
+// seenOf does the work of seen for one worker.
 func (r *reading) seenOf(worker string) error {
 	of := ",worker=" + strconv.Quote(worker)
 	values, err := r.ask(r.ctx, r.within(catalog.CollectionSeen, of), r.end, 0)
 	if err != nil {
 		return err
 	}
-	comes := map[[2]string]int64{} // the newest period with samples
+	comes := map[[2]string]int64{} // time of the newest period with samples
 	samples, err := r.ask(r.ctx, r.within(catalog.CollectionSamples, of), r.end, 0)
 	if err != nil {
 		return err
@@ -269,15 +271,15 @@ func (r *reading) seenOf(worker string) error {
 	return nil
 }
 
-// took takes what was seen of one metric, in order of time, of which samples were stored up to comesMs. In what is not
-// stored all was well.
+// took records the actual distances of one metric's samples. values are ordered by time, and samples were stored up to
+// comesMs. Periods without a stored value had no problem, so they count with the configured interval.
 func (r *reading) took(values []Value, comesMs int64) {
 	ls := values[0].Labels
 	silent := values[len(values)-1].TimeMs > comesMs
 	interval, known := r.out.IntervalSeconds[ls.Get("metric")]
 	off := func(v Value) bool { return known && (v.Value > 1.5*interval || v.Value < 0.5*interval) }
 	if r.metrics[key(ls)] == nil && !silent && !slices.ContainsFunc(values, off) {
-		return // all is well again since before the start
+		return // the problem ended before the start
 	}
 	m := r.metric(ls)
 	m.Silent = silent
@@ -295,7 +297,7 @@ func (r *reading) took(values []Value, comesMs int64) {
 	m.SeenMedianSeconds, m.SeenMaxSeconds = &median, &apart[n-1]
 }
 
-// ofWorkers reads what is known of each worker besides its samples: its clock, its longest interval, its restarts.
+// ofWorkers reads each worker's clock error, worst interval ratio and number of restarts.
 func (r *reading) ofWorkers() error {
 	err := r.over("quantile_over_time(0.5, %s)", catalog.CollectionSkew, "", func(ls labels.Labels, v float64) {
 		r.worker(ls.Get("worker")).SkewSeconds = &v
@@ -318,7 +320,8 @@ const (
 	ofConsumers        = `,component=~"__metrics.*"`
 )
 
-// drops reads what was dropped before the collector: by the plugin, and by Storm in front of the metrics consumer.
+// drops reads how many samples were lost before the collector: by the plugin, and by Storm's receive queue before the
+// metrics consumer.
 func (r *reading) drops() error {
 	err := r.rise(catalog.CollectionDropped, "", func(ls labels.Labels, n uint64) {
 		r.out.Dropped[ls.Get("reason")] += n

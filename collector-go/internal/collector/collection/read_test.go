@@ -12,8 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is stored of a metric is what was seen while something was wrong with it; the rest of the time it was its
-// interval. One of which something was seen behind its last sample is silent; one that is well again is not listed.
+// What is stored for a metric are the distances that were seen during a problem. For the rest of the time, the
+// configured interval counts. A metric with a stored value after its last sample is silent. One without a remaining
+// problem is not listed.
 func TestWhatIsSeen(t *testing.T) {
 	start := time.UnixMilli(600_000)
 	ls := labels.FromStrings("metric", "heap", "worker", "h:1")
@@ -26,7 +27,7 @@ func TestWhatIsSeen(t *testing.T) {
 	for name, c := range map[string]struct {
 		seen, samples []Value
 		missing       uint64
-		want          []float64 // median, most
+		want          []float64 // median and maximum
 		silent        bool
 	}{
 		"a gap":                 {seen: series(31, 10), samples: series(3, 6), want: []float64{10, 31}},
@@ -74,7 +75,7 @@ func TestWhatIsSeen(t *testing.T) {
 	}
 }
 
-// A total counts from what it was at the start, or where it is not there then, from what it began with.
+// A total counts from its value at the start, or, if it has none then, from its first value.
 func TestWhatATotalGrew(t *testing.T) {
 	a, b := labels.FromStrings("worker", "a"), labels.FromStrings("worker", "b")
 	r := &reading{ctx: t.Context(), topology: "bullet", start: time.UnixMilli(1), end: time.UnixMilli(2)}
@@ -93,8 +94,8 @@ func TestWhatATotalGrew(t *testing.T) {
 	assert.Equal(t, map[string]uint64{"a": 4, "b": 6}, grew)
 }
 
-// A worker whose clock is off is read at its own time where it has nothing in the time asked for, beside those whose
-// clocks are right; intervals are a topology's.
+// A worker whose clock is wrong is read at its own time if it has nothing in the requested range. Workers with a
+// correct clock are read as usual. Intervals belong to the topology, so they are not restricted to workers.
 func TestWorkersWhoseClocksAreOffAreReadAtTheirOwnTime(t *testing.T) {
 	start, end := time.Unix(10_000, 0), time.Unix(13_600, 0)
 	var asked []string

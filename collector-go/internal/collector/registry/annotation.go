@@ -12,38 +12,40 @@ import (
 
 // Annotation is a mark on the time axis of a topology.
 type Annotation struct {
-	// ID is the setter's own; the registry's begin with "auto-", other collectors' with SharedPrefix.
+	// ID is chosen by whoever sets the annotation. The registry's own ids begin with "auto-", and those of other
+	// collectors' annotations with SharedPrefix.
 	ID       string
 	Topology string
-	// TimeMs is when it begins, EndMs when it ends, 0 for a moment or a step that is still open; ms since the Unix
-	// epoch.
+	// TimeMs is when the annotation begins and EndMs when it ends, in ms since the Unix epoch. EndMs is 0 for a moment
+	// and for a step that is still open.
 	TimeMs, EndMs int64
 	Title, Text   string
 	Tags          []string
-	// Origin is who set it.
+	// Origin says who set the annotation.
 	Origin Origin
 }
 
-// Origin of an annotation.
+// Origin says who set an annotation.
 type Origin uint8
 
 const (
-	// OfRegistry made it from a diff that it saw.
+	// OfRegistry: the registry made the annotation from a change that it saw.
 	OfRegistry Origin = iota + 1
-	// OfStream: a producer sent it.
+	// OfStream: a producer sent the annotation on its stream.
 	OfStream
-	// OfAPI: set through Annotate.
+	// OfAPI: a client set the annotation through Annotate.
 	OfAPI
-	// OfEngine: another collector's, read from the engine that both write to. No registry has one.
+	// OfEngine: another collector made the annotation, and it was read from the engine that both collectors write to. A
+	// Registry never holds one.
 	OfEngine
 )
 
-// String is the word of the HTTP API.
+// String returns the origin's name in the HTTP API.
 func (o Origin) String() string {
 	return [...]string{OfRegistry: "registry", OfStream: "stream", OfAPI: "api", OfEngine: "engine"}[o]
 }
 
-// The bounds of an annotation, in bytes and pieces.
+// The limits on one annotation, in bytes, except for MaxTags, which is a number of tags.
 const (
 	MaxIDBytes    = 128
 	MaxTitleBytes = 256
@@ -52,14 +54,14 @@ const (
 	MaxTagBytes   = 64
 
 	autoPrefix = "auto-"
-	// SharedPrefix is how ids of other collectors' annotations begin.
+	// SharedPrefix begins the ids of other collectors' annotations.
 	SharedPrefix = "shared-"
 )
 
-// Step is the first tag of a step of an experiment: without an end it lasts until now.
+// Step is the first tag of a step of an experiment. A step without an end lasts until now.
 const Step = "step"
 
-// Kind is the first tag, such as "step" or "config"; "other" where there is none.
+// Kind returns the first tag, such as "step" or "config", or "other" if there are no tags.
 func (a *Annotation) Kind() string {
 	if len(a.Tags) == 0 {
 		return "other"
@@ -67,10 +69,11 @@ func (a *Annotation) Kind() string {
 	return a.Tags[0]
 }
 
-// Open reports whether it is a step that has not ended.
+// Open reports whether the annotation is a step that has not ended.
 func (a *Annotation) Open() bool { return a.EndMs == 0 && a.Kind() == Step }
 
-// lastMs is until when it lasts.
+// lastMs returns the time until which the annotation lasts, in ms since the Unix epoch. For an open step it is the
+// largest int64.
 func (a *Annotation) lastMs() int64 {
 	if a.Open() {
 		return math.MaxInt64
@@ -86,25 +89,27 @@ func (a *Annotation) bytes() int {
 	return n
 }
 
-// compare orders by time, then as they came.
+// compare orders annotations by time, then by topology, then by id. No two annotations of the registry are equal in all
+// three.
 func compare(a, b *Annotation) int {
 	return cmp.Or(cmp.Compare(a.TimeMs, b.TimeMs), strings.Compare(a.Topology, b.Topology), strings.Compare(a.ID, b.ID))
 }
 
 type annotationKey struct{ topology, id string }
 
-// annotations are annotations by time, bounded.
+// annotations holds annotations, sorted by time, within the limits on their number, size and age.
 type annotations struct {
 	sorted []*Annotation
 	byID   map[annotationKey]*Annotation
 	bytes  int
 	of     map[string]holding // by topology
-	at     *journal.Position  // of the entry at hand
-	// changed has which entry set or changed an annotation last; not of those that a checkpoint had.
+	at     *journal.Position  // of the current journal entry
+	// changed has the journal entry that last set or changed an annotation. Annotations from a checkpoint are not in
+	// it.
 	changed map[annotationKey]journal.Position
 }
 
-// holding is how much a topology has of what all may have.
+// holding is the number and the size in bytes of one topology's annotations.
 type holding struct{ pieces, bytes int }
 
 func newAnnotations(at *journal.Position) *annotations {
@@ -112,7 +117,7 @@ func newAnnotations(at *journal.Position) *annotations {
 		changed: map[annotationKey]journal.Position{}}
 }
 
-// count adds to what there is, and to what the annotation's topology has of it.
+// count adds an annotation's size, and a number of annotations (1 or -1), to the totals and to those of its topology.
 func (m *annotations) count(a *Annotation, pieces int) {
 	bytes := pieces * a.bytes()
 	m.bytes += bytes
@@ -124,7 +129,8 @@ func (m *annotations) count(a *Annotation, pieces int) {
 	m.of[a.Topology] = has
 }
 
-// put adds an annotation, or changes the one that has its id: what is empty in it stays as it was.
+// put adds an annotation, or changes the existing one with the same topology and id. Empty fields leave the existing
+// values as they are.
 func (m *annotations) put(a Annotation) {
 	key := annotationKey{a.Topology, a.ID}
 	if old := m.byID[key]; old != nil {
@@ -159,8 +165,9 @@ func (m *annotations) take(a *Annotation) {
 	m.count(a, -1)
 }
 
-// bound drops what ended before a time, and, beyond the bounds on count and bytes, the oldest of the topology that
-// has most: one that sets many makes room for itself, and not at the cost of others.
+// bound deletes annotations that ended before a time. If the number or the size in bytes is still over the limit, it
+// deletes the oldest annotation of the topology that has most. A topology that sets many annotations thereby loses its
+// own and not those of others.
 func (m *annotations) bound(before int64, l Limits, dropped func(reason string, n int)) {
 	for len(m.sorted) > 0 {
 		oldest := m.sorted[0]
@@ -180,7 +187,8 @@ func (m *annotations) bound(before int64, l Limits, dropped func(reason string, 
 	}
 }
 
-// oldestOfMost is the oldest annotation of the topology that has most; of several the first by name.
+// oldestOfMost returns the oldest annotation of the topology that has most by the given measure. If several have most,
+// it takes the first by name.
 func (m *annotations) oldestOfMost(by func(holding) int) *Annotation {
 	most, held := "", -1
 	for topology, has := range m.of {
@@ -191,7 +199,8 @@ func (m *annotations) oldestOfMost(by func(holding) int) *Annotation {
 	return m.sorted[slices.IndexFunc(m.sorted, func(a *Annotation) bool { return a.Topology == most })]
 }
 
-// within brings a producer's annotation within the bounds.
+// within cuts the texts of a producer's annotation to their limits and drops excess tags. The result does not share its
+// tags.
 func (a Annotation) within(topologyBytes int) Annotation {
 	a.ID, a.Topology, a.Title, a.Text = clip(a.ID, MaxIDBytes), clip(a.Topology, topologyBytes),
 		clip(a.Title, MaxTitleBytes), clip(a.Text, MaxTextBytes)
@@ -202,7 +211,7 @@ func (a Annotation) within(topologyBytes int) Annotation {
 	return a
 }
 
-// problem returns what is wrong with an annotation that a client sets; "" where nothing is.
+// problem returns what is wrong with an annotation that a client sets, or "" if it is valid.
 func (a Annotation) problem(topologyBytes int) string {
 	for _, f := range []struct {
 		name, value string

@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// clientKey is a client, such as the canary, that measures a topology from outside (see producer.external).
+// clientKey identifies a client, such as the canary, that measures a topology from outside (see producer.external).
 type clientKey struct {
 	topology string
 	place
 }
 
-// client is what the registry knows of a client. An alert about a missing client needs it: one that said that it ends
-// is not missed. Times are by the collector's clock, ms since the Unix epoch.
+// client records when a client was last heard and whether it ended. The alert about missing clients needs this, because
+// a client that announced its end is not missing. Times are by the collector's clock, in ms since the Unix epoch.
 type client struct {
 	heardMs   int64
-	stoppedMs int64 // when it said that it ends; 0 where something was heard since
+	stoppedMs int64 // when it announced its end; 0 if it was heard since
 }
 
-// mostClients bounds the clients of all topologies; the one that was heard longest ago makes room.
+// mostClients limits the number of clients of all topologies. At the limit, the client that was heard longest ago is
+// forgotten.
 const mostClients = 1_024
 
-// hearClient notes that a client is alive, or that it said that it ends.
+// hearClient records that a client is alive, or that it announced its end.
 func (s *state) hearClient(p *producer, closing bool) {
 	key := clientKey{p.Topology, place{p.Host, p.Port}}
 	c := s.clients[key]
@@ -44,7 +45,7 @@ func (s *state) hearClient(p *producer, closing bool) {
 	}
 }
 
-// clientKeys are the clients in a fixed order.
+// clientKeys returns the keys of all clients in a fixed order.
 func (s *state) clientKeys() []clientKey {
 	return slices.SortedFunc(maps.Keys(s.clients), func(a, b clientKey) int {
 		return cmp.Or(strings.Compare(a.topology, b.topology), comparePlaces(a.place, b.place))

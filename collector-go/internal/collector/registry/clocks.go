@@ -9,24 +9,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// The slicer bounds workers' clocks too, and what it writes lies at the workers' own time: where a clock is minutes
-// behind, no rule that looks at the collector's time finds it. The registry reads the same journal and answers at the
-// collector's time. No checkpoint has these clocks: they are learnt again from the next batches.
+// The slicer bounds workers' clocks too, but it stores the bounds at the worker's own time. If a worker's clock is
+// minutes behind, a rule that looks at the collector's time does not find them. The registry therefore reads the same
+// journal and answers at the collector's time. Checkpoints do not contain these clocks, because the next batches bound
+// them again.
 
-// maxClocks bounds the hosts whose clocks are known; further ones are not.
+// maxClocks limits the number of hosts whose clocks are tracked. Clocks of further hosts stay unknown.
 const maxClocks = 65_536
 
-// clockKnownMs is how long after its newest batch a host's clock counts as known.
+// clockKnownMs is how long a host's clock counts as known after the host's newest batch, in ms.
 const clockKnownMs = 2 * slice.ClockWindowMs
 
-// clock is what is known of a host's clock. All workers of a host share it.
+// clock holds the bounds on a host's clock. All workers of a host share it.
 type clock struct {
 	slice.Clock
-	heardMs int64 // when it was bounded last, by the collector's clock
+	heardMs int64 // when it was last bounded, by the collector's clock
 }
 
-// clocksOf learns about clocks from a batch. The time of sending bounds the sender's own clock, and the time at which a
-// worker handed over its samples bounds that worker's.
+// clocksOf updates the clocks' bounds from a batch. The time of sending bounds the sender's own clock. The time at
+// which a worker handed over its samples bounds that worker's clock.
 func (s *state) clocksOf(b *journal.Batch, sender string) {
 	read := b.Notes.GetClocks()
 	if b.SentMs > 0 {
@@ -47,8 +48,8 @@ func (s *state) clocksOf(b *journal.Batch, sender string) {
 	}
 }
 
-// observeClock adds bounds to what is known of a host's clock. Bounds that contradict it mean that the clock was set,
-// and everything before is forgotten.
+// observeClock adds bounds to those of a host's clock. If they contradict each other, the clock was set, and all
+// earlier bounds are forgotten.
 func (s *state) observeClock(host string, b slice.ClockBounds, atMs int64) {
 	c := s.clocks[host]
 	if c == nil {
@@ -58,14 +59,14 @@ func (s *state) observeClock(host string, b slice.ClockBounds, atMs int64) {
 		c = &clock{Clock: *slice.NewClock(atMs)}
 		s.clocks[host] = c
 	}
-	if c.Known().And(b).Contradict() { // it was set: what was learnt before is no longer so
+	if c.Known().And(b).Contradict() { // the clock was set, so earlier bounds no longer hold
 		c.Clock = *slice.NewClock(atMs)
 	}
 	c.Observe(b, atMs)
 	c.heardMs = atMs
 }
 
-// clockOf are the bounds of a host's clock; unbounded where nothing was learnt of it lately.
+// clockOf returns the bounds of a host's clock. They are unbounded if the host was not heard for clockKnownMs.
 func (s *state) clockOf(host string) slice.ClockBounds {
 	c := s.clocks[host]
 	if c == nil || s.clockMs-c.heardMs > clockKnownMs {
@@ -74,7 +75,7 @@ func (s *state) clockOf(host string) slice.ClockBounds {
 	return c.Known()
 }
 
-// forgetClocks drops the clocks of hosts that are not heard any more.
+// forgetClocks deletes the clocks of hosts that are no longer heard.
 func (s *state) forgetClocks() {
 	for host, c := range s.clocks {
 		if s.clockMs-c.heardMs > clockKnownMs {
@@ -83,16 +84,17 @@ func (s *state) forgetClocks() {
 	}
 }
 
-// ClockBounds are by how many seconds a worker's clock is ahead of the collector's.
+// ClockBounds says by how many seconds a worker's clock is ahead of the collector's.
 type ClockBounds struct {
-	// Ahead is beyond doubt: below 0 where the clock is behind, 0 where it may be right.
+	// Ahead is the error that is certain, in seconds. It is below 0 if the clock is behind, and 0 if the clock may be
+	// right.
 	Ahead float64 `json:"ahead_seconds"`
-	// Least is by how much at least, Most at most; nil where nothing bounds it from above.
+	// Least and Most bound the error from below and above. Most is nil if there is no upper bound.
 	Least float64  `json:"least_seconds"`
 	Most  *float64 `json:"most_seconds,omitempty"`
 }
 
-// clockShown is nil where nothing is known.
+// clockShown returns the bounds of a host's clock in seconds, or nil if there is no lower bound.
 func (s *state) clockShown(host string) *ClockBounds {
 	known := s.clockOf(host)
 	if known.LeastMs == slice.Never {
@@ -108,8 +110,9 @@ func (s *state) clockShown(host string) *ClockBounds {
 
 func toSeconds(ms int64) float64 { return float64(ms) / 1000 }
 
-// clockAhead is the clock of a topology that is off the most: the one furthest behind, if any is, since what is behind
-// is what rules do not see; 0 where all may be right or nothing is known.
+// clockAhead returns the certain error of the topology's worst clock, in seconds. A clock that is behind takes
+// precedence over one that is ahead, because alert rules do not see samples of a clock that is behind. It returns 0 if
+// all clocks may be right or are unknown.
 func (v view) clockAhead() float64 {
 	least, most := 0.0, 0.0
 	for _, w := range v.workers {
@@ -130,7 +133,7 @@ var clockDesc = prometheus.NewDesc("bullet_metrics_worker_clock_ahead_seconds",
 	"Certain clock skew of a worker, from messages of the last two minutes, in seconds. It is positive if the worker's clock is ahead of the collector's, negative if it is behind, and 0 if it may be right. Samples of this metric carry the collector's time.",
 	[]string{"topology", "worker"}, nil)
 
-// collectClocks shows the clocks of a topology's workers. The registry's mutex is held.
+// collectClocks emits the clock error of each worker of a topology. The caller holds the registry's mutex.
 func (f *figures) collectClocks(out chan<- prometheus.Metric, t *topology) {
 	for _, w := range t.current().workers {
 		if c := f.registry.state.clockShown(w.host); c != nil && w.present {

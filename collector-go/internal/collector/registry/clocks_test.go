@@ -9,8 +9,9 @@ import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// A topology on two hosts whose clocks are off, one sender: the clock of its host is known from its first answer on,
-// that of another host by what was handed over. Both are known at the collector's time for as long as they are heard.
+// One sender reports a topology on two hosts whose clocks are wrong. The clock of its own host is bounded by answers,
+// and that of the other host by the times at which samples were handed over. Both are known, by the collector's clock,
+// for as long as the hosts are heard.
 func TestClocksAreKnownAtTheCollectorsTime(t *testing.T) {
 	for name, c := range map[string]struct{ sender, worker, want float64 }{
 		"both right":        {0, 0, 0},
@@ -18,7 +19,7 @@ func TestClocksAreKnownAtTheCollectorsTime(t *testing.T) {
 		"two minutes":       {-120, -120, -120},
 		"ahead":             {300, 300, 300},
 		"one behind":        {-600, 0, -600},
-		"behind and ahead":  {-600, 300, -600}, // what is behind is what rules do not see
+		"behind and ahead":  {-600, 300, -600}, // alert rules do not see samples that are behind
 		"only another host": {0, 300, 300},
 	} {
 		t.Run(name, func(t *testing.T) {

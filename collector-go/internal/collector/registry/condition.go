@@ -2,34 +2,34 @@ package registry
 
 import "slices"
 
-// Condition is whether a run of a topology goes on, as far as anybody knows.
+// Condition says whether a run of a topology is running, and if not, how it ended.
 type Condition struct {
 	// State is Running, Silent, Stopped, Killed or Replaced.
 	State Ending `json:"state"`
-	// Since is when it began: heard without a break, heard last, closed, killed, submitted again. RFC 3339 in UTC, to
-	// the millisecond.
+	// Since is when the state began: when it was first heard without a break, last heard, closed, killed or submitted
+	// again. It is RFC 3339 in UTC, to the millisecond.
 	Since string `json:"since"`
-	// By is who said so, where it was said: "consumer" of Stopped; of Killed "nimbus", or else whence the annotation
-	// came, "api" or "stream"; "engine" of a topology of another collector.
+	// By names who reported the state, if anybody did. For Stopped it is "consumer". For Killed it is "nimbus", or the
+	// origin of the annotation, "api" or "stream". For a topology of another collector it is "engine".
 	By string `json:"by,omitempty"`
-	// Annotation is the id of the annotation that reports it, of Killed.
+	// Annotation is the id of the annotation that reports the kill. It is only set for Killed.
 	Annotation string `json:"annotation,omitempty"`
 }
 
-// What a run's state may be beside the endings.
+// The states of a run in addition to the endings.
 const (
 	Running Ending = "running"
-	// Silent: it was not heard of late, and nobody said why.
+	// Silent: the run was not heard lately, and nobody reported a reason.
 	Silent Ending = "silent"
-	// Replaced: it was submitted again under its name.
+	// Replaced: the topology was submitted again under the same name.
 	Replaced Ending = "replaced"
 )
 
-// NimbusTag is beside KilledTag where Nimbus said so.
+// NimbusTag accompanies KilledTag on an annotation that reports what Nimbus said.
 const NimbusTag = "nimbus"
 
-// condition decides about a run. What somebody stated takes precedence over silence, since a topology that was killed
-// on purpose must not raise an alert. alive states that the run was heard lately.
+// condition returns the state of a run. A reported ending takes precedence over silence, since a topology that was
+// killed on purpose must not raise an alert. alive states that the run was heard lately.
 func (s *state) condition(of *run, nowMs int64, times Times, alive bool) Condition {
 	t := s.topologies[of.topology]
 	if i := slices.Index(t.runs, of); i+1 < len(t.runs) {

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// change is a diff between two infos as an annotation shows it: "- " and "+ " lines, as a configuration diff has
-// them.
+// change is a difference between two infos, as an annotation shows it. Its lines begin with "- " and "+ ", like those
+// of a diff of configuration files.
 type change struct {
 	title string
 	lines []string
 	tags  []string
 }
 
-// maxNamed is how many things a title names before it counts them.
+// maxNamed is the largest number of things that a title names. If there are more, it counts the rest.
 const maxNamed = 3
 
-// diff describes what changed from one description of a topology to the next. There is one change each for versions,
-// settings and components, since users look for one of them and annotations can be filtered by tag. Nothing but the two
-// descriptions decides about the text, so a replay of the journal makes the same annotations.
+// diff describes what changed from one description of a topology to the next. Versions, settings and components each
+// get a change of their own, because users look for one of them and filter annotations by tag. The text depends on
+// nothing but the two descriptions, so a replay of the journal makes the same annotations.
 func diff(before, after *info) []change {
 	var changes []change
 	for _, c := range []change{versionsChanged(before, after), settingsChanged(before, after),
@@ -34,7 +34,7 @@ func diff(before, after *info) []change {
 	return changes
 }
 
-// versionsChanged lists the programs whose versions differ. A version may become unknown, which is a change too.
+// versionsChanged lists the programs whose versions differ. A version that becomes unknown is a change too.
 func versionsChanged(before, after *info) change {
 	c := change{tags: []string{"config", "versions"}}
 	var named []string
@@ -54,7 +54,7 @@ func versionsChanged(before, after *info) change {
 	return c
 }
 
-// settingsChanged lists the settings that differ, were added or were removed, in the order of their names.
+// settingsChanged lists the settings that differ, were added or were removed, sorted by name.
 func settingsChanged(before, after *info) change {
 	c := change{tags: []string{"config", "settings"}}
 	var named []string
@@ -76,8 +76,8 @@ func settingsChanged(before, after *info) change {
 	return c
 }
 
-// componentsChanged lists what differs in a component's size, resources and inputs. It compares lines of text, so that
-// every property that a line shows is compared, and no other.
+// componentsChanged lists changes of a component's size, resources and inputs. It compares lines of text, so that
+// exactly the properties in those lines are compared.
 func componentsChanged(before, after *info) change {
 	c := change{tags: []string{"config", "components"}}
 	was, is := linesByComponent(before), linesByComponent(after)
@@ -99,7 +99,8 @@ func componentsChanged(before, after *info) change {
 	return c
 }
 
-// linesByComponent returns the lines that describe each component: one for itself, and one for each of its inputs.
+// linesByComponent returns the lines that describe each component: one for the component, and one for each of its
+// inputs.
 func linesByComponent(in *info) map[string][]string {
 	lines := map[string][]string{}
 	for _, c := range in.components {
@@ -111,7 +112,7 @@ func linesByComponent(in *info) map[string][]string {
 	return lines
 }
 
-// line is a component's size and resources in one line.
+// line describes a component's size and resources in one line.
 func (c Component) line() string {
 	return fmt.Sprintf("%s: parallelism %d, %s, each executor %s%% CPU, %s MiB on-heap, %s MiB off-heap", c.Name,
 		c.Parallelism, plural(len(c.Tasks), "task"),
@@ -126,7 +127,7 @@ func (in Input) line(reader string) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// list names up to maxNamed things, and counts more than that.
+// list names up to maxNamed things and counts the rest.
 func list(names []string, what string) string {
 	if len(names) > maxNamed {
 		return fmt.Sprintf("%d %s", len(names), what)

@@ -7,7 +7,7 @@ import (
 )
 
 // figures are the registry's own metrics. The gauges are read from the state at each scrape, under the registry's
-// mutex, because placement changes with every batch and nobody looks at most of these values.
+// mutex, because placement changes with every batch and most of these values are never read.
 type figures struct {
 	registry *Registry
 	failures prometheus.Counter
@@ -72,13 +72,14 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 	f.collectPlacement(out)
 }
 
-// Alerts about missing samples need to know which workers have left and which topologies ended. A topology that is
-// silent is shown for as long as such an alert looks back (a day), and one that was killed until every rule has seen
-// it.
+// shownFor and shownForKilled are how long a topology that is no longer heard stays in the metrics. Alerts about
+// missing samples need to know which workers have left and which topologies ended. A silent topology is shown for as
+// long as such an alert looks back (a day). A killed one is shown until every rule has seen it.
 const (
 	shownFor       = 25 * time.Hour
 	shownForKilled = time.Hour
-	// mostPlacements bounds the series of them all; the topologies beyond it, by name, are left out.
+	// mostPlacements limits the number of series of bullet_metrics_worker_tasks. Topologies are added in the order of
+	// their names, and those that do not fit are left out.
 	mostPlacements = 50_000
 )
 
@@ -97,7 +98,7 @@ var (
 		[]string{"topology", "worker"}, nil)
 )
 
-// collectPlacement shows where tasks are and which topologies ended. The registry's mutex is held.
+// collectPlacement emits where tasks run and which topologies ended. The caller holds the registry's mutex.
 func (f *figures) collectPlacement(out chan<- prometheus.Metric) {
 	r, leftOut, shown := f.registry, 0, 0
 	nowMs := r.options.Now().UnixMilli()

@@ -11,7 +11,7 @@ import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Versions are the releases that a topology runs on; "" where one is not known.
+// Versions are the releases that a topology runs on. A field is "" if the version is unknown.
 type Versions struct {
 	Storm  string `json:"storm"`
 	Bullet string `json:"bullet"`
@@ -27,36 +27,38 @@ type Input struct {
 	Fields    []string `json:"fields,omitempty"`
 }
 
-// Component is one of a topology, as its producers reported it.
+// Component is a component of a topology, as its producers reported it.
 type Component struct {
 	Name string `json:"name"`
-	// Kind is "spout", "bolt" or "" where that is not known.
+	// Kind is "spout", "bolt" or, if it is unknown, "".
 	Kind string `json:"kind"`
-	// Parallelism is the number of its executors, as submitted.
+	// Parallelism is the component's number of executors at submission.
 	Parallelism int     `json:"parallelism"`
 	Tasks       []int32 `json:"tasks"`
-	// Of one executor, for the resource-aware scheduler.
+	// CPUPercent, OnHeapMiB and OffHeapMiB are the resource request of one executor, for the resource-aware scheduler.
 	CPUPercent float64 `json:"cpu_percent"`
 	OnHeapMiB  float64 `json:"on_heap_mib"`
 	OffHeapMiB float64 `json:"off_heap_mib"`
 	Inputs     []Input `json:"inputs"`
 }
 
-// systemComponent is in every worker, under no task of its own.
+// systemComponent is Storm's system bolt. It runs in every worker and has no task of its own.
 const systemComponent = "__system"
 
-// System reports whether it is one of Storm's own.
+// System reports whether the component is one of Storm's own.
 func (c Component) System() bool { return strings.HasPrefix(c.Name, "__") }
 
 // info is the description of a topology as a producer reported it, cut to the limits. It is immutable, so views and
-// comparisons may share it. Lists are sorted: the order in which a producer sends them must not look like a change.
+// comparisons may share it. Lists are sorted, because the order in which a producer sends them must not look like a
+// change.
 type info struct {
 	versions   Versions
-	components []Component // by name
+	components []Component // sorted by name
 	settings   map[string]string
 }
 
-// newInfo reads a report. dropped counts what does not fit, by reason.
+// newInfo converts a producer's report and cuts it to the limits. It calls dropped, with a reason and a number, for
+// everything that does not fit.
 func newInfo(reported *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reason string, n int)) *info {
 	text := func(s string) string { return clip(s, l.TextBytes) }
 	in := &info{
@@ -85,7 +87,7 @@ func newInfo(reported *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reas
 	return in
 }
 
-// newComponent reads a component of a report. A kind that this program does not know becomes "", not a name of its own.
+// newComponent converts a component of a report. A kind that this program does not know becomes "".
 func newComponent(c *bulletmetricsv1.ComponentInfo, text func(string) string, l Limits) Component {
 	out := Component{
 		Name: text(c.GetName()), Parallelism: int(c.GetParallelism()), Tasks: append([]int32{}, c.GetTasks()...),
@@ -113,7 +115,7 @@ func newComponent(c *bulletmetricsv1.ComponentInfo, text func(string) string, l 
 	return out
 }
 
-// finite is 0 for what is no number: JSON has none of them.
+// finite returns f, or 0 if f is NaN or infinite, because JSON cannot represent those.
 func finite(f float64) float64 {
 	if f-f != 0 {
 		return 0
@@ -121,8 +123,8 @@ func finite(f float64) float64 {
 	return f
 }
 
-// clip cuts a text to a number of bytes at the boundary of a rune, and replaces what is not UTF-8. JSON and the page
-// need valid text, and a sender may send any bytes.
+// clip cuts a text to a number of bytes at a rune boundary, and replaces invalid UTF-8. JSON and the web page need
+// valid text, but a sender may send any bytes.
 func clip(s string, most int) string {
 	if s = strings.ToValidUTF8(s, "\uFFFD"); len(s) <= most {
 		return s

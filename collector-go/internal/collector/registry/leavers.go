@@ -5,14 +5,15 @@ import (
 	"container/heap"
 )
 
-// leavers are the workers of a run that may make room for others, the one that left first in front: a run that is full
-// finds it without a look at all workers, of which a sender can name thousands in a batch.
+// leavers holds the workers of a run that may be forgotten to make room for others. The one that left first is in
+// front. A full run thereby finds it without a scan of all workers, of which a sender can name thousands in a batch.
 type leavers struct {
 	heap  leaverHeap
-	begun bool // nothing is noted before the first time that room is needed
+	begun bool // set when room is first needed; nothing is recorded before
 }
 
-// leaver is a worker as it was noted. It counts only while the worker still is as it was then.
+// leaver is a worker with the time at which it left. The entry is valid only while the worker has not returned or left
+// again.
 type leaver struct {
 	leftMs int64
 	*worker
@@ -21,17 +22,17 @@ type leaver struct {
 // makesRoom reports whether a worker may be forgotten: it has left, and no task points at it.
 func (w *worker) makesRoom() bool { return !w.present && w.tasks == 0 && !w.forgotten }
 
-// add notes a worker that may be forgotten from now on. Until a run was full for the first time this costs nothing.
+// add records a worker that may now be forgotten. It does nothing until the run was full for the first time.
 func (l *leavers) add(w *worker) {
 	if l.begun && w.makesRoom() {
 		heap.Push(&l.heap, leaver{w.leftMs, w})
 	}
 }
 
-// next removes and returns the worker that left first, or nil if none may be forgotten. Entries that no longer hold are
-// skipped; when they are the majority, the heap is built again from all workers.
+// next removes and returns the worker that left first, or nil if none may be forgotten. It skips entries that are no
+// longer valid. If there are more than two entries per worker, it builds the heap again from all workers.
 func (l *leavers) next(all map[place]*worker) *worker {
-	if !l.begun || len(l.heap) > 2*len(all) { // what is noted is mostly out of date
+	if !l.begun || len(l.heap) > 2*len(all) { // most entries are out of date
 		l.begun, l.heap = true, l.heap[:0]
 		for _, w := range all {
 			if w.makesRoom() {

@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// The worker that makes room is the one that a look at all of them finds, whatever joined, left and moved before.
+// The worker that is forgotten must be the one that a scan of all workers finds, whatever joined, left and moved
+// before.
 func TestTheWorkerThatLeftFirstMakesRoom(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 5))
@@ -55,7 +56,7 @@ func TestTheWorkerThatLeftFirstMakesRoom(t *testing.T) {
 	}
 }
 
-// A wave that never rests holds no more places than a run can have workers before it and after it.
+// A placement change that never ends records at most twice as many workers as a run may have.
 func TestEndlessPlacementChangesAreBounded(t *testing.T) {
 	o := DefaultOptions("x")
 	o.Limits.Workers = 8
@@ -73,8 +74,8 @@ func TestEndlessPlacementChangesAreBounded(t *testing.T) {
 	assert.EqualValues(t, 100-8, s.dropped["workers"])
 }
 
-// What a sender's notes cost is bounded, as is what they may name: 40,960 workers that nobody has heard of take no
-// longer than as many that are known. It was 18 s.
+// The time that a sender's notes take is bounded. 40,960 unknown workers must not take longer than known ones would. It
+// once took 18 s.
 func TestNewWorkersAreCheap(t *testing.T) {
 	o := DefaultOptions("x")
 	s := newState(o.Limits, o.Times)

@@ -10,54 +10,59 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Limits bound what is kept. What goes beyond is turned away, or the oldest goes; either is counted.
+// Limits bound the size of the registry's state. At a limit, either the new item is rejected or an old one is deleted.
+// Both are counted in bullet_metrics_registry_dropped_total.
 type Limits struct {
-	// Topologies by name; the one that was heard longest ago makes room, one that is connected last.
+	// Topologies limits the number of topology names. At the limit, the one that was heard longest ago is forgotten.
+	// Connected topologies are forgotten last.
 	Topologies int
-	// Runs of a topology that are remembered, the running one included: every submission has an id of its own.
+	// Runs limits the number of runs that are kept for each topology, including the current one. Every submission is a
+	// run.
 	Runs int
-	// Of one run.
+	// These limits apply to each run.
 	Components, Settings, Workers, Tasks, Producers int
-	// TextBytes bounds each name and value that a producer sent.
+	// TextBytes limits each name and value that a producer sends, in bytes.
 	TextBytes int
-	// Annotations that somebody set, and as many that the registry made itself; the topology that has most makes room.
+	// Annotations limits the annotations of producers and clients, and, separately, those that the registry makes. At
+	// the limit, the topology that has most loses its oldest.
 	Annotations int
-	// AnnotationBytes bounds their texts together, each kind for itself.
+	// AnnotationBytes limits the total size of the annotations in bytes, separately for each of the two kinds.
 	AnnotationBytes int
-	// AnnotationAge is how long they are kept.
+	// AnnotationAge is how long annotations are kept.
 	AnnotationAge time.Duration
 }
 
-// Times decide what a change is.
+// Times are the durations by which the registry decides that something changed.
 type Times struct {
-	// Silence of a worker beyond this and three of its reporting intervals means that it is gone.
+	// Silence decides when a worker is gone. It was then not heard for Silence plus three of its reporting intervals,
+	// and for at least three times Silence.
 	Silence time.Duration
-	// Startup of a run: workers that join so early came with the submission.
+	// Startup is how long after the start of a run its new workers count as part of the submission.
 	Startup time.Duration
-	// Settle is how long an assignment must rest before its changes are reported as one; a worker's reporting interval
-	// comes on top.
+	// Settle is how long, in addition to the workers' longest reporting interval, an assignment must not change before
+	// its changes are reported as one.
 	Settle time.Duration
-	// LongestPlacementChange bounds how long changes of an assignment are gathered.
+	// LongestPlacementChange is the longest time for which changes of an assignment are collected into one annotation.
 	LongestPlacementChange time.Duration
 }
 
-// Options of a registry.
+// Options configure a registry.
 type Options struct {
-	// Dir is where its checkpoints are.
+	// Dir is the directory of the checkpoints.
 	Dir string
-	// FS is where they are kept; nil is the operating system's.
+	// FS is the file system for the checkpoints. If it is nil, the operating system's is used.
 	FS disk.FS
-	// CheckpointTicks is how many of the journal's ticks (seconds) lie between two checkpoints.
+	// CheckpointTicks is the number of journal ticks (seconds) between two checkpoints.
 	CheckpointTicks int
 	Limits          Limits
 	Times           Times
 	Registerer      prometheus.Registerer // may be nil
 	Logger          *slog.Logger
-	// Now is the clock by which Annotate stamps and readers see who is alive.
+	// Now returns the current time. Annotate uses it for time stamps, and views use it to decide what is alive.
 	Now func() time.Time
 }
 
-// DefaultOptions are those of a collector for a cluster of topologies.
+// DefaultOptions returns options for a collector that monitors a cluster of topologies.
 func DefaultOptions(dir string) Options {
 	return Options{
 		Dir:             dir,
@@ -69,10 +74,10 @@ func DefaultOptions(dir string) Options {
 			Annotations: 5_000, AnnotationBytes: 8 << 20, AnnotationAge: 90 * 24 * time.Hour,
 		},
 		Times: Times{
-			Silence: 30 * time.Second, // what a sample may be late
+			Silence: 30 * time.Second, // the lateness allowed to samples
 			Startup: 3 * time.Minute,
 			Settle:  20 * time.Second,
-			// Of a topology whose tasks report once a minute.
+			// This suits a topology whose tasks report once a minute.
 			LongestPlacementChange: 5 * time.Minute,
 		},
 		Logger: slog.New(slog.DiscardHandler),

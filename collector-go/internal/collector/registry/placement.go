@@ -6,38 +6,38 @@ import (
 	"time"
 )
 
-// KilledTag is the tag of an annotation that reports that a topology was killed on purpose, at the annotation's time.
-// Whoever kills one sets it (the trials of "tune" do, and what looks at Nimbus), and it holds for the run that ran
-// then.
+// KilledTag marks an annotation that reports that a topology was killed on purpose, at the annotation's time. Whoever
+// kills the topology sets it: the tune command's experiments do, and so does the watcher of Nimbus. It applies to the
+// run at that time.
 const KilledTag = "killed"
 
-// killLasts is how long a topology may be heard after the time at which it was killed: storm kill lets it work on for
-// as long as its option -w sets. One that is heard still later was not killed.
+// killLasts is how long a topology may be heard after it was killed. The option -w of storm kill lets it run on for
+// some time. A topology that is heard even later was not killed.
 const killLasts = 10 * time.Minute
 
-// Ending is how a topology ended, as far as anybody said.
+// Ending says how a topology ended, if that is known.
 type Ending string
 
 // The endings.
 const (
-	// Killed: an annotation reports it.
+	// Killed: an annotation reports the kill.
 	Killed Ending = "killed"
-	// Stopped: the last that was heard of it was a consumer that Storm closed in order. That is so when it is killed,
-	// when it is rebalanced and when its worker is stopped; a worker that is killed with SIGKILL reports nothing.
+	// Stopped: the last message was that Storm closed the consumer in order. This happens when the topology is killed
+	// or rebalanced, and when the consumer's worker is stopped. A worker that is killed with SIGKILL reports nothing.
 	Stopped Ending = "stopped"
 )
 
-// movedFrom notes that a task of the component left this worker for another one.
+// movedFrom records that a task of the component moved from this worker to another one.
 func (w *worker) movedFrom(component string) {
 	if at, known := slices.BinarySearch(w.moved, component); !known {
 		w.moved = slices.Insert(w.moved, at, component)
 	}
 }
 
-// unknownComponent is what tasks are counted under of which nobody said what they are of.
+// unknownComponent counts tasks whose component nobody reported.
 const unknownComponent = "unknown"
 
-// componentOf is a task's component, by its samples, or else as reported.
+// componentOf returns a task's component from its samples, or else from the topology's description.
 func (r *run) componentOf(id int32, t *task) string {
 	if t.component != "" || r.info == nil {
 		return cmp.Or(t.component, unknownComponent)
@@ -50,15 +50,15 @@ func (r *run) componentOf(id int32, t *task) string {
 	return unknownComponent
 }
 
-// workerTasks identifies the tasks of a component that reported last from a worker.
+// workerTasks is the key for counting tasks: a component, and the worker that last reported them.
 type workerTasks struct {
 	place
 	component string
 }
 
-// placement counts the tasks of a topology's current run by worker and component. A worker has 0 of a component if it
-// had tasks of it, in this run or in one that was replaced, and other workers report all of them since. An alert about
-// missing samples looks for this 0: such a worker has left and is not missed.
+// placement counts the tasks of a topology's current run by worker and component. The count is 0 if the worker had
+// tasks of the component, in this run or an earlier one, that other workers report now. The alert about missing samples
+// uses this 0: the worker has left, so it is not missing.
 func (t *topology) placement() map[workerTasks]int {
 	counts, names := map[workerTasks]int{}, t.current().componentsOfTasks()
 	for id, at := range t.current().tasks {
@@ -86,14 +86,14 @@ func (t *topology) placement() map[workerTasks]int {
 	return counts
 }
 
-// ending returns how the topology's current run ended, when, and which annotation reports it; "" while it reports, or
-// where that is unknown.
+// ending returns how and when the topology's current run ended, and the annotation that reports it, if any. how is ""
+// while the run reports, or if the ending is unknown.
 func (s *state) ending(t *topology, nowMs int64, times Times) (how Ending, atMs int64, by *Annotation) {
 	r := t.current()
 	if nowMs-r.heardMs <= times.Silence.Milliseconds() && r.stoppedMs == 0 {
 		return "", 0, nil
 	}
-	for _, a := range s.set.sorted { // by time: the last one counts
+	for _, a := range s.set.sorted { // sorted by time: the last one counts
 		if a.Topology == t.name && slices.Contains(a.Tags, KilledTag) && a.TimeMs >= r.beganMs() &&
 			r.heardMs <= a.TimeMs+killLasts.Milliseconds() {
 			how, atMs, by = Killed, a.TimeMs, a

@@ -10,33 +10,33 @@ import (
 	"strings"
 )
 
-// placementChange collects the changes of placement until no more arrive for a while, or until LongestPlacementChange
-// has passed. A rebalance moves many tasks within seconds, and the user must see one annotation for it and not one per
+// placementChange collects changes of placement until no more arrive for a while, or until LongestPlacementChange has
+// passed. A rebalance moves many tasks within seconds, and the user must see one annotation for it instead of one per
 // task.
 type placementChange struct {
-	atMs            int64          // when the first change happened; event time
+	atMs            int64          // event time of the first change
 	beganMs, lastMs int64          // by the collector's clock
-	was             map[place]bool // of twice as many places as a run has workers: all may leave, and as many join
+	was             map[place]bool // at most twice Limits.Workers entries: all workers may leave and as many may join
 	before          map[int32]place
 }
 
-// from notes where a task was before the placement change. Only its first move counts: the annotation compares the
-// beginning with the end.
+// from records where a task ran before the placement change. Only the task's first move counts, because the annotation
+// compares the beginning with the end.
 func (c *placementChange) from(task int32, where place) {
 	if _, moved := c.before[task]; !moved {
 		c.before[task] = where
 	}
 }
 
-// presence notes whether a worker was there before the placement change. Workers beyond the limit are left out: each of
-// them replaced another worker, which the registry counts as dropped.
+// presence records whether a worker was present before the placement change. Workers beyond the limit are left out:
+// each of them replaced another worker, which is counted as dropped.
 func (c *placementChange) presence(of place, was bool, limit int) {
 	if _, changed := c.was[of]; !changed && len(c.was) < 2*limit {
 		c.was[of] = was
 	}
 }
 
-// String is "host:port".
+// String returns "host:port".
 func (p place) String() string {
 	return net.JoinHostPort(p.host, strconv.FormatUint(uint64(p.port), 10))
 }
@@ -45,7 +45,7 @@ func comparePlaces(a, b place) int {
 	return cmp.Or(strings.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
 }
 
-// changing returns the placement change that is under way, and begins one if there is none.
+// changing returns the current placement change, and begins one if there is none.
 func (r *run) changing(at int64, s *state) *placementChange {
 	if r.placementChange == nil {
 		r.placementChange = &placementChange{atMs: at, beganMs: s.clockMs, was: map[place]bool{},
@@ -55,8 +55,8 @@ func (r *run) changing(at int64, s *state) *placementChange {
 	return r.placementChange
 }
 
-// join notes that a worker reports, for the first time or again. A worker that joins soon after the submission is part
-// of the submission and gives no annotation of its own.
+// join records that a worker reports, for the first time or again. A worker that joins soon after the submission is
+// part of the submission and gets no annotation.
 func (r *run) join(w *worker, at int64, s *state) {
 	if w.firstMs == 0 {
 		w.firstMs = at
@@ -67,8 +67,8 @@ func (r *run) join(w *worker, at int64, s *state) {
 	}
 }
 
-// leave notes that a worker is gone, at the event time of its last report. From now on it may make way for others when
-// the run has too many workers.
+// leave records that a worker is gone since at, the event time of its last report. If the run has too many workers, it
+// may now be forgotten to make room.
 func (r *run) leave(w *worker, at int64, s *state) {
 	w.present, w.leftMs = false, at
 	r.leavers.add(w)
@@ -76,13 +76,13 @@ func (r *run) leave(w *worker, at int64, s *state) {
 	r.changing(at, s).presence(w.place, true, s.limits.Workers)
 }
 
-// silenceMs is how long a worker may be silent while others are heard. A worker that reports once a minute is not gone
-// after half a minute, so three of its reporting intervals count too.
+// silenceMs returns how long a worker may be silent, in ms, while the topology is heard. It includes three of the
+// worker's reporting intervals, because a worker that reports once a minute is not gone after half a minute.
 func (w *worker) silenceMs(t Times) int64 {
 	return max(t.Silence.Milliseconds()+3*w.reportMs, 3*t.Silence.Milliseconds())
 }
 
-// leaveSilent finds workers that are silent for too long while the topology is heard. When the whole topology is
+// leaveSilent marks workers as gone that are silent for too long while the topology is heard. If the whole topology is
 // silent, for example because its consumer restarts, nobody knows which workers are gone, and none is marked.
 func (r *run) leaveSilent(s *state) {
 	var silent []*worker
@@ -99,8 +99,8 @@ func (r *run) leaveSilent(s *state) {
 
 func (r *run) places() []place { return slices.SortedFunc(maps.Keys(r.workers), comparePlaces) }
 
-// settle writes the annotation of a placement change once nothing changed for Times.Settle and one reporting interval,
-// or after LongestPlacementChange at the latest. A task that moved away and back gives no annotation at all.
+// settle writes the annotation of a placement change when nothing changed for Times.Settle plus the longest reporting
+// interval, or after LongestPlacementChange. A task that moved away and back gets no annotation.
 func (r *run) settle(s *state) {
 	if r.placementChange == nil {
 		return
@@ -121,7 +121,7 @@ func (r *run) settle(s *state) {
 	r.placementChange = nil
 }
 
-// changed compares the placement with that before the change, and describes the difference.
+// changed compares the current placement with the one before the change, and returns the difference.
 func (r *run) changed() change {
 	var joined, left []place
 	for _, p := range slices.SortedFunc(maps.Keys(r.placementChange.was), comparePlaces) {
@@ -145,7 +145,7 @@ func (r *run) changed() change {
 	return c
 }
 
-// movedTasks adds a pair of lines for each task that another worker runs now, and returns how many these are.
+// movedTasks adds a pair of lines for each task that runs in another worker now, and returns the number of these tasks.
 func (r *run) movedTasks(c *change) int {
 	moved := 0
 	names := r.componentsOfTasks()
@@ -168,8 +168,8 @@ func (r *run) workerLine(p place) string {
 	return p.String()
 }
 
-// titled returns a title that fits the time axis, with the tags that say what happened. The most frequent case, one
-// worker that another one replaces, gets a sentence of its own.
+// titled returns a short title for the time axis, and the tags for what happened. The most frequent case, one worker
+// that another one replaces, gets its own wording.
 func titled(joined, left []place, moved int, tags []string) (string, []string) {
 	if len(joined) == 1 && len(left) == 1 && moved > 0 {
 		return fmt.Sprintf("Worker %s moved to %s", left[0], joined[0]), append(tags, "moved")
@@ -202,8 +202,8 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// componentsOfTasks returns the component of each task as the topology's description has it, or nothing before the
-// description came. Samples of a task name its component too, and take precedence.
+// componentsOfTasks returns the component of each task according to the topology's description, or nothing if there is
+// no description yet. A task's samples name its component too, and take precedence.
 func (r *run) componentsOfTasks() map[int32]string {
 	names := map[int32]string{}
 	if r.info != nil {

@@ -1,7 +1,7 @@
 // Package registry keeps the description of each topology: versions, settings, components, resources, and which task
-// runs in which worker process since when. It also keeps the annotations on the time axis, including those that it
-// makes itself when a description or a placement changes. It reads everything from the journal, like a feed, and must
-// not know what the value of a sample means.
+// runs in which worker process since when. It also keeps the annotations on the time axis. Some of these it makes
+// itself when a description or a placement changes. It reads everything from the journal, like a feed, and must not
+// interpret the values of samples.
 //
 // Registry (registry.go) reads the journal and saves checkpoints. The state behind it (state.go) has a run for each
 // launch of a topology (run.go). placement_change.go collects the moves of a rebalance into one annotation, and
@@ -21,45 +21,46 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// name is the registry's among the readers of the journal.
+// name identifies the registry among the readers of the journal.
 const name = "registry"
 
-// keptCheckpoints is one more than is needed, for the day on which the newest is damaged.
+// keptCheckpoints is the number of checkpoints that are kept. The second one is needed if the newest is damaged.
 const keptCheckpoints = 2
 
 // Retention decides how much of the journal is kept for its readers. feed.Retention implements it. The registry must be
-// one of the readers: an entry that is deleted before a checkpoint has it would be missing after the next restart.
+// one of the readers: if an entry were deleted before a checkpoint contains it, the next restart would lose it.
 type Retention interface {
-	// Join makes the journal keep its entries for a reader from now on. requestCheckpoint asks the reader for a
-	// checkpoint soon, if it has read what lies before upTo. It does not block and may be called by any goroutine.
+	// Join makes the journal keep its entries for a reader from now on. requestCheckpoint asks the reader to save a
+	// checkpoint soon, if the reader has read everything before upTo. It does not block and may be called by any
+	// goroutine.
 	Join(reader string, requestCheckpoint func(upTo journal.Position))
-	// Need states that a reader no longer needs what is before p; 0 that it needs all.
+	// Need states that a reader no longer needs entries before p. If p is 0, the reader needs all entries.
 	Need(reader string, p journal.Position) error
 }
 
-// Registry is safe for concurrent use; Run is called once. Run alone changes position and ticks. mu guards the state,
-// which Run changes and API requests read.
+// Registry keeps the topologies and annotations. It is safe for concurrent use, but Run may be called only once. Only
+// Run changes position and ticks. mu guards the state, which Run changes and API requests read.
 type Registry struct {
 	options     Options
 	journal     *journal.Journal
 	retention   Retention
 	checkpoints *checkpoint.Files
-	position    journal.Position // of the last entry applied; Run's own
-	ticks       int              // since the last checkpoint; Run's own
+	position    journal.Position // of the last applied entry; only Run uses it
+	ticks       int              // since the last checkpoint; only Run uses it
 	backoff     journal.Backoff
 	figures     *figures
 
-	applied             atomic.Uint64 // position, for Position
-	checkpointRequested atomic.Bool   // a checkpoint is asked for
+	applied             atomic.Uint64 // a copy of position, for Position
+	checkpointRequested atomic.Bool   // the next tick saves a checkpoint
 
 	mu       sync.Mutex
 	state    *state
-	restored journal.Position // of the checkpoint
+	restored journal.Position // of the restored checkpoint
 	writer   *writer
 }
 
-// New restores the newest checkpoint. It starts nothing: Run does. It fails when a newer version wrote the checkpoint:
-// going on would lose what that version knew.
+// New restores the newest checkpoint. It starts no goroutine; call Run for that. It fails if a newer version of the
+// program wrote the checkpoint, because continuing would lose what that version recorded.
 func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -79,7 +80,8 @@ func New(j *journal.Journal, retention Retention, o Options) (*Registry, error) 
 	return r, nil
 }
 
-// restore takes up the newest checkpoint that can be used, or else what the journal still holds.
+// restore loads the newest usable checkpoint. If there is none, the state stays empty and is built from what the
+// journal still has.
 func (r *Registry) restore() error {
 	unusable := 0
 	r.checkpoints.Discard(r.journal.Durable())
@@ -106,8 +108,8 @@ func (r *Registry) restore() error {
 	return err
 }
 
-// Run takes in what the journal gets until the journal is closed and read to its end; then it saves a last checkpoint.
-// It ends early, without one, when ctx is done. Both return nil.
+// Run applies the entries of the journal until the journal is closed and read to its end. Then it saves a last
+// checkpoint and returns nil. If ctx ends first, it returns nil without saving a checkpoint.
 func (r *Registry) Run(ctx context.Context) error {
 	reader, err := r.openReader()
 	if err != nil {
@@ -133,8 +135,8 @@ func (r *Registry) Run(ctx context.Context) error {
 	}
 }
 
-// retryRead waits before the journal is read again. After too many failures it skips what the disk cannot read. Changes
-// that were reported there are not seen; an error in the log says so.
+// retryRead waits before the journal is read again. After too many failures it skips the part that the disk cannot
+// read. The registry misses the changes in that part, and logs an error.
 func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.backoff.Failing() {
 		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position,
@@ -157,8 +159,8 @@ func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failur
 	}
 }
 
-// openReader starts from the registry's place, or, where the journal has released it, from what there is, and logs
-// that.
+// openReader opens the journal at the registry's position. If the journal has already deleted entries after it, it logs
+// an error and starts at the oldest entry.
 func (r *Registry) openReader() (*journal.Reader, error) {
 	reader, err := r.journal.Reader(r.position)
 	if !errors.Is(err, journal.ErrExpired) {
@@ -170,8 +172,8 @@ func (r *Registry) openReader() (*journal.Reader, error) {
 	return r.journal.Reader(0)
 }
 
-// take applies one entry, and saves a checkpoint when one is due. It checks that only at ticks, so that a request for a
-// checkpoint never costs more than one a second.
+// take applies one entry, and saves a checkpoint if one is due. It checks that only at ticks, so requests cause at most
+// one checkpoint per second.
 func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	r.mu.Lock()
 	r.state.position = position
@@ -190,19 +192,19 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 	}
 }
 
-// requestCheckpoint asks for a checkpoint with the next tick, because the journal is full. As many checkpoints are kept
-// as usual, so the journal can release what lies before the older one of two.
+// requestCheckpoint requests a checkpoint at the next tick, because the journal is full. Since two checkpoints are
+// kept, the journal can then delete what lies before the older one.
 func (r *Registry) requestCheckpoint(upTo journal.Position) {
 	if r.applied.Load() >= uint64(upTo) {
 		r.checkpointRequested.Store(true)
 	}
 }
 
-// Position is the journal position up to which entries are in what the registry answers.
+// Position returns the journal position up to which entries are applied.
 func (r *Registry) Position() uint64 { return r.applied.Load() }
 
-// checkpoint saves the state, and releases what a restart would never read. A failure to save costs a longer replay,
-// and the journal is kept for that.
+// checkpoint saves the state, and lets the journal delete what a restart would not read. If saving fails, a restart has
+// to replay more, and the journal keeps its entries for that.
 func (r *Registry) checkpoint() {
 	r.mu.Lock()
 	state := r.state.snapshot()

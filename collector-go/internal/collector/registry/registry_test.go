@@ -27,10 +27,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds what should take no time, so that a bug fails rather than hangs.
+// backoff limits how long a test waits for something that should take no time, so that a bug fails a test instead of
+// blocking it.
 const backoff = 30 * time.Second
 
-// retention is the journal's, with one reader; with keep another reader needs everything.
+// retention releases the journal for one reader. With keep, another reader needs everything.
 type retention struct {
 	journal *journal.Journal
 	keep    bool
@@ -45,7 +46,7 @@ func (r retention) Need(_ string, p journal.Position) error {
 	return r.journal.Release(p)
 }
 
-// world is a registry over a real journal, with one producer.
+// world is a registry with a real journal and one producer.
 type world struct {
 	t        *testing.T
 	dir      string
@@ -83,7 +84,7 @@ func (w *world) open() {
 	w.define()
 }
 
-// define gives the world its producer and its series.
+// define defines the world's producer and its series.
 func (w *world) define() {
 	var err error
 	w.producer, err = w.journal.DefineProducer(journal.ProducerDefined{Topology: "t", TopologyID: "t-1-1799999990",
@@ -95,7 +96,7 @@ func (w *world) define() {
 	require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: w.producer, TimeMs: w.clock}))
 }
 
-// tryOpen opens journal and registry, and leaves neither open when that fails.
+// tryOpen opens the journal and the registry. If that fails, it leaves neither open.
 func (w *world) tryOpen() (err error) {
 	o := journal.DefaultOptions()
 	o.SegmentBytes = 4 << 10
@@ -107,14 +108,14 @@ func (w *world) tryOpen() (err error) {
 	return err
 }
 
-// close ends as the collector does: the journal first, then what reads it to its end.
+// close ends like the collector: it closes the journal first, and then the registry reads it to its end.
 func (w *world) close() {
 	require.NoError(w.t, w.journal.Close())
 	require.NoError(w.t, <-w.ran)
 	w.cancel()
 }
 
-// crash ends without a last checkpoint.
+// crash ends the registry without a last checkpoint.
 func (w *world) crash() {
 	w.cancel()
 	require.NoError(w.t, <-w.ran)
@@ -144,7 +145,7 @@ func (w *world) info(settings map[string]string) {
 	w.send(&bulletmetricsv1.Batch{Topology: &bulletmetricsv1.TopologyInfo{StormVersion: "2.8.3", Settings: settings}})
 }
 
-// annotated waits until so many annotations can be read, and returns their titles.
+// annotated waits until n annotations can be read, and returns their titles.
 func (w *world) annotated(n int) (titles []string) {
 	require.Eventually(w.t, func() bool { return len(w.registry.Annotations(everything)) >= n }, backoff,
 		time.Millisecond)
@@ -162,7 +163,7 @@ func (w *world) files() []string {
 	return files
 }
 
-// hurrying is a retention that asks for checkpoints.
+// requestingCheckpoint is a retention that can request checkpoints.
 type requestingCheckpoint struct {
 	retention
 	requestCheckpoint func(upTo journal.Position)
@@ -172,8 +173,8 @@ func (h *requestingCheckpoint) Join(_ string, requestCheckpoint func(journal.Pos
 	h.requestCheckpoint = requestCheckpoint
 }
 
-// Where the journal has no more room, checkpoints are kept that are not due: with the second the journal can release
-// what came before the first.
+// If the journal is full, the registry saves checkpoints before they are due. With the second one, the journal can
+// release what came before the first.
 func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.options.CheckpointTicks = 1e9 })
 	w.crash()
@@ -197,7 +198,7 @@ func TestARegistryInAHurryKeepsACheckpoint(t *testing.T) {
 	}
 	end := await()
 	require.Zero(t, w.journal.Oldest(), "no checkpoint was due")
-	asked.requestCheckpoint(1 << 62) // it has not read so far
+	asked.requestCheckpoint(1 << 62) // the registry has not read up to there
 	w.seconds(1)
 	await()
 	require.Empty(t, w.files())
@@ -216,7 +217,7 @@ func TestWhatTheJournalHasLetGoOfIsInTheCheckpoint(t *testing.T) {
 	_, err := w.registry.Annotate(t.Context(), Annotation{ID: "s1", Topology: "t", TimeMs: t0, Title: "Step 1",
 		Tags: []string{"step"}})
 	require.NoError(t, err)
-	w.seconds(200) // over several segments and checkpoints
+	w.seconds(200) // enough for several segments and checkpoints
 	require.Eventually(t, func() bool { return w.journal.Oldest() > 0 }, backoff, time.Millisecond,
 		"the journal must have released its beginning, or this shows nothing")
 	w.close()
@@ -250,7 +251,7 @@ func TestACrashAnywhereEndsAsIfThereHadBeenNone(t *testing.T) {
 	w.close()
 	state := w.registry.state.snapshot()
 
-	// The whole journal in one go gives the same, to the bit.
+	// Reading the whole journal at once gives the same state, byte for byte.
 	require.NoError(t, os.RemoveAll(w.options.Dir))
 	require.NoError(t, w.tryOpen())
 	require.NoError(t, w.journal.Close())
@@ -323,7 +324,7 @@ func TestAnAnnotationIsDurableAndReadableWhenItIsAnswered(t *testing.T) {
 	require.NoError(t, err)
 	set.EndMs = set.TimeMs + 5
 	assert.Equal(t, set, closed)
-	w.crash() // no checkpoint: it is in the journal
+	w.crash() // no checkpoint: the annotation is only in the journal
 	w.open()
 	w.seconds(1)
 	require.Eventually(t, func() bool { _, ok := w.registry.annotation("t", set.ID); return ok }, backoff,
@@ -359,7 +360,7 @@ func TestWhatIsWrongWithAnAnnotationIsSaid(t *testing.T) {
 			Title: "x", ID: long},
 	} {
 		if want[:2] == "it" {
-			w.seconds(1) // there is a clock to be old by
+			w.seconds(1) // this sets the clock by which annotations become old
 			require.Eventually(t, func() bool {
 				w.registry.mu.Lock()
 				defer w.registry.mu.Unlock()
@@ -378,7 +379,7 @@ func TestAClientThatGoesAwayIsNotWaitedFor(t *testing.T) {
 	defer w.close()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	for range 100 { // whichever is first, the disk or the client's end
+	for range 100 { // either the disk or the client's cancellation comes first
 		if _, err := w.registry.Annotate(gone, Annotation{Topology: "t", ID: "x", Title: "x"}); err != nil {
 			require.ErrorIs(t, err, context.Canceled)
 		}
@@ -395,14 +396,13 @@ func TestFiguresAreServed(t *testing.T) {
 	newFigures(w.registry, registerer)
 	w.seconds(1)
 	w.annotated(1)
-	require.Eventually(t, func() bool { // once it has read the batch
+	require.Eventually(t, func() bool { // until it has read the batch
 		n, err := testutil.GatherAndCount(registerer)
 		require.NoError(t, err)
 		return n == 10
 	}, backoff, time.Millisecond, "9 of the registry itself, where the one producer's task is, and its worker's clock")
 
-	// A topology that was killed is listed for as long as an alert may stand for what it reported, and its tasks for an
-	// hour.
+	// A topology that was killed is listed as long as an alert about it may fire. Its tasks are listed for an hour.
 	_, err := w.registry.Annotate(t.Context(), Annotation{Topology: "t", Title: "Killed", Tags: []string{KilledTag}})
 	require.NoError(t, err)
 	w.clock += time.Minute.Milliseconds()
@@ -419,7 +419,7 @@ func TestFiguresAreServed(t *testing.T) {
 	assert.NotContains(t, text(), `bullet_metrics_topology_ended_timestamp_seconds`)
 }
 
-// What is in no list is an empty list for whoever reads the JSON, not null.
+// An empty list is [] in JSON and not null.
 func TestATopologyOfWhichLittleIsReportedHasEmptyLists(t *testing.T) {
 	w := newWorld(t)
 	defer w.close()
@@ -448,7 +448,7 @@ func TestGoldenState(t *testing.T) {
 	p.play("info P storm=2.8.3 java=17 plugin=1 set:a=b comp:FilterBolt=bolt/3/3-5/100/256/160 in:FilterBolt=DataSource/default/shuffle")
 	p.play("annotate P s1 10 20 step,demo Step 1")
 	p.play("worker P a:6700 102 500")
-	p.play("beat P d:6700 FilterBolt/3") // a wave that is under way
+	p.play("beat P d:6700 FilterBolt/3") // a placement change that has not ended
 	p.play("tick 10")
 	p.play("define C t - canary:0 -1")
 	p.play("close C")
@@ -471,8 +471,8 @@ func TestGoldenState(t *testing.T) {
 	clear(p.s.clients)
 	assert.Equal(t, p.s.snapshot(), restored.snapshot())
 
-	// What version 1 does not have is unknown: which components had tasks where they have none now, and that a consumer
-	// was closed.
+	// Version 1 does not record which components had tasks in a worker before, nor that a consumer was closed. Both are
+	// then unknown.
 	golden, err = os.ReadFile("testdata/registry-v1.state")
 	require.NoError(t, err)
 	restored, err = restoreState(golden, p.s.limits, p.s.times)
@@ -503,7 +503,7 @@ func FuzzRestore(f *testing.F) {
 		require.NoError(t, err)
 		require.Equal(t, restored.snapshot(), again.snapshot())
 		r := &Registry{options: o, state: restored}
-		for _, s := range r.Topologies() { // whatever it holds can be shown, and lived on from
+		for _, s := range r.Topologies() { // the restored state can be shown and changed
 			r.Topology(s.Name, s.ID)
 		}
 		for _, of := range restored.topologies {
@@ -515,7 +515,7 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// sealed puts magic and checksum around a body, so that fuzzing gets past them.
+// sealed adds the magic and a checksum to a body, so that fuzzing reaches the decoder.
 func sealed(body []byte) []byte {
 	data := append([]byte(stateMagic), body...)
 	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)))

@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// restoreState reads what snapshot wrote, in any version up to this one. Producers and sources are not part of it: the
-// journal names them again to every reader.
+// restoreState decodes what snapshot encoded, in any format version up to the current one. Producers and sources are
+// not part of it, because the journal defines them again for every reader.
 //
 // A checkpoint has a checksum, so a state that cannot be decoded was written by a program with a bug. The error makes
 // the registry use the checkpoint before it. Nothing is repaired here, because a guessed state would make wrong
@@ -60,7 +60,7 @@ func CheckVersion(state io.ReaderAt) error {
 	return metric.CheckVersion(b[:n], stateMagic, stateVersion)
 }
 
-// decodeRun is the inverse of encodeRun. The numbers of tasks in the workers are counted here, as tasks are read.
+// decodeRun is the inverse of encodeRun. It counts each worker's tasks while it decodes the tasks.
 func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 	r := newRun(topology, d.String(), 0)
 	r.firstMs, r.heardMs, r.hearingSinceMs = d.Int(), d.Int(), d.Int()
@@ -94,8 +94,8 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 	return r
 }
 
-// decodeClients reads the clients, which states have from version 3 on. A client that occurs twice is refused: the
-// second one would silently replace the first.
+// decodeClients decodes the clients, which exist from format version 3 on. It refuses a client that occurs twice,
+// because the second one would silently replace the first.
 func decodeClients(d *metric.Decoder, s *state) {
 	n := d.Count(1)
 	for range n {
@@ -111,7 +111,7 @@ func decodeClients(d *metric.Decoder, s *state) {
 
 func decodePlace(d *metric.Decoder) place { return place{d.String(), d.Uint32()} }
 
-// decodeWorker is the inverse of encodeWorker. The list of components that moved away came with version 2.
+// decodeWorker is the inverse of encodeWorker. The list of components that moved away exists from format version 2 on.
 func decodeWorker(d *metric.Decoder, version uint64) *worker {
 	w := &worker{place: decodePlace(d), pid: d.Uint()}
 	for _, ms := range []*int64{&w.startMs, &w.sinceMs, &w.firstMs, &w.lastMs, &w.heardMs, &w.reportMs} {
@@ -124,7 +124,7 @@ func decodeWorker(d *metric.Decoder, version uint64) *worker {
 	return w
 }
 
-// decodeTask adds a task to its run. Its number must be that of a worker that was read before.
+// decodeTask adds a task to its run. The number of its worker must be an index into workers.
 func decodeTask(d *metric.Decoder, r *run, workers []*worker) {
 	id, component, number := d.Int(), d.String(), d.Uint()
 	if d.Err() != nil || number >= uint64(len(workers)) || id < 0 || id > math.MaxInt32 || r.tasks[int32(id)] != nil {
@@ -173,7 +173,7 @@ func decodeInfo(d *metric.Decoder) *info {
 	return in
 }
 
-// decodeAnnotations reads annotations, which must be in the order of their time: all searches rely on it.
+// decodeAnnotations decodes annotations. They must be sorted by time, because all searches rely on that.
 func decodeAnnotations(d *metric.Decoder, m *annotations) {
 	for n := d.Count(1); n > 0 && d.Err() == nil; n-- {
 		a := &Annotation{ID: d.String(), Topology: d.String(), TimeMs: d.Int(), EndMs: d.Int(), Title: d.String(),

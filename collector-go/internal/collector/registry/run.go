@@ -13,81 +13,83 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// run is one submission of a topology, known by Storm's id. A topology that is submitted again under its name begins a
-// new run, so that settings, placement and restarts of different submissions never mix. Limits.Runs of them are kept,
-// because users ask what changed since the run before.
+// run is one submission of a topology, identified by Storm's topology id. Submitting a topology again under its name
+// begins a new run, so that settings, placement and restarts of different submissions never mix. Limits.Runs runs are
+// kept, because users ask what changed since the run before.
 type run struct {
 	topology, id string
-	submittedMs  int64 // as the id has it; 0 where it has none
-	firstMs      int64 // when it was heard first and last, by the collector's clock
+	submittedMs  int64 // from the id; 0 if the id has no time
+	firstMs      int64 // when it was first and last heard, by the collector's clock
 	heardMs      int64
-	// hearingSinceMs is since when it is heard without a break: nobody's silence counts from before.
+	// hearingSinceMs is the time since which the run is heard without a break. Silence of a worker before that time
+	// does not count.
 	hearingSinceMs int64
-	// stoppedMs is when a producer said that it was being closed, by the collector's clock; 0 where something was heard
-	// since.
+	// stoppedMs is when a producer announced that it is being closed, by the collector's clock. It is 0 if the run was
+	// heard since.
 	stoppedMs int64
 
-	info            *info // nil until reported
+	info            *info // nil until it is reported
 	source          journal.ProducerID
 	senders         map[journal.ProducerID]*sender
 	workers         map[place]*worker
 	tasks           map[int32]*task
-	placementChange *placementChange // nil while the assignment rests
+	placementChange *placementChange // nil while the assignment does not change
 	leavers         leavers
-	crowded         bool // no worker was found that could make room, and none has left since
+	crowded         bool // no worker may be forgotten, and none has left since that was found
 
-	forgotten bool // made room: who holds it looks again
+	forgotten bool // deleted from the state; caches look the run up again
 }
 
 // sender is a producer as one run knows it: a task of the metrics consumer. Each sender's description is remembered by
-// its digest, so that two senders that see different versions of Java do not look like a change with every report.
+// its digest. Two senders that see different versions of Java would otherwise look like a change with every report.
 type sender struct {
 	place
 	task      int32
 	connected bool
 	heardMs   int64
-	digest    uint64 // of what it reported; 0 before
-	forgotten bool   // made room: who holds it looks again
+	digest    uint64 // of the description that it last reported; 0 before the first
+	forgotten bool   // deleted from the run; caches look the sender up again
 }
 
-// worker is a host and port at which the topology runs, or ran. The process behind it may change: a supervisor
-// restarts a worker at the same port, and pid and startMs tell the processes apart. Times are event times unless
-// stated otherwise, ms since the Unix epoch.
+// worker is a host and port at which the topology runs or ran. The process may change, because a supervisor restarts a
+// worker at the same port; pid and startMs identify the process. Times are event times unless stated otherwise, in ms
+// since the Unix epoch.
 type worker struct {
 	place
-	pid       uint64 // 0 where that is not known
+	pid       uint64 // 0 if it is unknown
 	startMs   int64  // when that process started
-	sinceMs   int64  // when the registry learnt of the process; event time, as the two below
+	sinceMs   int64  // when the collector received the first report of the process
 	firstMs   int64
 	lastMs    int64
-	heardMs   int64 // when it was heard last, by the collector's clock
-	reportMs  int64 // the shortest interval at which it reports
+	heardMs   int64 // when it was last heard, by the collector's clock
+	reportMs  int64 // its shortest reporting interval
 	restarts  uint64
 	tasks     int
 	present   bool
 	leftMs    int64
-	vacatedBy uint64   // the pid when its last task moved away; 0 otherwise
-	moved     []string // components that had a task here which moved to another worker, sorted
-	forgotten bool     // made room: who holds it looks again
+	vacatedBy uint64   // the pid when its last task moved away; otherwise 0
+	moved     []string // sorted components with tasks that moved from here to another worker
+	forgotten bool     // deleted from the run; caches look the worker up again
 }
 
-// task records which worker runs a task, and since when. The newest report decides; a late report from the worker that
-// ran it before changes nothing.
+// task records which worker runs a task, and since when. The newest report decides. A late report from the task's
+// previous worker changes nothing.
 type task struct {
-	component string // "" until one of its samples came
+	component string // "" until a sample of the task arrives
 	worker    *worker
 	sinceMs   int64 // event time
 	lastMs    int64
 }
 
-// newRun returns a run that was heard for the first time at nowMs, by the collector's clock.
+// newRun returns a run that was first heard at nowMs, by the collector's clock.
 func newRun(topology, id string, nowMs int64) *run {
 	return &run{topology: topology, id: id, submittedMs: submittedMs(id), firstMs: nowMs, heardMs: nowMs,
 		hearingSinceMs: nowMs,
 		senders:        map[journal.ProducerID]*sender{}, workers: map[place]*worker{}, tasks: map[int32]*task{}}
 }
 
-// submittedMs reads the submission's time from Storm's id, "name-n-seconds".
+// submittedMs returns the time of submission in ms, from Storm's id "name-n-seconds". It returns 0 if the id does not
+// end in a plausible time.
 func submittedMs(id string) int64 {
 	seconds, err := strconv.ParseInt(id[strings.LastIndexByte(id, '-')+1:], 10, 64)
 	if err != nil || seconds < 1_000_000_000 || seconds > 99_999_999_999 {
@@ -96,7 +98,7 @@ func submittedMs(id string) int64 {
 	return seconds * 1000
 }
 
-// beganMs is when the run was submitted, or when it was heard first if its id does not say.
+// beganMs returns when the run was submitted, or when it was first heard if its id has no time.
 func (r *run) beganMs() int64 { return cmp.Or(r.submittedMs, r.firstMs) }
 
 // anyConnected reports whether some sender of the run has an open stream.
@@ -109,15 +111,15 @@ func (r *run) anyConnected() bool {
 	return false
 }
 
-// disputed reports whether the description came from another sender that is still connected. Senders on different
-// machines may report different descriptions, so the first one counts as long as its sender lives.
+// disputed reports whether another sender, which is still connected, provided the run's description. Senders on
+// different machines may report different descriptions, so the first one counts while its sender is connected.
 func (r *run) disputed(by journal.ProducerID) bool {
 	source := r.senders[r.source]
 	return r.source != by && source != nil && source.connected
 }
 
-// sender returns what the run knows of a producer, or nil if there are too many of them. The producer caches it, since
-// every batch asks for it.
+// sender returns the run's record of a producer, or nil if there are too many. The result is cached in the producer,
+// because every batch asks for it.
 func (r *run) sender(p *producer, s *state) *sender {
 	if p.sender == nil || p.senderOf != r || p.sender.forgotten {
 		p.sender, p.senderOf = r.findSender(p, s), r
@@ -125,7 +127,8 @@ func (r *run) sender(p *producer, s *state) *sender {
 	return p.sender
 }
 
-// findSender looks a producer up, and adds it if there is room. At the limit one that is not connected makes way.
+// findSender looks a producer up, and adds it if it is new. At the limit it forgets a sender that is not connected, or
+// returns nil if all are.
 func (r *run) findSender(p *producer, s *state) *sender {
 	if known := r.senders[p.ID]; known != nil {
 		return known
@@ -141,8 +144,8 @@ func (r *run) findSender(p *producer, s *state) *sender {
 	return known
 }
 
-// forgetSender forgets the sender that was heard longest ago of those that are not connected. It reports false if all
-// are connected.
+// forgetSender forgets, of the senders that are not connected, the one that was heard longest ago. It returns false if
+// all are connected.
 func (r *run) forgetSender() bool {
 	var oldest journal.ProducerID
 	found := false
@@ -158,8 +161,8 @@ func (r *run) forgetSender() bool {
 	return found
 }
 
-// hear notes that a batch came. The producer is a task of the topology like any other, and reports no samples of its
-// own, so its batches show where it runs and that it lives.
+// hear records that a batch arrived. The producer is itself a task of the topology but reports no samples of its own.
+// Its batches therefore show where it runs and that it is alive.
 func (r *run) hear(b *journal.Batch, p *producer, s *state) {
 	if b.ReceivedMs-r.heardMs > s.times.Silence.Milliseconds() {
 		r.hearingSinceMs = b.ReceivedMs
@@ -175,8 +178,8 @@ func (r *run) hear(b *journal.Batch, p *producer, s *state) {
 	r.saw(&p.self, b.ReceivedMs, s)
 }
 
-// saw takes the newest report of a task, or, for task -1, of a worker. A time that is ahead of the collector's clock
-// counts as the time of receipt, or a worker whose clock is ahead would look alive long after it ended.
+// saw records the newest report of a task, or, for task -1, of a worker. A time ahead of the collector's clock is
+// replaced by the time of receipt. Otherwise a worker whose clock is ahead would look alive long after it ended.
 func (r *run) saw(src *source, receivedMs int64, s *state) {
 	if src.run != r || src.worker == nil || src.worker.forgotten {
 		src.run, src.worker = r, r.worker(src.place, s)
@@ -198,8 +201,8 @@ func (r *run) saw(src *source, receivedMs int64, s *state) {
 	}
 }
 
-// worker returns the worker at a place, and adds it if it is new. It returns nil if the run has too many workers and
-// none of them has left.
+// worker returns the worker at a host and port, and adds it if it is new. It returns nil if the run has too many
+// workers and none of them may be forgotten.
 func (r *run) worker(at place, s *state) *worker {
 	if w := r.workers[at]; w != nil {
 		return w
@@ -216,7 +219,7 @@ func (r *run) worker(at place, s *state) *worker {
 	return w
 }
 
-// forgetWorker forgets the worker that left first. It reports false if none has left.
+// forgetWorker forgets the worker that left first. It returns false if none may be forgotten.
 func (r *run) forgetWorker() bool {
 	oldest := r.leavers.next(r.workers)
 	if oldest != nil {
@@ -226,7 +229,7 @@ func (r *run) forgetWorker() bool {
 	return oldest != nil
 }
 
-// place notes that a task reported from a worker. The latest report decides where it is.
+// place records that a task reported from a worker. The latest report decides where the task runs.
 func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
 	t := r.tasks[id]
 	switch {
@@ -240,7 +243,7 @@ func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
 	case t.worker == w:
 		t.lastMs = max(t.lastMs, at)
 	case at <= t.lastMs:
-		return // a late report from where it was
+		return // a late report from the previous worker
 	default:
 		r.move(id, t, w, at, s)
 	}
@@ -252,8 +255,8 @@ func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
 	}
 }
 
-// move notes that a task reports from another worker. A worker whose last task moved away has left, and its process is
-// remembered: if a new process reports there later, that is no restart.
+// move records that a task reports from another worker. A worker whose last task moved away has left. Its pid is
+// remembered, because a new process that reports there later is not a restart.
 func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
 	from := t.worker
 	r.changing(at, s).from(id, from.place)
@@ -274,7 +277,7 @@ func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
 	r.leavers.add(from)
 }
 
-// describeWorker takes what a producer knows of a worker: its process, and where tasks reported last.
+// describeWorker records a producer's description of a worker: its process, and the tasks that last reported from it.
 func (r *run) describeWorker(info *bulletmetricsv1.WorkerInfo, receivedMs int64, s *state) {
 	w := r.worker(place{clip(info.GetHost(), s.limits.TextBytes), info.GetPort()}, s)
 	if w == nil {
@@ -286,16 +289,16 @@ func (r *run) describeWorker(info *bulletmetricsv1.WorkerInfo, receivedMs int64,
 		case id < 0:
 		case i < len(times):
 			r.place(id, "", w, min(times[i], receivedMs), s)
-		case r.tasks[id] == nil: // an older plugin: better than nothing
+		case r.tasks[id] == nil: // an older plugin reports no times, so only new tasks are placed
 			r.place(id, "", w, receivedMs, s)
 		}
 	}
 	r.process(w, info.GetPid(), info.GetStartTimeMs(), receivedMs, s)
 }
 
-// process notes which process a worker is. Another process at the same place is a restart, which is counted and
-// annotated, unless the worker was empty in between. A process that started before the known one was reported late and
-// is ignored.
+// process records the process of a worker. Another process at the same host and port is a restart, which is counted and
+// annotated, unless all tasks had left the worker in between. A process that started before the known one was reported
+// late and is ignored.
 func (r *run) process(w *worker, pid uint64, startMs, receivedMs int64, s *state) {
 	if pid == 0 || (pid == w.pid && startMs == w.startMs) || startMs < w.startMs {
 		return

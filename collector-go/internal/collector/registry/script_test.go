@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write what scripts and golden files should say")
 
-// t0 is when every script begins: 2027-01-15T08:00:00Z.
+// t0 is the time at which every script begins: 2027-01-15T08:00:00Z.
 const t0 = int64(1_800_000_000_000)
 
 // script plays testdata/*.txt. A line is a command; lines with ">" are what the command before them shows.
@@ -51,7 +51,7 @@ type script struct {
 	batches uint64
 	ahead   int64 // of the senders' clocks, ms
 
-	// Reports come as blocks: every second one with a row before that not all tasks have.
+	// Reports are sent as blocks. Every second block has an earlier row too, in which some tasks have no sample.
 	blocks  bool
 	layouts map[string]journal.LayoutID
 }
@@ -182,7 +182,7 @@ func (p *script) report(b beat, timeMs int64) {
 	p.apply(batch)
 }
 
-// asBlock makes a block of a report's samples.
+// asBlock converts a report's samples into a block.
 func (p *script) asBlock(b *journal.Batch, timeMs int64) {
 	key := fmt.Sprint(b.IDs)
 	layout, known := p.layouts[key]
@@ -301,7 +301,7 @@ func (p *script) registry() *Registry {
 	return &Registry{options: o, state: p.s}
 }
 
-// show is what the registry would answer, in a line or two each.
+// show returns what the registry would answer, in one or two lines per item.
 func (p *script) show(f []string) string {
 	out := &strings.Builder{}
 	say := func(format string, args ...any) { fmt.Fprintf(out, "> "+format+"\n", args...) }
@@ -368,7 +368,7 @@ func (p *script) show(f []string) string {
 	return out.String()
 }
 
-// seconds is a time since the script's beginning, with as many digits as it needs.
+// seconds formats a time since the script's beginning, with as many digits as necessary.
 func seconds(ms int64) string {
 	if ms == 0 {
 		return "-"
@@ -400,7 +400,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// scriptLimits are the usual ones, but for a first line "# limits: workers=2 ...".
+// scriptLimits returns the default limits, changed by a first line such as "# limits: workers=2 ...".
 func scriptLimits(text string) Limits {
 	l := DefaultOptions("x").Limits
 	first, _, _ := strings.Cut(text, "\n")
@@ -439,7 +439,7 @@ func scriptLimits(text string) Limits {
 	return l
 }
 
-// run plays a script and returns it with what it shows now.
+// run plays a script, and returns it with the current output of its commands.
 func (p *script) run(text string) string {
 	out := &strings.Builder{}
 	for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
@@ -454,8 +454,8 @@ func (p *script) run(text string) string {
 	return out.String()
 }
 
-// assertRestartChangesNothing cuts the journal at many places, saves and restores there, and plays on: the same journal
-// gives the same registry.
+// assertRestartChangesNothing saves and restores the registry at many positions of the journal and continues from
+// there. The same journal must always give the same registry.
 func (p *script) assertRestartChangesNothing() {
 	want := p.s.snapshot()
 	for cut := 0; cut <= len(p.entries); cut += 1 + len(p.entries)/50 {
@@ -478,7 +478,7 @@ func (p *script) assertRestartChangesNothing() {
 	}
 }
 
-// What the journal has abandoned is not kept, and a batch of what is left goes on.
+// The registry forgets series and layouts that the journal forgot, and still applies batches of the remaining ones.
 func TestForgottenSourcesGo(t *testing.T) {
 	all := newSources()
 	for id := range journal.SeriesID(4) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What changed behind a position is given, by setters and by the registry alike, and only that; a restart from a
-// checkpoint leaves none out that changed behind an older place.
+// AnnotationsSince returns exactly the annotations that changed after a position, whether a client or the registry made
+// them. After a restart from a checkpoint it must not miss any that changed after an earlier position.
 func TestAnnotationsSinceAPosition(t *testing.T) {
 	w := newWorld(t)
 	since := func(after uint64) (titles []string, upTo uint64) {

@@ -7,15 +7,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// The state in a checkpoint is a part of docs/formats/registry.md, which describes every field in its order.
+// The versions of the encoded state. docs/formats/registry.md describes every field in its order.
 const (
 	stateMagic   = "BMREGIST"
 	stateVersion = 3
 )
 
-// snapshot encodes the state for a checkpoint. Equal states give equal bytes: maps are written in the order of their
-// keys. Tests compare a restored registry with one that never stopped by these bytes. The caller holds the registry's
-// mutex, so nothing here waits or does I/O.
+// snapshot encodes the state for a checkpoint. Equal states give equal bytes, because maps are written in the order of
+// their keys. Tests use these bytes to compare a restored registry with one that never stopped. The caller holds the
+// registry's mutex, so nothing here waits or does I/O.
 func (s *state) snapshot() []byte {
 	e := metric.NewEncoder(stateMagic, stateVersion)
 	e.Int(s.clockMs)
@@ -46,8 +46,8 @@ func (s *state) snapshot() []byte {
 	return e.Finish()
 }
 
-// encodeRun writes one submission of a topology. Workers come before tasks, because a task names its worker by its
-// number in that list. The leavers are left out: they are found again when room is needed.
+// encodeRun encodes one submission of a topology. Workers come before tasks, because a task refers to its worker by the
+// index in that list. The leavers are not encoded, because they are collected again when room is needed.
 func encodeRun(e *metric.Encoder, r *run) {
 	e.String(r.id)
 	for _, ms := range []int64{r.firstMs, r.heardMs, r.hearingSinceMs, r.stoppedMs} {
@@ -89,13 +89,13 @@ func encodeRun(e *metric.Encoder, r *run) {
 	}
 }
 
-// encodePlace writes the host and port by which a worker, a sender or a client is known.
+// encodePlace encodes the host and port that identify a worker, a sender or a client.
 func encodePlace(e *metric.Encoder, p place) {
 	e.String(p.host)
 	e.Uint(uint64(p.port))
 }
 
-// encodeWorker writes a worker without its number of tasks, which follows from the tasks.
+// encodeWorker encodes a worker without its number of tasks, which follows from the tasks.
 func encodeWorker(e *metric.Encoder, w *worker) {
 	encodePlace(e, w.place)
 	e.Uint(w.pid)
@@ -109,8 +109,8 @@ func encodeWorker(e *metric.Encoder, w *worker) {
 	encodeStrings(e, w.moved)
 }
 
-// encodePlacementChange writes a placement change that is under way. Without it, a restart during a rebalance would
-// split the rebalance into two annotations.
+// encodePlacementChange encodes the current placement change. Without it, a restart during a rebalance would split the
+// rebalance into two annotations.
 func encodePlacementChange(e *metric.Encoder, w *placementChange) {
 	for _, ms := range []int64{w.atMs, w.beganMs, w.lastMs} {
 		e.Int(ms)
@@ -127,8 +127,8 @@ func encodePlacementChange(e *metric.Encoder, w *placementChange) {
 	}
 }
 
-// encodeInfo writes the description of a topology. It is kept for past runs as well, since the first description of a
-// new run is compared with it.
+// encodeInfo encodes the description of a topology. Descriptions of past runs are kept too, because the first
+// description of a new run is compared with them.
 func encodeInfo(e *metric.Encoder, in *info) {
 	for _, version := range []string{in.versions.Storm, in.versions.Bullet, in.versions.Java, in.versions.Plugin} {
 		e.String(version)
@@ -160,7 +160,7 @@ func encodeInfo(e *metric.Encoder, in *info) {
 	}
 }
 
-// encodeAnnotations writes annotations by time, the order in which they are kept.
+// encodeAnnotations encodes annotations, sorted by time.
 func encodeAnnotations(e *metric.Encoder, m *annotations) {
 	e.Uint(uint64(len(m.sorted)))
 	for _, a := range m.sorted {

@@ -4,50 +4,51 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// place is the host and port of a worker, by which Storm knows it. It stays the same when the process is replaced.
+// place is the host and port by which Storm identifies a worker. It stays the same when the process is replaced.
 type place struct {
 	host string
 	port uint32
 }
 
-// source is the task of a worker that a series comes from. A task has hundreds of series, and the registry needs only
-// the newest time of all of them. Each batch is therefore reduced to its sources before anything else is done.
+// source identifies the task (or the worker) that a series comes from. A task has hundreds of series, and the registry
+// needs only the newest time of all of them. Each batch is therefore reduced to its sources before anything else is
+// done.
 type source struct {
 	place
 	component string
-	task      int32 // -1 for a worker's own
-	reportMs  int64 // how often it reports
-	series    int   // of it, that are known
+	task      int32 // -1 for the worker itself
+	reportMs  int64 // its reporting interval
+	series    int   // number of its series that are defined
 
-	batch    uint64 // the last one that it was seen in
-	newestMs int64  // its newest sample in that batch
+	batch    uint64 // the newest batch that has a sample of it
+	newestMs int64  // time of its newest sample in that batch
 
-	// Where the run that saw it last keeps it.
+	// run and worker cache the run that last saw the source, and the worker in it.
 	run    *run
 	worker *worker
 }
 
-// sources finds the source of a series. It follows the definitions of the journal, which come again after a restart,
-// so no checkpoint has it.
+// sources finds the source of a series. It is built from the definitions in the journal, which are repeated after a
+// restart, so checkpoints do not contain it.
 type sources struct {
 	bySeries  map[journal.SeriesID]*source
 	byLayout  map[journal.LayoutID][]column
 	unique    map[sourceKey]*source
-	newest    *source // the one that was looked up last in unique; nil: none
+	newest    *source // the last one looked up in unique, or nil
 	batch     uint64
 	newestKey sourceKey
-	seen      []*source // in the current batch, in the order of their first samples
+	seen      []*source // sources in the current batch, in the order of their first samples
 }
 
-// column is a run of neighbouring columns of a layout that come from one source. A layout usually has one for each
+// column is a range of adjacent columns of a layout that come from one source. A layout usually has one range for each
 // task.
 type column struct {
 	source      *source
-	first, last int // both included
+	first, last int // both inclusive
 }
 
-// sourceKey identifies a source. The reporting interval belongs to it: a task may report some series once a second and
-// others once a minute.
+// sourceKey identifies a source. It includes the reporting interval, because a task may report some series once a
+// second and others once a minute.
 type sourceKey struct {
 	place
 	component string
@@ -60,12 +61,12 @@ func newSources() *sources {
 		unique: map[sourceKey]*source{}}
 }
 
-// define notes the source of a series. Series of one source are usually defined together, so the last one is tried
-// first.
+// define records the source of a series. Series of one source are usually defined together, so define first compares
+// with the last source.
 func (all *sources) define(e *journal.SeriesDefined) {
 	raw := e.Series
 	key := sourceKey{place{raw.Host, raw.Port}, raw.Component, raw.Task, max(raw.IntervalMs, raw.PackSpanMs)}
-	if all.newest == nil || all.newestKey != key { // series of one source come together
+	if all.newest == nil || all.newestKey != key { // series of one source arrive together
 		all.newest, all.newestKey = all.unique[key], key
 	}
 	src := all.newest
@@ -79,7 +80,7 @@ func (all *sources) define(e *journal.SeriesDefined) {
 	all.bySeries[e.ID] = src
 }
 
-// layOut notes whose the columns of a layout are; its series are defined.
+// layOut records the sources of a layout's columns. The journal has defined the series before.
 func (all *sources) layOut(e *journal.LayoutDefined) {
 	var columns []column
 	for i, id := range e.Series {
@@ -93,7 +94,7 @@ func (all *sources) layOut(e *journal.LayoutDefined) {
 	all.byLayout[e.ID] = columns
 }
 
-// forget drops the series and layouts that the journal forgot, and sources without a series.
+// forget deletes the series and layouts that the journal forgot, and then the sources without any series.
 func (all *sources) forget(e *journal.Forgotten) {
 	for _, id := range e.Layouts {
 		delete(all.byLayout, id)
@@ -111,7 +112,7 @@ func (all *sources) forget(e *journal.Forgotten) {
 	}
 }
 
-// seenIn are the sources of a batch's samples, with the newest time of each; valid until the next call.
+// seenIn returns the sources of a batch's samples, each with its newest time. The slice is valid until the next call.
 func (all *sources) seenIn(b *journal.Batch) []*source {
 	all.batch++
 	all.seen = all.seen[:0]
@@ -127,8 +128,8 @@ func (all *sources) seenIn(b *journal.Batch) []*source {
 	return all.seen
 }
 
-// noteBlock notes the sources of a block's samples: a source's newest row is the newest that any of its columns has a
-// sample in.
+// noteBlock records the sources of a block's samples. A source's newest time is that of the newest row in which one of
+// its columns has a sample.
 func (all *sources) noteBlock(b *journal.Block) {
 	for _, c := range all.byLayout[b.Layout] {
 		if row := newestRow(b, c); row >= 0 {
@@ -152,7 +153,7 @@ func newestRow(b *journal.Block, c column) int {
 	return -1
 }
 
-// note records a sample's time, and lists the source when it is the first one of this batch.
+// note records a sample's time. It adds the source to seen if this is the source's first sample in the batch.
 func (all *sources) note(src *source, timeMs int64) {
 	switch {
 	case src == nil:

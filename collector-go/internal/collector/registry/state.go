@@ -10,24 +10,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// state is the registry without its files: journal entries go in, and view.go reads it. It has no clock and does no
-// I/O. Normal operation, catching up and recovery are therefore the same code, and give the same annotations with the
-// same ids. Every map in it has a limit of Limits, because senders choose the names.
+// state is the registry without its files: it applies journal entries, and view.go reads it. It has no clock and does
+// no I/O. Normal operation, catching up and recovery are therefore the same code and make the same annotations with the
+// same ids. Every map in it has a limit in Limits, because senders choose the names.
 type state struct {
 	limits Limits
 	times  Times
 
-	clockMs int64 // the collector's, as the journal has it
-	// the same, but that no tick counts for more than longestTick: a step of the clock makes nothing old
+	clockMs int64 // the collector's clock, from the journal
+	// ageClockMs is the same clock, but no tick advances it by more than longestTick. A step of the clock into the
+	// future therefore deletes no annotations.
 	ageClockMs int64
 	topologies map[string]*topology
-	position   journal.Position // of the entry at hand
+	position   journal.Position // of the current entry
 	set        *annotations     // annotations of producers and clients
 	made       *annotations     // the registry's own
 	nextMade   uint64
-	dropped    map[string]uint64 // what did not fit, by reason, since the journal's beginning
+	dropped    map[string]uint64 // number of dropped items by reason, since the beginning of the journal
 
-	// What the journal names again to every reader.
+	// The journal defines producers and sources again for every reader.
 	producers map[journal.ProducerID]*producer
 	sources   *sources
 
@@ -35,26 +36,26 @@ type state struct {
 	clocks  map[string]*clock // by host
 }
 
-// topology is everything that was submitted under one name. It has at least one run.
+// topology holds all runs that were submitted under one name. It has at least one run.
 type topology struct {
 	name string
-	runs []*run // in the order of submission; the last is the current one
+	runs []*run // ordered by submission; the last is the current one
 }
 
-// producer is a producer of the journal, with what was looked up for it last. run and sender are caches: whoever
-// forgets a run or a sender sets its forgotten flag, and the cache is then looked up again.
+// producer is a producer of the journal, with the results of its last lookups. run and sender are caches. When a run or
+// a sender is deleted, its forgotten flag is set, and the cache is looked up again.
 type producer struct {
 	journal.ProducerDefined
 	run  *run
-	self source // as which it reports that it lives
+	self source // the task as which it reports that it is alive
 
-	// What the run senderOf knows it as.
+	// sender is the record of the producer in the run senderOf.
 	sender   *sender
 	senderOf *run
 }
 
-// external reports whether the producer is a client that measures a topology from outside, such as the canary: it sends
-// from port 0, where no worker listens. It is no worker and no submission.
+// external reports whether the producer is a client that measures a topology from outside, such as the canary. Such
+// clients send from port 0, where no worker listens. They count neither as a worker nor as a submission.
 func (p *producer) external() bool { return p.Port == 0 }
 
 func newState(l Limits, t Times) *state {
@@ -69,8 +70,8 @@ func newState(l Limits, t Times) *state {
 
 func (s *state) drop(reason string, n int) { s.dropped[reason] += uint64(n) }
 
-// apply changes the state by one entry of the journal. Entries of a producer that damage to the journal hides are
-// ignored, as those of the wrong topology would be worse than none.
+// apply changes the state by one entry of the journal. It ignores entries whose producer is unknown because a part of
+// the journal is damaged. Assigning them to the wrong topology would be worse than losing them.
 func (s *state) apply(entry journal.Entry) {
 	switch e := entry.(type) {
 	case *journal.SeriesDefined:
@@ -103,12 +104,12 @@ func (s *state) apply(entry journal.Entry) {
 	}
 }
 
-// longestTick is how much one tick may count for, ms.
+// longestTick is the most by which one tick advances ageClockMs, in ms.
 const longestTick = 5_000
 
-// age moves the clock by which annotations grow old. A step of the collector's clock into the future must not delete
-// all annotations, so a tick moves it by longestTick at most. It then lags by the time for which the collector was
-// down.
+// age advances the clock that decides how old annotations are. A step of the collector's clock into the future must not
+// delete all annotations, so a tick advances it by longestTick at most. The clock therefore lags by the time for which
+// the collector was down.
 func (s *state) age() {
 	if s.ageClockMs == 0 {
 		s.ageClockMs = s.clockMs
@@ -116,8 +117,8 @@ func (s *state) age() {
 	s.ageClockMs = min(s.clockMs, s.ageClockMs+longestTick)
 }
 
-// connected notes an open stream. A run that nobody was connected for is heard again from now on: the silence before
-// does not count against its workers.
+// connected records an open stream. If no producer of the run was connected, the run counts as heard from now on, and
+// earlier silence does not count against its workers.
 func (s *state) connected(e *journal.Connected) {
 	if p := s.producers[e.Producer]; p != nil && p.Topology != "" && !p.external() {
 		r := s.runOf(p)
@@ -130,7 +131,7 @@ func (s *state) connected(e *journal.Connected) {
 	}
 }
 
-// disconnected notes that a producer's last stream ended, in every run that knows it.
+// disconnected records that a producer's last stream ended, in every run that knows the producer.
 func (s *state) disconnected(e *journal.Disconnected) {
 	p := s.producers[e.Producer]
 	if p == nil || s.topologies[p.Topology] == nil {
@@ -143,7 +144,7 @@ func (s *state) disconnected(e *journal.Disconnected) {
 	}
 }
 
-// started notes that the collector started, which ended every stream.
+// started records that the collector started, which means that every stream had ended.
 func (s *state) started() {
 	for _, t := range s.topologies {
 		for _, r := range t.runs {
@@ -154,14 +155,14 @@ func (s *state) started() {
 	}
 }
 
-// batch takes what a producer sent. Samples come first, since they show which workers report, and the notes describe
-// those.
+// batch applies a batch of a producer. Samples come first, since they show which workers report, and the notes describe
+// those workers.
 func (s *state) batch(b *journal.Batch) {
 	p := s.producers[b.Producer]
 	if p == nil {
 		return
 	}
-	if p.Topology == "" { // of Annotate
+	if p.Topology == "" { // written by Annotate
 		s.annotations(b.Notes.GetAnnotations(), "", OfAPI)
 		return
 	}
@@ -185,7 +186,7 @@ func (s *state) batch(b *journal.Batch) {
 	s.annotations(b.Notes.GetAnnotations(), p.Topology, OfStream)
 }
 
-// annotations takes those that somebody set; on a stream they are about its topology.
+// annotations adds annotations that producers or clients set. If topology is not "", it replaces the topology in them.
 func (s *state) annotations(all []*bulletmetricsv1.Annotation, topology string, origin Origin) {
 	for _, one := range all {
 		a := Annotation{ID: one.GetId(), Topology: cmp.Or(topology, one.GetTopology()), TimeMs: one.GetTimeMs(),
@@ -202,8 +203,8 @@ func (s *state) annotations(all []*bulletmetricsv1.Annotation, topology string, 
 	}
 }
 
-// annotate adds an annotation of the registry's own. Its id is a number that the checkpoint keeps, so a replay gives
-// it the same one.
+// annotate adds an annotation that the registry makes itself. Its id comes from a counter that the checkpoint contains,
+// so a replay assigns the same id.
 func (s *state) annotate(topology string, timeMs int64, c change) {
 	text := strings.Join(c.lines, "\n")
 	s.made.put(Annotation{ID: fmt.Sprintf("%s%d", autoPrefix, s.nextMade), Topology: topology, TimeMs: timeMs,
@@ -213,15 +214,15 @@ func (s *state) annotate(topology string, timeMs int64, c change) {
 	s.bound()
 }
 
-// bound applies the limits on annotations, to those that somebody set and to the registry's own apart: neither kind can
-// push out the other.
+// bound applies the limits to the annotations that somebody set and, separately, to the registry's own. Neither kind
+// can displace the other.
 func (s *state) bound() {
 	before := s.ageClockMs - s.limits.AnnotationAge.Milliseconds()
 	s.set.bound(before, s.limits, s.drop)
 	s.made.bound(before, s.limits, s.drop)
 }
 
-// tick looks for what has fallen silent, and for assignments that have settled.
+// tick marks silent workers as gone, and writes the annotations of placement changes that have ended.
 func (s *state) tick() {
 	for _, name := range sortedNames(s.topologies) {
 		r := s.topologies[name].current()
@@ -234,7 +235,7 @@ func (s *state) tick() {
 
 func (t *topology) current() *run { return t.runs[len(t.runs)-1] }
 
-// runOf returns the run that a producer belongs to. A new run is annotated as a submission.
+// runOf returns the run that a producer belongs to, and begins one if it is new. A new run gets an annotation.
 func (s *state) runOf(p *producer) *run {
 	if p.run != nil && !p.run.forgotten {
 		return p.run
@@ -248,7 +249,7 @@ func (s *state) runOf(p *producer) *run {
 	return p.run
 }
 
-// topology returns the topology of a name, and adds it if it is new. At the limit another one is forgotten for it.
+// topology returns the topology with a name, and adds it if it is new. At the limit it forgets another one.
 func (s *state) topology(name string) *topology {
 	if t := s.topologies[name]; t != nil {
 		return t
@@ -261,9 +262,9 @@ func (s *state) topology(name string) *topology {
 	return t
 }
 
-// leastMissed is the topology that makes room: of those that nobody is connected for the one that was heard longest
-// ago, and where all are connected the one that came last, so that whoever makes up names is not kept at the cost of
-// those that were there.
+// leastMissed returns the name of the topology to forget at the limit. It is the one that was heard longest ago of
+// those without a connected producer. If all are connected, it is the newest one, so that somebody who invents names
+// cannot displace existing topologies.
 func (s *state) leastMissed() string {
 	return slices.MinFunc(sortedNames(s.topologies), func(a, b string) int {
 		one, other := s.topologies[a].current(), s.topologies[b].current()
@@ -279,7 +280,7 @@ func (s *state) leastMissed() string {
 	})
 }
 
-// dropTopology forgets a topology. Producers that still point at its runs see the forgotten flag and look again.
+// dropTopology forgets a topology. Producers whose caches refer to its runs see the forgotten flag and look again.
 func (s *state) dropTopology(name string) {
 	for _, r := range s.topologies[name].runs {
 		r.forgotten = true
@@ -288,7 +289,8 @@ func (s *state) dropTopology(name string) {
 	s.drop("topologies", 1)
 }
 
-// begin puts a run where its submission belongs, and returns that place.
+// begin inserts a run in the order of submission, and returns its index. It forgets the oldest other run if there are
+// too many.
 func (s *state) begin(t *topology, r *run) int {
 	i := len(t.runs)
 	for i > 0 && t.runs[i-1].beganMs() > r.beganMs() {
@@ -299,7 +301,7 @@ func (s *state) begin(t *topology, r *run) int {
 	}
 	t.runs = slices.Insert(t.runs, i, r)
 	if len(t.runs) > s.limits.Runs {
-		// A producer that outlived eight submissions is heard no more than the run that it belongs to.
+		// A producer that outlived Limits.Runs submissions keeps its own run. The next oldest is forgotten instead.
 		drop := 0
 		if i == 0 {
 			drop = 1
@@ -312,7 +314,8 @@ func (s *state) begin(t *topology, r *run) int {
 	return i
 }
 
-// annotateSubmission marks a submission on the time axis. The moves of the run before it need no annotation any more.
+// annotateSubmission adds an annotation for a submission. It discards the placement change of the run before, which no
+// longer matters.
 func (s *state) annotateSubmission(t *topology, r *run) {
 	c := change{title: fmt.Sprintf("Topology %s submitted", t.name), tags: []string{"submitted"},
 		lines: []string{"+ id " + r.id}}
@@ -324,8 +327,9 @@ func (s *state) annotateSubmission(t *topology, r *run) {
 	s.annotate(t.name, r.beganMs(), c)
 }
 
-// describe takes a producer's description of its topology. Producers on different machines may see different versions
-// of Java; what each reports is compared to what it reported before, so that their differences are no changes.
+// describe applies a producer's description of its topology. Producers on different machines may see different versions
+// of Java. A description is therefore ignored if it equals the producer's previous one, so these differences do not
+// look like changes.
 func (s *state) describe(p *producer, in *info) {
 	r := s.runOf(p)
 	sender := r.sender(p, s)
@@ -353,8 +357,8 @@ func (s *state) annotateAll(topology string, timeMs int64, changes []change) {
 	}
 }
 
-// infoBefore returns the newest description of the runs before a run, if that run is the newest one. Otherwise, or if
-// there is no description, it returns nil, and the run's first description is compared with nothing.
+// infoBefore returns the newest description of the runs before r. It returns nil if there is none or if r is not the
+// newest run; r's first description is then not compared with anything.
 func (s *state) infoBefore(r *run) *info {
 	runs := s.topologies[r.topology].runs
 	if runs[len(runs)-1] != r {

@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// One tick of a topology of 1,162 tasks on 100 workers, 20 numbers each, as one producer's batches bring it.
+// BenchmarkApplyTick applies one tick of a topology of 1,162 tasks on 100 workers with 20 numbers each, from the
+// batches of one producer.
 func BenchmarkApplyTick(b *testing.B) {
 	o := DefaultOptions("x")
 	s := newState(o.Limits, o.Times)
@@ -31,7 +32,7 @@ func BenchmarkApplyTick(b *testing.B) {
 	b.Run("blocks", func(b *testing.B) { batch, at := blocksOf(s, ids); applyTicks(b, s, batch, at) })
 }
 
-// columnsOf is a batch of one sample of each series.
+// columnsOf returns a batch with one sample of each series.
 func columnsOf(ids []journal.SeriesID) (*journal.Batch, func(now int64)) {
 	times := make([]int64, len(ids))
 	batch := &journal.Batch{Producer: 1, IDs: ids, TimesMs: times, Values: make([]float64, len(ids))}
@@ -42,7 +43,7 @@ func columnsOf(ids []journal.SeriesID) (*journal.Batch, func(now int64)) {
 	}
 }
 
-// blocksOf is the same as a block for each task.
+// blocksOf returns the same samples with a block for each task.
 func blocksOf(s *state, ids []journal.SeriesID) (*journal.Batch, func(now int64)) {
 	batch := &journal.Batch{Producer: 1}
 	for first := 0; first < len(ids); first += 20 {
@@ -73,8 +74,8 @@ func applyTicks(b *testing.B, s *state, batch *journal.Batch, at func(now int64)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*samples), "ns/sample")
 }
 
-// Batches of 4,096 workers each that nobody has heard of before: without tasks, as many have one that moves from batch
-// to batch, and as other processes at the same places.
+// BenchmarkNewWorkers applies batches of 4,096 workers. They are unknown workers without tasks, unknown workers to
+// which a task moves in each batch, or new processes of the same workers.
 func BenchmarkNewWorkers(b *testing.B) {
 	for name, describe := range map[string]func(batch, i int) *bulletmetricsv1.WorkerInfo{
 		"bare": func(batch, i int) *bulletmetricsv1.WorkerInfo {

@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// What the disk does not give back of the journal is tried again, then stepped over: the registry goes on with what
-// comes behind it.
+// The registry first retries a part of the journal that the disk cannot read, then skips it and continues with what
+// follows.
 func TestAJournalThatCannotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		failures    int

@@ -7,65 +7,69 @@ import (
 	"strings"
 )
 
-// Summary is a topology in the list of all topologies. It is part of the HTTP API, so its JSON keys never change.
-// Times are RFC 3339 in UTC, to the millisecond; "" stands for never.
+// Summary is a topology in the list of all topologies. It is part of the HTTP API, so its JSON keys never change. Times
+// are RFC 3339 in UTC, to the millisecond. An empty time means never.
 type Summary struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
-	// Submitted is when, as Storm's id has it.
+	// Submitted is the time of submission, from Storm's id.
 	Submitted string `json:"submitted,omitempty"`
 	// FirstSeen and LastSeen are by the collector's clock.
 	FirstSeen string `json:"first_seen"`
 	LastSeen  string `json:"last_seen"`
-	// Alive is whether it was heard of late.
+	// Alive reports whether the topology was heard lately.
 	Alive bool `json:"alive"`
-	// Condition is whether it runs, or how it ended, as far as anybody knows.
+	// Condition says whether the topology runs, or how it ended if that is known.
 	Condition Condition `json:"condition"`
-	// ClockAhead is how many seconds the clock of its workers that is off the most is ahead of the collector's beyond
-	// doubt; below 0 where it is behind.
+	// ClockAhead is the certain error of the worst clock of its workers, in seconds ahead of the collector's clock. It
+	// is below 0 if that clock is behind.
 	ClockAhead float64  `json:"clock_ahead_seconds,omitempty"`
 	Versions   Versions `json:"versions"`
-	// Federated states that another collector receives its samples. Everything here was then read from the engine that
-	// both collectors write to (package federation), and the other collector knows more. A Registry never sets it.
+	// Federated states that another collector receives the topology's samples. Everything here was then read from the
+	// engine that both collectors write to (package federation), and the other collector knows more. A Registry never
+	// sets it.
 	Federated bool `json:"elsewhere,omitempty"`
-	// Numbers of Components (Storm's own included), of workers that run, and of tasks with a place.
+	// Components is the number of components, including Storm's own. Workers counts the workers that run, and Tasks the
+	// tasks whose worker is known.
 	Components int `json:"component_count"`
 	Workers    int `json:"worker_count"`
 	Tasks      int `json:"task_count"`
-	// Lost are the workers that stopped reporting although the topology runs, and whose tasks no other worker reports.
+	// Lost are workers that stopped reporting although the topology runs, and whose tasks no other worker reports.
 	Lost []LostWorker `json:"lost_workers,omitempty"`
 }
 
-// LostWorker is a worker that stopped reporting, with the time at which it was heard last, by the collector's clock.
+// LostWorker is a worker that stopped reporting, with the time at which it was last heard, by the collector's clock.
 type LostWorker struct {
 	Worker   string `json:"worker"`
 	LastSeen string `json:"last_seen"`
 }
 
-// Topology is everything that is known of one run of a topology. It is a copy: the registry goes on while a client
-// reads it. Like Summary it is part of the HTTP API.
+// Topology describes one run of a topology. It is a copy, so the registry may change while a client reads it. Like
+// Summary it is part of the HTTP API.
 type Topology struct {
 	Summary
 	Components []Component `json:"components"`
 	Resources  Resources   `json:"resources"`
 	Workers    []Worker    `json:"workers"`
 	Hosts      []Host      `json:"hosts"`
-	// Unplaced are tasks of which no report came yet, by component.
+	// Unplaced are the tasks that have not reported yet, by component.
 	Unplaced  []ComponentTasks  `json:"unplaced"`
 	Producers []Producer        `json:"producers"`
 	Settings  map[string]string `json:"settings"`
-	// Runs are all submissions that are remembered, the newest first.
+	// Runs are all submissions that are kept, newest first.
 	Runs []Run `json:"runs"`
 }
 
-// Resources are what the resource-aware scheduler gives the components: parallelism x the amounts of one executor.
+// Resources are the components' resource requests to the resource-aware scheduler. A total is the parallelism times the
+// request of one executor.
 type Resources struct {
 	Rows   []ResourceRow  `json:"rows"`
 	Totals ResourceTotals `json:"totals"`
 }
 
-// ResourceRow is a component's line, under the names of the resource table that `tune analyze resources` reads. CPU is
-// the component's total, in cores; memory is that of one executor, and its total that of all.
+// ResourceRow is one component. Its JSON keys are those of the resource table that `tune analyze resources` reads. CPU
+// is the component's total in cores. OnHeapMiB and OffHeapMiB are per executor, and TotalMemoryMiB is the sum over all
+// executors.
 type ResourceRow struct {
 	Component      string  `json:"component"`
 	Parallelism    int     `json:"parallelism"`
@@ -88,21 +92,21 @@ type Worker struct {
 	Host   string `json:"host"`
 	Port   uint32 `json:"port"`
 	Pid    uint64 `json:"pid,omitempty"`
-	// Started is when the process did, KnownSince when the collector learnt of it.
+	// Started is when the process started, and KnownSince when the collector learned of it.
 	Started    string `json:"started,omitempty"`
 	KnownSince string `json:"known_since,omitempty"`
 	FirstSeen  string `json:"first_seen"`
 	LastSeen   string `json:"last_seen"`
 	Alive      bool   `json:"alive"`
-	// Clock is nil where nothing is known of it.
+	// Clock is nil if nothing is known of the worker's clock.
 	Clock *ClockBounds `json:"clock,omitempty"`
-	// Restarts that were seen at this place.
+	// Restarts is the number of restarts that the collector saw at this host and port.
 	Restarts   uint64           `json:"restarts"`
 	Tasks      int              `json:"task_count"`
 	Components []ComponentTasks `json:"components"`
 }
 
-// ComponentTasks are the tasks of a component in one worker, or those without a worker. They are sorted.
+// ComponentTasks are a component's tasks in one worker, or its tasks without a worker. The tasks are sorted.
 type ComponentTasks struct {
 	Component string  `json:"component"`
 	Tasks     []int32 `json:"tasks"`
@@ -116,7 +120,7 @@ type Host struct {
 	Components []string `json:"components"`
 }
 
-// Producer is a task of the metrics consumer, which sends the samples of many workers. When it is not connected, the
+// Producer is a task of the metrics consumer, which sends the samples of many workers. While it is not connected, the
 // samples of all of them are missing.
 type Producer struct {
 	Worker    string `json:"worker"`
@@ -125,7 +129,7 @@ type Producer struct {
 	LastSeen  string `json:"last_seen,omitempty"`
 }
 
-// Run is a submission of the topology. Storm gives each of them another id, which ends in the time of submission.
+// Run is a submission of the topology. Each submission has its own Storm id, which ends in the time of submission.
 type Run struct {
 	ID        string `json:"id"`
 	Submitted string `json:"submitted,omitempty"`
@@ -133,7 +137,7 @@ type Run struct {
 	LastSeen  string `json:"last_seen"`
 }
 
-// Topologies lists what is known, by name.
+// Topologies returns all known topologies, sorted by name.
 func (r *Registry) Topologies() []Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +148,8 @@ func (r *Registry) Topologies() []Summary {
 	return all
 }
 
-// Topology is the run with Storm's id, or the newest where id is "".
+// Topology returns the run of a topology with Storm's id, or the newest run if id is "". The result is false if there
+// is none.
 func (r *Registry) Topology(name, id string) (Topology, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -167,8 +172,9 @@ func (r *Registry) Topology(name, id string) (Topology, bool) {
 	return out, true
 }
 
-// view is a run at a moment. It exists while the registry's mutex is held. Who is alive depends on the reader's clock
-// and not on the journal's, so that a collector that receives nothing does not go on showing topologies as running.
+// view is a run at a point in time. It may only be used while the registry's mutex is held. It uses the reader's clock
+// and not the journal's to decide what is alive. Otherwise a collector that receives nothing would keep showing
+// topologies as running.
 type view struct {
 	*run
 	state *state
@@ -187,10 +193,10 @@ func timeOrNone(ms int64) string {
 	return timeText(ms)
 }
 
-// alive reports whether a worker was heard within the silence that it may keep. The zero worker stands for the run.
+// alive reports whether a worker was heard within its allowed silence. The run itself is checked with the zero worker.
 func (v view) alive(w *worker, heardMs int64) bool { return v.nowMs-heardMs <= w.silenceMs(v.times) }
 
-// summary counts what runs. A run that is over has no lost workers: all of them ended with it.
+// summary counts what runs. A run that is over has no lost workers, because all of them ended with it.
 func (v view) summary() Summary {
 	s := Summary{Name: v.topology, ID: v.id, Submitted: timeOrNone(v.submittedMs), FirstSeen: timeText(v.firstMs),
 		LastSeen: timeText(v.heardMs),
@@ -210,7 +216,7 @@ func (v view) summary() Summary {
 	s.ClockAhead = v.clockAhead()
 	s.Condition = v.state.condition(v.run, v.nowMs, v.times, s.Alive)
 	if s.Condition.State != Running {
-		s.Lost = nil // then all of it ended, or is silent
+		s.Lost = nil // all workers ended or are silent
 	}
 	if v.info != nil {
 		s.Versions, s.Components = v.info.versions, len(v.info.components)
@@ -218,8 +224,8 @@ func (v view) summary() Summary {
 	return s
 }
 
-// complete returns everything about a run except its siblings, which Registry.Topology adds. Lists are empty rather
-// than nil, since the HTTP API promises lists.
+// complete returns everything about a run except the other runs, which Registry.Topology adds. Lists are empty instead
+// of nil, because the HTTP API promises lists.
 func (v view) complete() Topology {
 	t := Topology{Summary: v.summary(), Components: []Component{}, Settings: map[string]string{},
 		Unplaced: v.unplaced(), Workers: v.workersShown(),
@@ -232,7 +238,8 @@ func (v view) complete() Topology {
 	return t
 }
 
-// resources leaves out Storm's system bolt, which is in every worker and is given nothing.
+// resources returns the components' resource requests. It leaves out Storm's system bolt, which runs in every worker
+// and requests nothing.
 func (in *info) resources() Resources {
 	out := Resources{Rows: []ResourceRow{}}
 	for _, c := range in.components {
@@ -251,7 +258,7 @@ func (in *info) resources() Resources {
 	return out
 }
 
-// workersShown are those that run, by host and port.
+// workersShown returns the workers that run, sorted by host and port.
 func (v view) workersShown() []Worker {
 	tasks := v.tasksByPlace()
 	all := []Worker{}
@@ -270,7 +277,7 @@ func (v view) workersShown() []Worker {
 	return all
 }
 
-// tasksByPlace are the tasks of each worker, by component.
+// tasksByPlace returns the tasks of each worker, grouped by component.
 func (v view) tasksByPlace() map[place]map[string][]int32 {
 	names := v.componentsOfTasks()
 	all := map[place]map[string][]int32{}
@@ -296,7 +303,7 @@ func grouped(tasks map[string][]int32) []ComponentTasks {
 	return all
 }
 
-// unplaced returns the tasks that the topology has, but of which no report came yet. Tasks below 0 are Storm's own.
+// unplaced returns the topology's tasks that have not reported yet. Tasks below 0 are Storm's own and are left out.
 func (v view) unplaced() []ComponentTasks {
 	missing := map[string][]int32{}
 	if v.info != nil {
@@ -323,10 +330,10 @@ func (v view) producersShown() []Producer {
 	return all
 }
 
-// HostsOf are the machines of workers, which are by host.
+// HostsOf groups workers by host. The workers must be sorted by host.
 func HostsOf(workers []Worker) []Host {
 	all := []Host{}
-	for _, w := range workers { // by host
+	for _, w := range workers { // sorted by host
 		if len(all) == 0 || all[len(all)-1].Host != w.Host {
 			all = append(all, Host{Host: w.Host, Components: []string{}})
 		}
@@ -346,19 +353,19 @@ func HostsOf(workers []Worker) []Host {
 
 // Filter selects annotations.
 type Filter struct {
-	// Topology, or "" for all.
+	// Topology is the topology's name, or "" for all.
 	Topology string
-	// FromMs and ToMs: what ends at FromMs or later and begins at ToMs or earlier.
+	// FromMs and ToMs select annotations that end at FromMs or later and begin at ToMs or earlier.
 	FromMs, ToMs int64
-	// Open has steps that have not ended last until now; else they are moments.
+	// Open makes steps that have not ended last until now. Otherwise they count as moments.
 	Open bool
-	// Tags that it must have, all of them.
+	// Tags are the tags that an annotation must have, all of them.
 	Tags []string
-	// Limit keeps the newest so many; 0 for all.
+	// Limit is the largest number of annotations to return. The newest are kept. 0 means no limit.
 	Limit int
 }
 
-// Annotations are those that a filter selects, by time.
+// Annotations returns copies of the annotations that a filter selects, sorted by time.
 func (r *Registry) Annotations(f Filter) []Annotation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -373,7 +380,7 @@ func (r *Registry) Annotations(f Filter) []Annotation {
 	return f.Newest(all)
 }
 
-// Newest sorts annotations by time, and keeps as many as the filter does.
+// Newest sorts annotations by time, in place, and returns the newest Limit of them.
 func (f Filter) Newest(all []Annotation) []Annotation {
 	slices.SortFunc(all, func(a, b Annotation) int { return compare(&a, &b) })
 	if f.Limit > 0 && len(all) > f.Limit {
@@ -382,9 +389,9 @@ func (f Filter) Newest(all []Annotation) []Annotation {
 	return all
 }
 
-// AnnotationsSince returns the annotations that journal entries after a position set or changed, and the position up
-// to which the answer holds. A checkpoint does not record which entry changed an annotation, so a restored annotation
-// counts as changed by the checkpoint's last entry. package federation uses this to write each of them to the engine
+// AnnotationsSince returns the annotations that journal entries after a position set or changed, and the position up to
+// which the answer holds. A checkpoint does not record which entry changed an annotation, so a restored annotation
+// counts as changed by the checkpoint's last entry. Package federation uses this to write each annotation to the engine
 // once.
 func (r *Registry) AnnotationsSince(after uint64) (changed []Annotation, upTo uint64) {
 	r.mu.Lock()
@@ -403,7 +410,7 @@ func (r *Registry) AnnotationsSince(after uint64) (changed []Annotation, upTo ui
 	return Filter{}.Newest(changed), uint64(r.state.position)
 }
 
-// Selects reports whether the filter selects an annotation; Limit apart.
+// Selects reports whether the filter selects an annotation. It ignores Limit.
 func (f Filter) Selects(a *Annotation) bool {
 	last := max(a.TimeMs, a.EndMs)
 	if f.Open {

@@ -12,18 +12,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// InvalidError says what is wrong with an annotation. The reason is shown to the client, who can correct it; the HTTP
+// InvalidError says what is wrong with an annotation. The reason is shown to the client, who can correct it. The HTTP
 // API answers with status 400.
 type InvalidError struct{ Reason string }
 
 func (e *InvalidError) Error() string { return e.Reason }
 
-// writer is the registry's own sender of annotations: an epoch of its own distinguishes its batches from others.
-// Guarded by the registry's mutex.
+// writer is the registry's own sender of annotations. Its random epoch distinguishes its batches from others. The
+// registry's mutex guards it.
 type writer struct {
 	epoch    journal.Epoch
 	sequence uint64
-	waiting  map[uint64]chan struct{} // closed once the batch of that sequence is applied
+	waiting  map[uint64]chan struct{} // closed when the batch with that sequence is applied
 }
 
 func newWriter() *writer {
@@ -32,7 +32,7 @@ func newWriter() *writer {
 	return w
 }
 
-// applied lets Annotate return, because its batch is in the state now. Batches of other senders are ignored.
+// applied lets Annotate return, because the state now contains its batch. It ignores batches of other senders.
 func (w *writer) applied(b *journal.Batch) {
 	if b.Epoch == w.epoch && w.waiting[b.Sequence] != nil {
 		close(w.waiting[b.Sequence])
@@ -40,11 +40,13 @@ func (w *writer) applied(b *journal.Batch) {
 	}
 }
 
-// Annotate sets an annotation: one whose id is known takes the place of the one before, and what it leaves empty stays
-// as it was, so that an open step is closed by its id and an end. Without an id it gets a random one, without a time
-// the present. It returns when the annotation is on disk and can be read, and gives it as it stands then. An
-// *InvalidError is the client's fault; journal.ErrFull and journal.ErrClosed are not, and nothing was set. When ctx
-// ends first the annotation may or may not be set: setting it again under the same id makes sure.
+// Annotate adds or changes an annotation. If the id is known, empty fields keep their present values; an open step can
+// thus be closed with its id and an end. Without an id the annotation gets a random one, and without a time the present
+// time.
+//
+// Annotate returns when the annotation is on disk and can be read, and returns its present contents. An *InvalidError
+// is the client's fault. After journal.ErrFull or journal.ErrClosed nothing was set. If ctx ends first, the annotation
+// may or may not be set; setting it again with the same id is safe.
 func (r *Registry) Annotate(ctx context.Context, a Annotation) (Annotation, error) {
 	if a.ID == "" {
 		a.ID = randomID()
@@ -86,9 +88,9 @@ func (r *Registry) annotation(topology, id string) (Annotation, bool) {
 	return Annotation{}, false
 }
 
-// write journals an annotation and waits until it is durable and applied.
+// write appends an annotation to the journal, and waits until it is durable and applied.
 func (r *Registry) write(ctx context.Context, a Annotation) error {
-	// A producer without a topology is nobody else: the door takes none.
+	// No other producer has an empty topology, because package ingest refuses it.
 	producer, err := r.journal.DefineProducer(journal.ProducerDefined{Host: name, Task: -1})
 	if err != nil {
 		return fmt.Errorf("registry: %w", err)
@@ -119,7 +121,8 @@ func (r *Registry) write(ctx context.Context, a Annotation) error {
 	}
 }
 
-// waitFor returns the journal's answer, or an error that says that it is not known yet.
+// waitFor returns the journal's result. If ctx ends first, it returns an error that says that the result is not known
+// yet.
 func waitFor(ctx context.Context, done <-chan error) error {
 	select {
 	case err := <-done:
@@ -129,8 +132,8 @@ func waitFor(ctx context.Context, done <-chan error) error {
 	}
 }
 
-// reserve gives an annotation its sequence, and a channel that is closed when it is applied. It runs before the batch
-// is appended, or the registry could apply the batch before anybody waits for it.
+// reserve returns a sequence number for an annotation, and a channel that is closed when the annotation is applied. It
+// must run before the batch is appended. Otherwise the registry could apply the batch before anybody waits for it.
 func (r *Registry) reserve() (sequence uint64, applied chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// maxLayouts bounds the layouts of one sender; samples of any other go as columns.
+// maxLayouts limits the number of layouts of one sender. Samples that fit no known layout are sent as columns.
 const maxLayouts = 16_384
 
 // maxLayoutSeries bounds the series that they list together.

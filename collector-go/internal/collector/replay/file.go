@@ -16,31 +16,32 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// File is a capture that is being played: its reader, its next data point, and the sender that stands for its consumer.
+// File is a capture that is being played. It has the capture's reader, its next data point, and a sender that plays the
+// role of the consumer.
 type File struct {
 	name   string
 	reader *capture.Reader
-	point  *capture.Point // the next; nil at the end
+	point  *capture.Point // the next data point; nil at the end
 	nowMs  int64          // the capture's clock at that point
 
 	sender      *ingest.Local // nil until the first batch
 	prepare     *capture.Prepare
-	topology    string // the sender's
+	topology    string // of the sender
 	topologyID  string
-	storm       string                // release of Storm; "" where nobody says
-	ids         map[metric.Raw]uint32 // the sender's, by series without worker's topology
-	layouts     layouts               // the sender's
-	described   bool                  // the topology's description was sent
-	unsupported uint64                // of this sender
+	storm       string                // release of Storm; "" if it is unknown
+	ids         map[metric.Raw]uint32 // the sender's ids of series, without the worker's topology
+	layouts     layouts               // of the sender
+	described   bool                  // the topology's description has been sent
+	unsupported uint64                // running total of this sender
 }
 
-// NewFile returns a capture that is read from r. Its name is used in errors, and as the topology's name if the capture
+// NewFile returns a capture that is read from r. Errors contain the name. It is also the topology's name if the capture
 // does not state one.
 func NewFile(name string, r io.Reader) *File {
 	return &File{name: name, reader: capture.NewReader(name, r)}
 }
 
-// advance moves to the next data point. It skips malformed lines, counts them and keeps the first few errors.
+// advance reads the next data point. It skips and counts malformed lines, and keeps the errors of the first few.
 func (p *Player) advance(f *File) error {
 	for {
 		point, err := f.reader.Next()
@@ -63,8 +64,8 @@ func (p *Player) advance(f *File) error {
 	}
 }
 
-// clock returns the consumer's clock at a data point. A line without a clock is assumed to come at the newest event
-// time.
+// clock returns the consumer's clock at a data point, in ms. A line without a clock is assumed to arrive at the newest
+// event time so far.
 func (f *File) clock(point *capture.Point) int64 {
 	if point.NowMs > 0 {
 		return point.NowMs
@@ -72,8 +73,8 @@ func (f *File) clock(point *capture.Point) int64 {
 	return max(f.nowMs, point.TimeMs, 1)
 }
 
-// open creates the sender for a data point, and a new one when the consumer was restarted. A new sender has a new
-// epoch, as a restarted worker has.
+// open creates the sender for a data point, and a new one if the consumer was restarted. A new sender gets a new epoch,
+// like a restarted worker.
 func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	if f.sender != nil && f.prepare == point.Prepare {
 		return nil
@@ -106,9 +107,8 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	return nil
 }
 
-// settleName chooses the topology's name for a capture. Two runs of a topology at the same time would mix their
-// counters in one set of series, since a collector expects one run at a time. In that case the capture's file name is
-// used.
+// settleName chooses the topology's name for a capture. A collector expects one run of a topology at a time: two at
+// once would mix their counters in the same series. If the name is taken, the capture's file name is used instead.
 func (p *Player) settleName(f *File, files []*File) {
 	if !p.taken(f, f.topology, files) {
 		return
@@ -122,8 +122,9 @@ func (p *Player) settleName(f *File, files []*File) {
 		"file", f.name, "topology", said, "stored_as", f.topology)
 }
 
-// taken reports whether another run uses a topology's name from now on. A capture that does not name its run counts as
-// the run that was stored under that name before. It never shares a name with another capture of the same replay.
+// taken reports whether another run uses a topology's name at this capture's time or later. A capture that does not
+// name its run counts as the run that was stored under that name before. It never shares a name with another capture of
+// the same replay.
 func (p *Player) taken(f *File, name string, files []*File) bool {
 	for _, other := range files {
 		if other != f && other.sender != nil && other.topology == name &&
@@ -139,7 +140,7 @@ func (p *Player) taken(f *File, name string, files []*File) bool {
 	return false
 }
 
-// close ends the sender, if there is one. The journal then records that the consumer ended.
+// close ends the sender, if there is one. The journal then records that the consumer has ended.
 func (f *File) close() {
 	if f.sender != nil {
 		f.sender.Close()
@@ -147,19 +148,19 @@ func (f *File) close() {
 	}
 }
 
-// batch holds the samples that a capture has in one second, as columns.
+// batch holds the samples of one second of a capture, as columns.
 type batch struct {
-	series  []metric.Raw // without topology; an entry a sample
+	series  []metric.Raw // without topology; one entry for each sample
 	timesMs []int64
 	values  []float64
 
 	unsupported uint64
 }
 
-// samples is the number of samples in the batch.
+// samples returns the number of samples in the batch.
 func (b *batch) samples() int { return len(b.values) }
 
-// add appends the samples of the capture's next data point to a batch.
+// add appends the samples of the capture's next data point to a batch. It does not advance the capture.
 func (f *File) add(b *batch) {
 	p := f.point
 	b.unsupported += uint64(p.Unsupported)
@@ -172,8 +173,8 @@ func (f *File) add(b *batch) {
 	}
 }
 
-// finish returns the batch as the plugin would send it: new series and layouts are defined, the topology is described
-// once, and drops are a running total.
+// finish returns the batch in the form that the plugin would send. New series and layouts are defined, the topology is
+// described once, and the count of dropped samples is a running total.
 func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 	out := &pb.Batch{SendTimeMs: nowMs, Samples: &pb.SampleColumns{}}
 	if len(b.timesMs) > 0 {
@@ -201,7 +202,7 @@ func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 	return out
 }
 
-// definition is a series as the plugin would define it.
+// definition returns the definition of a series as the plugin would send it.
 func definition(id uint32, raw *metric.Raw) *pb.SeriesDefinition {
 	d := &pb.SeriesDefinition{Id: id, Host: raw.Host, Port: raw.Port, Component: raw.Component, Task: raw.Task,
 		Name:       raw.Name,
@@ -212,8 +213,8 @@ func definition(id uint32, raw *metric.Raw) *pb.SeriesDefinition {
 	return d
 }
 
-// Open opens all captures before anything is stored, so that a missing one leaves the directory as it was. closeAll
-// releases them.
+// Open opens all captures before anything is stored, so that a missing file leaves the data directory unchanged.
+// closeAll closes them.
 func Open(paths []string) (files []*File, closeAll func(), err error) {
 	var opened []io.Closer
 	closeAll = func() {

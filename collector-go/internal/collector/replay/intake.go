@@ -13,18 +13,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// Intake stands before the store of a replay and notes which series the store accepted, so that the summary names the
-// metrics that a query will find. It is safe for concurrent use.
+// Intake wraps the store of a replay and records which series the store accepted. The summary lists the metrics that a
+// query will find from it. It is safe for concurrent use.
 type Intake struct {
 	feed.Store
 	mu       sync.Mutex
-	names    []string // by slice.Ref
+	names    []string // indexed by slice.Ref
 	texts    []string
-	given    map[string]map[string]bool // series by metric
+	given    map[string]map[string]bool // series that the store accepted, by metric
 	rejected map[string]int
 }
 
-// NewIntake returns one whose Store is still to be set.
+// NewIntake returns an Intake. The caller sets its Store before use.
 func NewIntake() *Intake {
 	return &Intake{given: map[string]map[string]bool{}, rejected: map[string]int{}}
 }
@@ -36,7 +36,7 @@ func (s *Intake) Rewind(cursor uint64) {
 	}
 }
 
-// Append implements feed.Store.
+// Append implements feed.Store. It passes the slices on and records what the store accepted.
 func (s *Intake) Append(ctx context.Context, upTo uint64, closed *slice.Columns) (map[string]int, error) {
 	rejected, err := s.Store.Append(ctx, upTo, closed)
 	if err != nil {
@@ -61,6 +61,7 @@ func (s *Intake) Append(ctx context.Context, upTo uint64, closed *slice.Columns)
 	return rejected, nil
 }
 
+// define records the name and labels of new series by their Ref. Series that differ only in their Ref count once.
 func (s *Intake) define(definitions []slice.Definition) {
 	for _, d := range definitions {
 		for int(d.Ref) >= len(s.names) {
@@ -70,6 +71,7 @@ func (s *Intake) define(definitions []slice.Definition) {
 	}
 }
 
+// give records that the store accepted a slice of a series.
 func (s *Intake) give(ref slice.Ref) {
 	name := s.names[ref]
 	if s.given[name] == nil {
@@ -78,8 +80,8 @@ func (s *Intake) give(ref slice.Ref) {
 	s.given[name][s.texts[ref]] = true
 }
 
-// Metrics is how many series of each metric of the captures were stored; those of the collection itself are not of
-// them.
+// Metrics returns the number of stored series of each of the captures' metrics. It leaves out the collector's metrics
+// about the collection itself.
 func (s *Intake) Metrics() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +94,7 @@ func (s *Intake) Metrics() map[string]int {
 	return all
 }
 
-// Check returns an error that reports what the store did not accept: slices too far behind what it holds.
+// Check returns an error if the store refused slices, because they are much older than what it holds.
 func (s *Intake) Check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,8 +1,8 @@
-// Package replay plays captures into a collector as if they had arrived by gRPC. Data points pass the admission, limits
-// and accounting of package ingest and enter the journal. The captures' clock enters as the journal's ticks.
+// Package replay plays captures into a collector as if they had arrived by gRPC. Data points pass the checks, limits
+// and accounting of package ingest and enter the journal. The captures' clock enters the journal as ticks.
 //
-// It owns the order of several captures, their clock, and the names of their topologies. It does not know the meaning
-// of a metric, or what happens to a sample behind the journal. Start reading with Player.Play.
+// It owns the order of several captures, their clock, and the names of their topologies. It does not interpret metrics,
+// and it does not know what happens to a sample after the journal. Start reading with Player.Play.
 package replay
 
 import (
@@ -17,48 +17,50 @@ import (
 )
 
 // Clock is a collector's clock during a replay. It shows the time of the captures instead of the system's. Old samples
-// are thus neither too old nor late, and a day of a capture needs no day to play. It is safe for concurrent use.
+// are therefore neither too old nor late, and a day of a capture does not take a day to play. It is safe for concurrent
+// use.
 type Clock struct{ ms atomic.Int64 }
 
-// Now is the time that the clock shows.
+// Now returns the captures' current time.
 func (c *Clock) Now() time.Time { return time.UnixMilli(c.ms.Load()) }
 
-// Bounds of a replay.
+// These bounds limit a replay.
 const (
 	tickMs = 1000
-	// maxQuietMs is how much of a time without data points passes in ticks: longer than the slicer keeps the slices of
-	// a worker that nobody speaks for (an hour). The clock jumps over the rest.
+	// maxQuietMs is how much of a period without data points is played as ticks, in ms; the clock jumps over the rest.
+	// It must be longer than the slicer keeps the slices of a worker that is no longer heard (one hour).
 	maxQuietMs = 2 * 3_600_000
-	// maxBatchSamples bounds a batch, as the plugin does.
+	// maxBatchSamples limits the size of a batch. The plugin has the same limit.
 	maxBatchSamples = 10_000
 )
 
-// Outcome counts what became of the captures at admission.
+// Outcome counts what happened to the captures' data points on their way into the journal.
 type Outcome struct {
 	Points      uint64            // numbers after flattening
-	Refused     map[string]uint64 // of these, those that ingest rejected, by reason
-	Unsupported uint64            // values that are no numbers; not among the points
-	Malformed   []error           // the first lines that could not be read
-	Unread      int               // how many there were
-	Topologies  map[string]bool   // names under which samples came
+	Refused     map[string]uint64 // those of Points that ingest rejected, by reason
+	Unsupported uint64            // values that are not numbers; they do not count as points
+	Malformed   []error           // errors of the first malformed lines
+	Unread      int               // number of malformed lines
+	Topologies  map[string]bool   // names under which samples were stored
 }
 
-// maxMalformed bounds the lines that are named.
+// maxMalformed limits the number of malformed lines whose errors are kept.
 const maxMalformed = 10
 
-// Run is a run of a topology of which the collector has samples from before the replay. A capture of another run with
-// earlier times must not be stored under the same name.
+// Run is a run of a topology with samples in the collector from before the replay. A capture of another run must not be
+// stored under the same name if its times are earlier.
 type Run struct {
-	ID     string // Storm's
-	LastMs int64  // when it was heard of last
+	ID     string // Storm's topology id
+	LastMs int64  // when the run was last heard
 }
 
 // Player plays captures into one server, one second of one capture at a time. Each capture has its own sender, as each
-// worker has in a live topology. It is for one goroutine.
+// worker has in a live topology. It is not safe for concurrent use.
 type Player struct {
-	// Earlier are the runs that the collector had before, by the topology's name; may be nil.
+	// Earlier are the runs that the collector had before the replay, by topology name. It may be nil.
 	Earlier map[string][]Run
-	// Storm is the release of Storm of captures that do not state it; "" lets it be guessed from what they have.
+	// Storm is the release of Storm for captures that do not state it. If it is "", the release is guessed from the
+	// metrics.
 	Storm string
 
 	server  *ingest.Server   // its clock is clock
@@ -68,16 +70,15 @@ type Player struct {
 	outcome Outcome
 }
 
-// New returns a player into a server whose clock (ingest.Options.Now) is clock's Now. j is the server's journal. The
-// player writes the ticks into it, because the slicer learns the time only from there.
+// New returns a player for a server whose clock (ingest.Options.Now) is clock.Now. j is the server's journal. The
+// player writes the ticks into it, because the slicer learns the time only from the journal.
 func New(server *ingest.Server, j *journal.Journal, clock *Clock, log *slog.Logger) *Player {
 	return &Player{server: server, journal: j, clock: clock, log: log,
 		outcome: Outcome{Refused: map[string]uint64{}, Topologies: map[string]bool{}}}
 }
 
-// Play plays captures side by side, in the order of their clocks, until all are read, and returns their outcome. A
-// malformed line is skipped and reported in the outcome. Another error ends the replay; what was played before it stays
-// stored.
+// Play plays captures side by side, in the order of their clocks, until all are read. It skips malformed lines and
+// reports them in the outcome. Any other error ends the replay; what was played before stays stored.
 func (p *Player) Play(ctx context.Context, files ...*File) (Outcome, error) {
 	err := p.play(ctx, files)
 	return p.outcome, err
@@ -103,7 +104,7 @@ func (p *Player) play(ctx context.Context, files []*File) error {
 	}
 }
 
-// next returns the capture whose next data point came first, or nil when all captures are read.
+// next returns the capture with the earliest next data point, or nil if all captures are read.
 func next(files []*File) *File {
 	var first *File
 	for _, f := range files {
@@ -114,8 +115,8 @@ func next(files []*File) *File {
 	return first
 }
 
-// second plays what a capture has in the second of its next data point, as one batch. The ticks up to that time come
-// first, because the collector's clock must have reached a batch's time before the batch arrives.
+// second plays one second of a capture as one batch, from its next data point on. The ticks up to that time come first,
+// because the collector's clock must have reached a batch's time before the batch arrives.
 func (p *Player) second(ctx context.Context, f *File, files []*File) error {
 	b := &batch{}
 	start, prepare := f.nowMs/tickMs, f.point.Prepare
@@ -149,8 +150,8 @@ func (p *Player) second(ctx context.Context, f *File, files []*File) error {
 	return nil
 }
 
-// tickTo advances the clock to a time and writes a tick for each second. When a capture's clock goes back, so does this
-// clock: the collector has to handle that in production too.
+// tickTo advances the clock to a time and writes a tick for each second. If a capture's clock goes back, so does this
+// clock, because the collector has to handle that in production too.
 func (p *Player) tickTo(ms int64) error {
 	was := p.clock.ms.Load()
 	if was == 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// played is what captures become in the journal, an entry a line; "tick a..b" stands for a run of them.
+// played returns what captures become in the journal, with one line per entry. "tick a..b" stands for several ticks.
 func played(t *testing.T, earlier map[string][]Run, captures map[string]string) (string, Outcome) {
 	j, err := journal.Open(t.TempDir(), journal.DefaultOptions())
 	require.NoError(t, err)
@@ -201,8 +201,8 @@ a.jsonl () disconnected 100002000`},
 	}
 }
 
-// What a task reports at one time is one block, however often it does; a series that comes twice at one time goes as
-// columns.
+// What a task reports at one time becomes one block, however often it reports. A series that occurs twice at one time
+// is sent as columns.
 func TestATickIsABlock(t *testing.T) {
 	var l layouts
 	of := func(task int32) metric.Raw { return metric.Raw{Component: "c", Task: task} }
@@ -224,7 +224,7 @@ func TestATickIsABlock(t *testing.T) {
 	assert.Equal(t, []float64{1, 3, 5}, twice.GetSamples().GetValues())
 }
 
-// Lines that cannot be read are reported, the first ones by name.
+// Malformed lines are reported, and the first ones are named.
 func TestOutcome(t *testing.T) {
 	_, outcome := played(t, nil,
 		map[string]string{"a.jsonl": strings.Repeat("x\n", 20) + at(100_000, 100, `{"a":NaN,"b":2,"c":"x"}`) +

@@ -11,22 +11,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 )
 
-// Summary is what the command replay prints. Points are the sum of Stored, Refused and LeftOut. It has JSON keys too,
-// which scripts read, so they never change.
+// Summary is the output of the replay command. Points equals the sum of Stored, Refused and LeftOut. Scripts read it as
+// JSON, so its keys never change.
 type Summary struct {
 	Points  uint64            `json:"points"`
 	Stored  uint64            `json:"stored"`
 	Refused map[string]uint64 `json:"refused"`
 	LeftOut map[string]uint64 `json:"left_out"`
 	Unknown []string          `json:"unknown"`
-	// NotStored are the metrics that are not stored, by the names that their sources give them, of each topology.
+	// NotStored are the metrics that are not stored, by topology. Their names are those of their sources.
 	NotStored   map[string][]catalog.NotStored `json:"not_stored,omitempty"`
 	Metrics     map[string]int                 `json:"metrics"`
 	Unsupported uint64                         `json:"unsupported,omitempty"`
 }
 
-// Summarize joins the accounting of ingest and of the feed, whose counters are compared with those before the replay:
-// the directory may hold more.
+// Summarize combines the counts of ingest and of the feed. It subtracts the feed's counts from before the replay,
+// because the directory may contain other data.
 func Summarize(outcome Outcome, before, after feed.Accounting) *Summary {
 	r := &Summary{Points: outcome.Points, Stored: after.InSlices - before.InSlices, Refused: map[string]uint64{},
 		LeftOut:     map[string]uint64{},
@@ -37,7 +37,7 @@ func Summarize(outcome Outcome, before, after feed.Accounting) *Summary {
 	return r
 }
 
-// addCounts adds by how much each count grew since before.
+// addCounts adds to each count in to by how much it rose from before to now.
 func addCounts(to, now, before map[string]uint64) {
 	for reason, n := range now {
 		if n -= before[reason]; n > 0 {
@@ -54,8 +54,8 @@ func sum(counts map[string]uint64) (all uint64) {
 	return all
 }
 
-// Check returns an error if the numbers do not add up: a sample would then be lost or counted twice, which is a bug of
-// the collector and not a fault of the capture.
+// Check returns an error if the numbers do not add up. A sample was then lost or counted twice, which is a bug in the
+// collector and not a problem of the capture.
 func (r *Summary) Check() error {
 	if all := r.Stored + sum(r.Refused) + sum(r.LeftOut); all != r.Points {
 		return fmt.Errorf("the books do not balance: %d points, of which %d were stored, %d refused and %d left out; this is a fault of the program",
@@ -64,7 +64,7 @@ func (r *Summary) Check() error {
 	return nil
 }
 
-// Text is the summary for people.
+// Text returns the summary as text for people.
 func (r *Summary) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "points    %d\nstored    %d\n", r.Points, r.Stored)
@@ -84,7 +84,8 @@ func (r *Summary) Text() string {
 	return b.String()
 }
 
-// writeNotStored writes the names of what is not stored. What Storm says twice is summed up: JSON has its names.
+// writeNotStored writes the names of the metrics that are not stored. It only counts those that repeat a stored metric;
+// the JSON output lists them.
 func (r *Summary) writeNotStored(b *strings.Builder) {
 	for _, topology := range slices.Sorted(maps.Keys(r.NotStored)) {
 		twice := 0
@@ -107,7 +108,7 @@ func (r *Summary) writeNotStored(b *strings.Builder) {
 	}
 }
 
-// writeReasons writes a line with the total and, in brackets, the count of each reason.
+// writeReasons writes a line with the total and, in parentheses, the count of each reason.
 func writeReasons(b *strings.Builder, what string, counts map[string]uint64) {
 	fmt.Fprintf(b, "%-9s %d", what, sum(counts))
 	var reasons []string
@@ -120,7 +121,7 @@ func writeReasons(b *strings.Builder, what string, counts map[string]uint64) {
 	b.WriteByte('\n')
 }
 
-// Err names the lines that could not be read; the others are stored. It is nil where all could.
+// Err returns an error that lists the malformed lines, or nil if there were none. All other lines are stored.
 func (o Outcome) Err() error {
 	if o.Unread == 0 {
 		return nil

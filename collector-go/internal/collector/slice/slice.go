@@ -1,6 +1,6 @@
-// Package slice defines what the slicer hands to a store: closed slices, as columns. It is the port between the two, so
-// that neither imports the other. It also holds the bounds on clock skew (clock.go), which the slicer and the registry
-// share.
+// Package slice defines what the slicer passes to a store: closed slices, as columns. Slicer and stores depend on this
+// package, so that neither imports the other. It also holds the bounds on clock skew (clock.go), which the slicer and
+// the registry share.
 package slice
 
 import (
@@ -9,23 +9,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Ref names an output series within one feed; refs are dense, from 0, and the same after a replay of the same journal.
+// Ref identifies an output series within one feed. Refs are dense from 0. A replay of the same journal assigns the same
+// refs.
 type Ref uint32
 
-// Definition introduces a series; it comes before the first slice that uses its Ref, in the same Columns or an earlier
-// one. After a restore from a checkpoint every live definition comes again.
+// Definition introduces a series. It comes in the same Columns as the first slice that uses its Ref, or in earlier
+// ones. After a restore from a checkpoint, every live definition comes again.
 type Definition struct {
 	Ref    Ref
 	Series metric.Series
-	// IntervalMs is how far apart the series' slices are: the larger of the slice's width and the series' own interval.
+	// IntervalMs is the distance of the series' slices in ms: the slice width or the series' own interval, whichever is
+	// larger.
 	IntervalMs int64
 }
 
-// Columns are closed slices. A slice never changes once it is here: a store that is given the same columns again (after
-// a replay) is given the same bits.
+// Columns are closed slices. A closed slice never changes: if a store gets the same columns again after a replay, they
+// are equal bit by bit.
 //
-// Values[i] of series Refs[i] belongs to the slice that ends at EndsMs[i]. A gap's marker is Prometheus' stale NaN
-// (model/value.StaleNaN). Histograms are apart, in the same manner; a nil histogram is a gap's marker.
+// Values[i] of series Refs[i] belongs to the slice that ends at EndsMs[i]. The marker of a gap is Prometheus' stale NaN
+// (model/value.StaleNaN). Histograms have columns of their own, and a nil histogram is the marker of a gap.
 type Columns struct {
 	Definitions []Definition
 
@@ -33,8 +35,8 @@ type Columns struct {
 	EndsMs []int64
 	Values []float64
 
-	// Retired are series that get no further slice under their Ref: whatever is kept by it can go, once what closed
-	// before is stored.
+	// Retired are series that get no more slices under their Ref. A store may forget a Ref when it has stored what
+	// closed before.
 	Retired []Ref
 
 	HistogramRefs   []Ref
@@ -42,10 +44,10 @@ type Columns struct {
 	Histograms      []*histogram.Histogram
 }
 
-// Len is the number of slices, markers included.
+// Len returns the number of slices, gap markers included.
 func (c *Columns) Len() int { return len(c.Refs) + len(c.HistogramRefs) }
 
-// Reset empties the columns and keeps their memory.
+// Reset empties the columns and keeps their memory for reuse.
 func (c *Columns) Reset() {
 	c.Definitions, c.Retired = c.Definitions[:0], c.Retired[:0]
 	c.Refs, c.EndsMs, c.Values = c.Refs[:0], c.EndsMs[:0], c.Values[:0]

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/blockstest"
 )
 
-// firstEdition is the store of a data directory of the first edition.
+// firstEdition returns the store in a data directory of the first edition.
 func firstEdition(t *testing.T) string { return filepath.Join(blockstest.FirstEdition(t), "embedded") }
 
 func TestTheFirstEditionIsRead(t *testing.T) {
@@ -50,7 +50,7 @@ func TestNoFirstEdition(t *testing.T) {
 	require.ErrorContains(t, err, "remove it to fill the store from the journal")
 }
 
-// What was exported is what tsdb reads in the blocks, slice by slice.
+// tsdb reads the exported slices from the blocks, one by one.
 func TestExportedBlocksHoldWhatWasAsked(t *testing.T) {
 	e, err := OpenEdition(firstEdition(t))
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestExportedBlocksHoldWhatWasAsked(t *testing.T) {
 	require.Equal(t, blockstest.Points(t, e), blockstest.Points(t, &Edition{blocks: found}))
 }
 
-// A store that cannot be read to its end gives no block that looks whole.
+// A store that cannot be read to its end must not result in a block that looks complete.
 func TestExportEndsWithTheStoresError(t *testing.T) {
 	broken := storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
 		return nil, errors.New("no such store")

@@ -17,8 +17,9 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// Edition is the directory of an embedded store of the first edition, which kept its slices in blocks of Prometheus'
-// tsdb, without a log, beside a cursor in the journal. It is only read, until Remove deletes it.
+// Edition is the directory of an embedded store of the first edition. That edition kept its slices in blocks of
+// Prometheus' tsdb without a write-ahead log, and its journal position in a cursor file. Edition only reads it, until
+// Remove deletes it.
 type Edition struct {
 	dir    string
 	cursor uint64
@@ -26,19 +27,19 @@ type Edition struct {
 	blocks []tsdb.BlockReader
 }
 
-// OpenEdition opens what is in dir; nil where no store of the first edition is. An error names what cannot be read. It
-// deletes what the first edition had in memory when it ended, since the journal brings that again.
+// OpenEdition opens the store in dir. It returns nil without an error if dir has no store of the first edition. It
+// deletes what the first edition had in memory when it ended, because the journal still has those slices.
 func OpenEdition(dir string) (*Edition, error) {
 	cursor, err := readCursor(filepath.Join(dir, cursorFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // it had kept nothing yet: the journal has all
+		return nil, nil // it had stored nothing yet, so the journal has everything
 	}
 	if err != nil {
 		return nil, err
 	}
 	e := &Edition{dir: dir, cursor: cursor}
 	path := filepath.Join(dir, blocksDir)
-	// A head that was left belongs to slices that come again from the journal.
+	// Slices in a remaining head come again from the journal.
 	if err := os.RemoveAll(filepath.Join(path, "chunks_head")); err != nil {
 		return nil, err
 	}
@@ -51,10 +52,11 @@ func OpenEdition(dir string) (*Edition, error) {
 	return e, nil
 }
 
-// Cursor is the place in the journal up to which all slices are here.
+// Cursor returns the journal position up to which the blocks have all slices.
 func (e *Edition) Cursor() uint64 { return e.cursor }
 
-// Slices is how many the blocks say that they hold, for a progress report; one that two blocks hold counts twice.
+// Slices returns the number of slices according to the blocks' metadata, for a progress report. A slice in two blocks
+// counts twice.
 func (e *Edition) Slices() (n uint64) {
 	for _, b := range e.blocks {
 		n += b.Meta().Stats.NumSamples
@@ -62,7 +64,8 @@ func (e *Edition) Slices() (n uint64) {
 	return n
 }
 
-// Range is from the first slice's end to behind the last one's, ms; 0 and 0 where there are none.
+// Range returns the end of the first slice and a time after the end of the last one, in ms since the Unix epoch. Both
+// are 0 if there are no blocks.
 func (e *Edition) Range() (fromMs, toMs int64) {
 	for i, b := range e.blocks {
 		meta := b.Meta()
@@ -74,8 +77,8 @@ func (e *Edition) Range() (fromMs, toMs int64) {
 	return fromMs, toMs
 }
 
-// Querier reads the slices that end within [minMs, maxMs]. Blocks may overlap; a slice that two of them hold comes
-// once.
+// Querier reads the slices that end within [minMs, maxMs]. Blocks may overlap, but a slice in two of them is returned
+// only once.
 func (e *Edition) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	var all []storage.Querier
 	for _, b := range e.blocks {
@@ -94,8 +97,8 @@ func (e *Edition) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return storage.NewMergeQuerier(all, nil, storage.ChainedSeriesMerge), nil
 }
 
-// Each gives every series with slices that end within [minMs, maxMs], in the order of their labels. It ends with the
-// first error of give. A series is valid until give returns.
+// Each calls give for every series with slices that end within [minMs, maxMs], sorted by labels. It ends at the first
+// error of give. A series is valid until give returns.
 func (e *Edition) Each(ctx context.Context, minMs, maxMs int64, give func(storage.Series) error) (err error) {
 	q, err := e.Querier(minMs, maxMs)
 	if err != nil {
@@ -112,13 +115,13 @@ func (e *Edition) Each(ctx context.Context, minMs, maxMs int64, give func(storag
 	return set.Err()
 }
 
-// Close releases the files.
+// Close closes the files.
 func (e *Edition) Close() error { return e.db.Close() }
 
-// Remove deletes the directory: all that it held is elsewhere. It closes the edition first.
+// Remove closes the edition and deletes its directory. Call it only when all slices have been converted.
 func (e *Edition) Remove() error { return errors.Join(e.Close(), os.RemoveAll(e.dir)) }
 
-// What the first edition's directory holds: its cursor, and its blocks below blocks/.
+// These names and formats describe the first edition's directory: its cursor, and its blocks below blocks/.
 const (
 	cursorFile   = "cursor"
 	blocksDir    = "blocks"
@@ -127,8 +130,8 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// readCursor reads the first edition's cursor: its four numbers in a fixed form, and their checksum. A directory
-// without one holds nothing, which is no error.
+// readCursor reads the first edition's cursor, which consists of four numbers in a fixed form and their checksum. The
+// error is fs.ErrNotExist if the directory has no cursor and therefore no slices.
 func readCursor(path string) (position uint64, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -137,8 +140,8 @@ func readCursor(path string) (position uint64, err error) {
 	return decodeCursor(path, data)
 }
 
-// decodeCursor accepts exactly what the first edition wrote. Anything else is an error that says what to do, because
-// without the position nobody knows which slices the blocks have.
+// decodeCursor accepts exactly what the first edition wrote. For anything else, the error says what to do. Without the
+// position, nobody knows which slices the blocks have.
 func decodeCursor(path string, data []byte) (position uint64, err error) {
 	var newest, stored int64
 	var handed uint64

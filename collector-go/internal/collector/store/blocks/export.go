@@ -1,6 +1,6 @@
-// Package blocks is Prometheus' format of blocks beside our own: it writes what a store holds as blocks, which
-// promtool, Thanos and Mimir read, and reads those in which the first edition of the embedded store kept its slices
-// (decision 9). It knows neither the journal nor the grid. Start with Export.
+// Package blocks writes and reads Prometheus' block format. It exports the slices of a store as blocks, which promtool,
+// Thanos and Mimir can read. It also reads the blocks in which the first edition of the embedded store kept its slices
+// (decision 9). It knows neither the journal nor the grid store. Start with Export.
 package blocks
 
 import (
@@ -20,28 +20,31 @@ import (
 	"github.com/prometheus/prometheus/tsdb/chunkenc"
 )
 
-// Width is how much time a block that Export writes covers, ms: Prometheus' own shortest, so that no reader finds it
-// odd. Blocks lie at multiples of it.
+// Width is the time range of an exported block in ms. It is the shortest that Prometheus itself writes, so every reader
+// supports it. Blocks begin at multiples of it.
 const Width int64 = 2 * 3600 * 1000
 
-// commitSamples bounds what Export holds beside the block that it builds, in slices.
+// commitSamples limits the number of slices that the appender holds in addition to the block.
 const commitSamples = 50_000
 
-// Written is one block that Export wrote, or a time for which it wrote none.
+// Written describes one block that Export wrote, or a time range without slices.
 type Written struct {
-	ID         string // a ULID, the name of its directory
-	FromMs     int64  // it holds slices that end at or after this,
-	ToMs       int64  // and before this
+	ID         string // a ULID, which is also the name of the block's directory
+	FromMs     int64  // the block has the slices that end at or after FromMs
+	ToMs       int64  // and before ToMs
 	Slices     int
-	HasNothing bool // no block was written: nothing ends in this time
+	HasNothing bool // no block was written, because no slice ends in this range
 }
 
-// Export writes the slices that end within [fromMs, toMs] as blocks below dir, which it makes, one for each Width of
-// time, oldest first. It gives each to done when it is whole on disk. Memory is that of one block. What stands in dir
-// stays there: exporting twice writes the same slices twice, which readers take for one. An error, also a warning about
-// damage, ends the export: a block that lacks slices would look complete.
+// Export writes the slices that end within [fromMs, toMs] as blocks below dir, which it creates if necessary. It writes
+// one block for each Width of time, oldest first, and holds one block in memory. It calls done after each block is
+// complete on disk.
+//
+// Export keeps existing files in dir. Exporting twice therefore writes the same slices twice, which readers treat as
+// one. Any error ends the export, and so does a warning about damage, because a block without some slices would look
+// complete.
 func Export(ctx context.Context, from storage.Queryable, dir string, fromMs, toMs int64, done func(Written)) error {
-	// An empty directory of a write-ahead log beside the blocks: without one "promtool tsdb dump" fails.
+	// "promtool tsdb dump" fails without an (empty) directory for the write-ahead log.
 	if err := os.MkdirAll(filepath.Join(dir, "wal"), 0o750); err != nil {
 		return err
 	}
@@ -55,10 +58,11 @@ func Export(ctx context.Context, from storage.Queryable, dir string, fromMs, toM
 	return nil
 }
 
-// floor is the multiple of Width at or before a time.
+// floor returns the largest multiple of Width that is not above ms.
 func floor(ms int64) int64 { return ms - (ms%Width+Width)%Width }
 
-// exportBlock writes one block, unless nothing ends in its time. The block is built in memory and written at its end.
+// exportBlock writes one block, unless no slice ends in its range. It builds the block in memory and writes it at the
+// end.
 func exportBlock(ctx context.Context, from storage.Queryable, dir string, minMs, maxMs int64) (w Written, err error) {
 	w = Written{FromMs: minMs, ToMs: maxMs + 1}
 	q, err := from.Querier(minMs, maxMs)
@@ -91,7 +95,7 @@ func exportBlock(ctx context.Context, from storage.Queryable, dir string, minMs,
 	return w, err
 }
 
-// builder fills one block, and commits now and then, so that the appender's own memory stays small.
+// builder fills one block. It commits repeatedly, which keeps the appender's own memory small.
 type builder struct {
 	ctx          context.Context
 	block        *tsdb.BlockWriter
@@ -102,7 +106,7 @@ type builder struct {
 	points         chunkenc.Iterator
 }
 
-// series adds the slices of one series that end within the block's time. An error names the series and the slice's
+// series adds the slices of one series that end within the block's range. An error names the series and the slice's
 // time.
 func (b *builder) series(s storage.Series) error {
 	if b.app == nil {
@@ -144,7 +148,7 @@ func (b *builder) series(s storage.Series) error {
 	return b.commit()
 }
 
-// commit hands what was appended over to the block.
+// commit moves the appended slices from the appender into the block.
 func (b *builder) commit() error {
 	if b.app == nil {
 		return nil

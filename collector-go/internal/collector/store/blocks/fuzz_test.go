@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is taken for a cursor of the first edition has its position in it and the checksum of its text behind it.
+// Whatever is accepted as a cursor of the first edition contains its position and the checksum of its text.
 func FuzzDecodeCursor(f *testing.F) {
 	text := fmt.Sprintf(cursorFormat, 4711, -5, 7, 9)
 	f.Add(fmt.Appendf([]byte(text), "crc32c %08x\n", crc32.Checksum([]byte(text), castagnoli)))

@@ -10,29 +10,29 @@ import (
 	"github.com/prometheus/prometheus/model/value"
 )
 
-// The suffixes of the series that a histogram becomes, as Prometheus has them.
+// These suffixes name the series of a classic histogram, as in Prometheus.
 const (
 	BucketSuffix = "_bucket"
 	CountSuffix  = "_count"
 	SumSuffix    = "_sum"
-	// BucketLabel distinguishes the series of buckets: the bucket's upper bound.
+	// BucketLabel distinguishes the series of the buckets. Its value is the bucket's upper bound.
 	BucketLabel = model.BucketLabel
 )
 
-// BucketBounds are the upper bounds of the buckets: each power of two from 1/1024 (about 1 ms) to 64, with its half
-// step, 2^(k/2). They are the same in all series and never change, so that each bucket's series is a counter from the
-// beginning to the end. Every native histogram of schema 1 or finer has these bounds among its own, so that the counts
-// are exact; of a coarser one, what may lie on either side of a bound counts above it.
+// BucketBounds are the upper bounds of the buckets: the powers 2^(k/2) from 1/1024 (about 1 ms) to 64, and infinity.
+// All series have the same bounds, and these never change, so that each bucket's series is a counter from beginning to
+// end. Every native histogram of schema 1 or finer has these bounds among its own, so the counts are exact. For a
+// coarser histogram, observations that may lie on either side of a bound count above it.
 var BucketBounds = bounds()
 
-// halfSteps is the schema of two buckets to each power of two; the indices are those of the buckets that end at 1/1024
-// and at 64.
+// halfSteps is the native histogram schema with two buckets per power of two. first and last are the indices of the
+// buckets whose upper bounds are 1/1024 and 64.
 const (
 	halfSteps   = 1
 	first, last = -20, 12
 )
 
-// bounds takes them from the library, so that they are to the bit those of native histograms.
+// bounds computes the bounds with the histogram library, so that they equal those of native histograms bit by bit.
 func bounds() []float64 {
 	h := histogram.Histogram{Schema: halfSteps,
 		PositiveSpans:   []histogram.Span{{Offset: first, Length: last - first + 1}},
@@ -55,8 +55,8 @@ func texts(bounds []float64) []string {
 	return all
 }
 
-// Classic returns a histogram's count and sum, and appends to counts the count of each bucket (see BucketCounts). For a
-// gap's marker, which is nil, all of them are Prometheus' marker.
+// Classic returns a histogram's count and sum, and appends the count of each bucket to counts (see BucketCounts). If h
+// is nil, which marks a gap, all of them are Prometheus' stale NaN.
 func Classic(counts []float64, h *histogram.Histogram) (count, sum float64, buckets []float64) {
 	if h == nil {
 		gap := math.Float64frombits(value.StaleNaN)
@@ -65,7 +65,7 @@ func Classic(counts []float64, h *histogram.Histogram) (count, sum float64, buck
 	return float64(h.Count), h.Sum, BucketCounts(counts, h)
 }
 
-// BucketCounts appends to counts how many observations of h lie at or below each of the Bounds.
+// BucketCounts appends to counts, for each of the BucketBounds, how many observations of h are at or below it.
 func BucketCounts(counts []float64, h *histogram.Histogram) []float64 {
 	var below float64
 	next := 0

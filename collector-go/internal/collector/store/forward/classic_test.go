@@ -22,7 +22,7 @@ func TestTheBoundsAreHalfStepsFromAMillisecondToAMinute(t *testing.T) {
 	}
 }
 
-// native counts observations as a native histogram does.
+// native counts observations like a native histogram.
 func native(schema int32, observations []float64) *histogram.Histogram {
 	h := &histogram.Histogram{Schema: schema, ZeroThreshold: 0.0005, Count: uint64(len(observations))}
 	counts := map[int32]int64{}
@@ -42,7 +42,7 @@ func native(schema int32, observations []float64) *histogram.Histogram {
 	return h.Compact(0)
 }
 
-// Of schemas 1 to 4 the counts are exact: those of the observations themselves.
+// For schemas 1 to 4, the counts equal those of the observations.
 func TestCountsAreThoseOfTheObservations(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -63,13 +63,13 @@ func TestCountsAreThoseOfTheObservations(t *testing.T) {
 					want++
 				}
 			}
-			// the zero bucket's own bound lies below the first of ours
+			// The upper bound of the zero bucket is below the first of our bounds.
 			require.Equal(t, want, counts[i], "at or below %g of %v", bound, observations)
 		}
 	}
 }
 
-// Of a coarser schema no count is too high: what may lie above a bound is not counted below it.
+// For a coarser schema no count is too high, because an observation that may be above a bound does not count below it.
 func TestCountsOfCoarseHistogramsAreNeverTooHigh(t *testing.T) {
 	h := native(-1, []float64{0.2, 0.3, 3, 20})
 	counts := BucketCounts(nil, h)

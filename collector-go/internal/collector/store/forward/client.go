@@ -14,11 +14,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
-// Receiver says where a store is and how the collector identifies itself.
+// Receiver holds the address of a store and how the collector identifies itself to it.
 type Receiver struct {
 	URL string
-	// HTTP is TLS, credentials and headers. Secrets that are in files are read again when they change. Redirects are
-	// never followed, whatever it asks for.
+	// HTTP has the settings for TLS, credentials and headers. Secrets in files are read again when the files change.
+	// Redirects are never followed, whatever the setting says.
 	HTTP config.HTTPClientConfig
 }
 
@@ -42,11 +42,12 @@ func (r Receiver) Client() (*http.Client, error) {
 	return client, nil
 }
 
-// maxAnswer bounds what is read of an answer, in bytes. The status decides; the text is for the log.
+// maxAnswer limits how many bytes of an answer are read. The status decides what happens, and the text is only for the
+// log.
 const maxAnswer = 4 << 10
 
-// Post sends a body in one HTTP request and turns the receiver's answer into an error as Answer does. An error of the
-// connection comes as it is, so that the body is sent again.
+// Post sends a body in one HTTP request and converts the receiver's answer to an error, as Answer does. An error of the
+// connection is returned unchanged, so that the body is sent again.
 func Post(ctx context.Context, client *http.Client, url string, body []byte, header map[string]string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {

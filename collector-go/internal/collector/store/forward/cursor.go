@@ -10,13 +10,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// cursor is what a store remembers across restarts (docs/formats/forward-cursor.md).
+// cursor holds the journal positions that a store keeps across restarts (docs/formats/forward-cursor.md).
 type cursor struct {
-	position uint64 // of the journal: everything that closed up to here was acknowledged
-	reserved uint64 // of the journal: what closed behind position and up to here may have been sent
+	position uint64 // everything that closed up to this journal position was acknowledged
+	reserved uint64 // what closed after position and up to here may have been sent
 }
 
-// reserveAhead is how much of the journal is reserved at once, so that a cursor needs no write before each request.
+// reserveAhead is how many bytes of the journal are reserved at once, so that not every request needs a cursor write
+// first.
 const reserveAhead = 16 << 20
 
 const (
@@ -28,13 +29,13 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode writes four lines of text, the last of them a checksum of the others.
+// encode returns four lines of text. The last line is a checksum of the others.
 func (c cursor) encode() []byte {
 	text := fmt.Sprintf(cursorFormat, cursorVersion, c.position, c.reserved)
 	return fmt.Appendf([]byte(text), "crc32c %08x\n", crc32.Checksum([]byte(text), castagnoli))
 }
 
-// decodeCursor accepts exactly what encode writes; a newer version is a disk.ErrNewer.
+// decodeCursor accepts exactly what encode writes. For a newer version it returns a disk.ErrNewer.
 func decodeCursor(data []byte) (cursor, error) {
 	var c cursor
 	var version uint64
@@ -53,9 +54,10 @@ func decodeCursor(data []byte) (cursor, error) {
 	return c, nil
 }
 
-// readCursor reads the cursor of dir, which it makes where it is missing, and makes it durable: a process that was
-// killed may have written it and not got to that, and what the journal releases for a cursor must not be asked for
-// again after a loss of power. A store without one was given nothing yet.
+// readCursor reads the cursor of dir, which it creates if it is missing. If there is no cursor, nothing was sent yet.
+//
+// It first makes the directory durable, because a process that was killed may have written the cursor without syncing
+// it. The journal deletes entries according to the cursor, so a loss of power must not bring back an older one.
 func readCursor(files disk.FS, dir string) (cursor, error) {
 	if err := files.MkdirAll(dir); err != nil {
 		return cursor{}, fmt.Errorf("forward: make the directory of a cursor: %w", err)
@@ -82,8 +84,8 @@ func readCursor(files disk.FS, dir string) (cursor, error) {
 	return c, nil
 }
 
-// Position is the journal position up to which the store with a cursor in dir was sent everything; 0 where there is no
-// cursor.
+// Position returns the journal position up to which the store with a cursor in dir has sent everything. It returns 0 if
+// there is no cursor.
 func Position(files disk.FS, dir string) (uint64, error) {
 	data, err := disk.ReadFile(files, filepath.Join(dir, cursorFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -96,12 +98,12 @@ func Position(files disk.FS, dir string) (uint64, error) {
 	return c.position, err
 }
 
-// SetPosition replaces the cursor in dir of a store that nobody has open.
+// SetPosition replaces the cursor in dir. No process may have the store open.
 func SetPosition(files disk.FS, dir string, position uint64) error {
 	return cursor{position: position, reserved: position}.write(files, dir)
 }
 
-// write replaces the cursor of dir: written aside, synced, renamed, directory synced.
+// write replaces the cursor of dir atomically and durably.
 func (c cursor) write(files disk.FS, dir string) error {
 	if err := disk.WriteAside(files, dir, filepath.Join(dir, cursorFile), c.encode()); err != nil {
 		return fmt.Errorf("write cursor: %w", err)

@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// A process dies at each call of writing its cursor in turn, the next one reads what it finds, and the machine loses
-// its power: the cursor that was read must not fall, since the journal may have released what lies before it.
+// A process dies at each call of writing its cursor in turn. The next process reads the cursor, and then the machine
+// loses its power. The cursor must not go back, since the journal may have deleted the entries before it.
 func TestACursorThatWasReadOutlivesALossOfPower(t *testing.T) {
 	renamed := 0
 	for seed := uint64(1); seed <= 20; seed++ {
@@ -28,7 +28,7 @@ func TestACursorThatWasReadOutlivesALossOfPower(t *testing.T) {
 			})
 			_, _ = s.Append(context.Background(), 20, columns(1, now+width, now+2*width))
 			if !files.Off() {
-				break // it got through
+				break // the write succeeded
 			}
 			files = files.Reboot(false)
 			read := open(t, "/store", newReceiver(), func(o *Options) { o.FS = files }).Durable()

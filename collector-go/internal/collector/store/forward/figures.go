@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figures are the store's own metrics. What became of slices is counted by the feed.
+// figures are the store's own metrics about requests. The feed counts what happens to slices.
 type figures struct {
 	registerer prometheus.Registerer
 	all        []prometheus.Collector
@@ -18,7 +18,7 @@ type figures struct {
 	repeated       prometheus.Counter
 	cursorFailures prometheus.Counter
 
-	refused map[string]bool // reasons that were logged
+	refused map[string]bool // reasons that have been logged
 }
 
 func newFigures(o Options) *figures {
@@ -51,7 +51,7 @@ func newFigures(o Options) *figures {
 	return f
 }
 
-// posted notes the outcome, the size and the duration of one request.
+// posted counts one request by its outcome, and records its size and duration.
 func (f *figures) posted(bytes int, took time.Duration, err error) {
 	outcome := "acknowledged"
 	switch _, refused := errors.AsType[*Refusal](err); {
@@ -65,14 +65,14 @@ func (f *figures) posted(bytes int, took time.Duration, err error) {
 	f.bytes.Add(float64(bytes))
 }
 
-// firstRefusal reports whether a reason is new, so that it is logged once.
+// firstRefusal reports whether a reason is new, so that each reason is logged only once.
 func (f *figures) firstRefusal(reason string) bool {
 	first := !f.refused[reason]
 	f.refused[reason] = true
 	return first
 }
 
-// unregister lets a store be opened again on the same registerer.
+// unregister removes the metrics, so that a store can be opened again with the same registerer.
 func (f *figures) unregister() {
 	if f.registerer == nil {
 		return

@@ -1,15 +1,14 @@
 // Package forward sends closed slices to a store on the network. It owns what all such stores have in common: the
-// position in the journal, the size and order of requests, finding the point to blame for a refused request, and the
-// metrics. How a request looks is the business of a Protocol (packages remote and influx); this package knows none of
-// them.
+// journal position, the size and order of requests, the search for refused points, and the metrics. A Protocol
+// (packages remote and influx) determines the form of a request, and this package knows none of them.
 //
-// It keeps no queue, because the journal is the queue. A request that fails is sent again from the same columns, and
-// while the receiver is down nothing is dropped: the feed stops handing over, and the journal grows up to its limit.
+// It has no queue, because the journal is the queue. A request that fails is sent again from the same columns. While
+// the receiver is down, nothing is dropped: the feed stops delivering slices, and the journal grows up to its limit.
 //
 // A slice may arrive twice, since a crash can come between the acknowledgement and the write of the cursor. Apart from
-// such repetitions, each series arrives in the order of time, because some receivers refuse anything older.
+// such repetitions, each series arrives in order of time, because some receivers refuse anything older.
 //
-// Start with Store in forward.go, then send.go, and refusal.go for what answers mean.
+// Start with Store in forward.go, then read send.go, and refusal.go for the meaning of answers.
 package forward
 
 import (
@@ -61,21 +60,21 @@ type Store struct {
 	figures  *figures
 	log      *slog.Logger
 
-	defined []string // by slice.Ref: undefined, "" where points of it are sent, or else why not
-	cursor  cursor   // what the cursor is to be; saved is as on disk
+	defined []string // by slice.Ref: undefined, "" if its points are sent, or the reason why not
+	cursor  cursor   // the next cursor to write; saved is the one on disk
 	saved   cursor
-	before  uint64 // what closed from entries up to here may have been sent by the process before this one
+	before  uint64 // what closed up to this journal position may have been sent by an earlier process
 	idle    int    // hand-overs without a slice since the cursor was written
 	closed  bool
-	pending hand // what is being handed over, kept while the receiver fails
+	pending hand // the current hand-over, kept while the receiver fails
 	body    []byte
 
 	durable atomic.Uint64
 	closing sync.Once
 }
 
-// Open opens a store whose cursor is in dir, which is created if it is missing. It does not connect, so a collector
-// starts even if the receiver is down.
+// Open opens a store with its cursor in dir, which it creates if it is missing. It does not connect, so a collector can
+// start while the receiver is down.
 func Open(dir string, protocol Protocol, options Options) (*Store, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -97,13 +96,14 @@ func Open(dir string, protocol Protocol, options Options) (*Store, error) {
 	return s, nil
 }
 
-// Durable returns the journal position up to which the receiver has acknowledged everything, as it is on disk. The
-// journal may delete what lies before it.
+// Durable returns the journal position up to which the receiver has acknowledged everything, according to the cursor on
+// disk. The journal may delete the entries before it.
 func (s *Store) Durable() uint64 { return s.durable.Load() }
 
 // Append sends slices that closed from journal entries up to upTo, and returns when the receiver has acknowledged all
-// of them. After an error, call it again with the same columns: it continues after the points that were acknowledged.
-// It does not send again what lies at or before Durable.
+// of them. rejected counts the slices that the receiver will never accept, by reason. After an error, call it again
+// with the same columns: it continues after the points that were acknowledged. It does not send columns again whose
+// upTo is at or before the acknowledged position.
 func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error) {
 	if s.closed {
 		return nil, ErrClosed
@@ -130,7 +130,7 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 	return rejected, nil
 }
 
-// undefined is the reason of a Ref without a definition.
+// undefined is the reason for rejecting a slice whose Ref has no definition.
 const undefined = "undefined"
 
 func (s *Store) define(definitions []slice.Definition) {
@@ -142,8 +142,8 @@ func (s *Store) define(definitions []slice.Definition) {
 	}
 }
 
-// reserve notes on disk, ahead of time, how far into the journal this process may send. After a crash, the next process
-// knows from it which points the receiver may hold already, and does not count their refusal as a loss.
+// reserve records on disk, ahead of time, how far into the journal this process may send. After a crash, the next
+// process knows from this which points the receiver may have already. It does not count their refusal as a loss.
 func (s *Store) reserve(upTo uint64) error {
 	if upTo <= s.cursor.reserved {
 		return nil
@@ -152,8 +152,8 @@ func (s *Store) reserve(upTo uint64) error {
 	return s.save()
 }
 
-// keep writes the cursor if something was sent, and otherwise now and then. A silent topology would else keep the
-// journal from deleting its records.
+// keep writes the cursor if something was sent, and otherwise after every Options.IdleHandOvers hand-overs. Without the
+// latter, a silent topology would keep the journal from deleting its records.
 func (s *Store) keep(slices int) {
 	s.idle++
 	if slices == 0 && s.idle < s.options.IdleHandOvers {
@@ -182,7 +182,7 @@ func (s *Store) save() error {
 // Flush writes the cursor.
 func (s *Store) Flush(context.Context) error { return s.save() }
 
-// Close writes the cursor and ends idle connections. It may be called twice.
+// Close writes the cursor and closes idle connections. It may be called twice.
 func (s *Store) Close(context.Context) (err error) {
 	s.closing.Do(func() {
 		s.closed = true

@@ -21,22 +21,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// stored is what a receiver has: times by series.
+// point identifies a slice that a receiver has.
 type point struct {
 	ref   slice.Ref
 	endMs int64
 }
 
-// receiver is one like Prometheus: it takes a request whole or not at all, and gives one reason.
+// receiver behaves like Prometheus: it accepts a request completely or not at all, and gives one reason.
 type receiver struct {
 	has      map[point]int
 	newest   map[slice.Ref]int64
-	windowMs int64 // -1: none out of order within a series; else how far behind the newest of all is taken
+	windowMs int64 // how far behind the newest point it accepts others; -1: none out of order within a series
 	bad      map[point]string
 	fail     func() error
-	after    func() error // after the points were taken
+	after    func() error // called after the points were accepted
 	requests int
-	order    []point // as taken
+	order    []point // in the order of acceptance
 }
 
 func newReceiver() *receiver {
@@ -92,7 +92,7 @@ func (r *receiver) Post(_ context.Context, body []byte) error {
 
 const width = int64(10_000)
 
-// columns are slices of some series from one time to another.
+// columns returns slices of some series for a time range.
 func columns(series int, fromMs, toMs int64) *slice.Columns {
 	c := &slice.Columns{}
 	for ref := range slice.Ref(series) {
@@ -139,7 +139,7 @@ func TestALargeRequestIsParted(t *testing.T) {
 	assert.GreaterOrEqual(t, r.requests, 30*12/100)
 }
 
-// Whatever single points a receiver refuses, the others get there, in order, and the refused ones are counted by name.
+// Whatever single points a receiver refuses, the others arrive in order, and the refused ones are counted by reason.
 func TestSingleRefusedPointsAreFound(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -168,7 +168,7 @@ func TestSingleRefusedPointsAreFound(t *testing.T) {
 	}
 }
 
-// A backlog that is too old costs few requests for each point of time, however many series there are.
+// A backlog that is too old takes few requests per time, however many series there are.
 func TestABacklogBeyondTheWindowIsSentAndCounted(t *testing.T) {
 	r := newReceiver()
 	s := open(t, t.TempDir(), r, func(o *Options) { o.MaxSlices = 2000 })
@@ -184,7 +184,7 @@ func TestABacklogBeyondTheWindowIsSentAndCounted(t *testing.T) {
 
 func TestAFailureIsGoneOnWithBehindWhatWasAcknowledged(t *testing.T) {
 	r, failures := newReceiver(), 0
-	r.windowMs = -1 // what was taken and came again behind a newer one would be refused
+	r.windowMs = -1 // an accepted point that is repeated after a newer one would be refused
 	r.fail = func() error {
 		if failures++; failures%3 == 0 {
 			return errors.New("connection refused")
@@ -206,8 +206,8 @@ func TestAFailureIsGoneOnWithBehindWhatWasAcknowledged(t *testing.T) {
 	assert.Equal(t, uint64(10), s.Durable())
 }
 
-// An answer that is lost leaves the receiver with more than we know: what it then refuses for being there is not
-// missing.
+// If an answer is lost, the receiver has more than the store knows. What it then refuses as a duplicate does not count
+// as lost.
 func TestALostAnswerRejectsNothing(t *testing.T) {
 	r, lost := newReceiver(), 0
 	r.windowMs = -1
@@ -230,7 +230,7 @@ func TestALostAnswerRejectsNothing(t *testing.T) {
 	assert.Equal(t, map[string]int{OutOfOrder: 1}, rejected, "later refusals are refusals")
 }
 
-// A process that ended between sending and writing its cursor leaves the same doubt to the next.
+// The same applies if a process ends between sending and writing its cursor.
 func TestARestartRejectsNothingThatIsThere(t *testing.T) {
 	r, dir := newReceiver(), t.TempDir()
 	r.windowMs = -1
@@ -284,7 +284,7 @@ func TestADamagedCursorIsNamed(t *testing.T) {
 	assert.ErrorContains(t, err, "bullet-metrics fsck --repair replaces it")
 }
 
-// The golden file is what version 1 writes.
+// The golden file has what version 1 writes.
 func TestTheCursorsFormat(t *testing.T) {
 	golden, err := os.ReadFile("testdata/cursor-1")
 	require.NoError(t, err)

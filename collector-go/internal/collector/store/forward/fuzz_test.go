@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is taken for a cursor is what is written for it, to the byte.
+// Whatever is accepted as a cursor is exactly what would be written for it.
 func FuzzDecodeCursor(f *testing.F) {
 	f.Add(cursor{}.encode())
 	f.Add(cursor{position: 1<<64 - 1, reserved: 7}.encode())

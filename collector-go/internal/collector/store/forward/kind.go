@@ -5,17 +5,19 @@ import (
 	"slices"
 )
 
-// Kind describes a kind of store on the network: the names of its settings, with their help, and how they become a
-// protocol. The configuration makes its settings from the registered kinds and validates them by Build. Adding a kind
-// therefore changes only its own package and the import that registers it.
+// Kind describes a kind of store on the network: the names and help texts of its settings, and how a protocol is made
+// from them. The configuration derives its settings from the registered kinds and validates them with Build. Adding a
+// kind therefore only changes its own package and the import that registers it.
 type Kind struct {
-	// Name stands in the settings' keys, store.KIND.NAME.url.
+	// Name is part of the settings' keys, as in store.KIND.NAME.url.
 	Name string
-	// Address is what url is the address of, with an example; Receiver whom http_config_file is for.
+	// Address says, with an example, what the setting url is the address of. Receiver names whom http_config_file is
+	// for.
 	Address, Receiver string
-	// Settings are its own, beside those that all have.
+	// Settings are the kind's own settings, in addition to those that all kinds have.
 	Settings []Setting
-	// Build makes the protocol's options of where the store is and of the own settings that are set, by name.
+	// Build makes the protocol's options from the store's address and those of the kind's own settings that are set, by
+	// name.
 	Build func(at Receiver, own map[string]string) Builder
 }
 
@@ -25,22 +27,22 @@ type Setting struct {
 	Choices     []string
 }
 
-// Builder is a protocol's options. Validate is called when the configuration is read, and Protocol when the store is
+// Builder holds a protocol's options. Validate is called when the configuration is read, and Protocol when the store is
 // opened.
 type Builder interface {
-	// Validate reports what cannot be; an error begins with the name of the setting to change.
+	// Validate returns an error that begins with the name of the setting to change.
 	Validate() error
-	// Protocol makes the protocol; it connects to nothing.
+	// Protocol makes the protocol. It does not connect.
 	Protocol() (Protocol, error)
 }
 
 var kinds []Kind
 
-// Register makes a kind known. A package calls it from init, before the settings are read; it is not safe for
-// concurrent use.
+// Register registers a kind. Packages call it from init, before the settings are read. It is not safe for concurrent
+// use.
 func Register(k Kind) { kinds = append(kinds, k) }
 
-// Kinds are those that are registered, in the order of their names.
+// Kinds returns the registered kinds, sorted by name.
 func Kinds() []Kind {
 	return slices.SortedFunc(slices.Values(kinds), func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
 }

@@ -11,33 +11,34 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Options of a store on the network.
+// Options are the settings of a store on the network.
 type Options struct {
-	// Name of the store, the label "store" of its figures.
+	// Name is the store's name, which is the label "store" of its metrics.
 	Name string
-	// MaxSlices and MaxBytes (before compression) bound a request. One slice that is larger than MaxBytes goes alone.
+	// MaxSlices and MaxBytes (before compression) limit the size of a request. A slice that is larger than MaxBytes is
+	// sent alone.
 	MaxSlices int
 	MaxBytes  int
-	// Timeout of one request, from connecting to the last byte of the answer.
+	// Timeout limits one request, from connecting to the last byte of the answer.
 	Timeout time.Duration
-	// IdleHandOvers is after how many hand-overs without a slice the cursor is written.
+	// IdleHandOvers is the number of hand-overs without a slice after which the cursor is written.
 	IdleHandOvers int
-	// FS is where the cursor is kept; nil is the operating system's.
+	// FS is the file system for the cursor. If it is nil, the operating system's is used.
 	FS disk.FS
 
-	Now        func() time.Time      // the clock; only a refused point's reason depends on it
-	Logger     *slog.Logger          // nil: silent
-	Registerer prometheus.Registerer // nil: no figures
+	Now        func() time.Time      // the clock; only the reason of a refused point depends on it
+	Logger     *slog.Logger          // nil logs nothing
+	Registerer prometheus.Registerer // nil exports no metrics
 }
 
-// DefaultOptions for a store of that name.
+// DefaultOptions returns the options for a store with a name.
 func DefaultOptions(name string) Options {
 	return Options{
 		Name:          name,
-		MaxSlices:     2000,             // what Prometheus sends at once
-		MaxBytes:      4 << 20,          // well below what any receiver takes
-		Timeout:       30 * time.Second, // Prometheus' own
-		IdleHandOvers: 60,               // a minute
+		MaxSlices:     2000,             // as many as Prometheus sends at once
+		MaxBytes:      4 << 20,          // well below the limit of any receiver
+		Timeout:       30 * time.Second, // as in Prometheus
+		IdleHandOvers: 60,               // one minute
 		Now:           time.Now,
 	}
 }

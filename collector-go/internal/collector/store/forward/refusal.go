@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// Why a point is rejected; the keys of what Append returns. Undefined and what a Protocol names itself come beside
-// them.
+// These are the reasons for rejecting a point, and the keys of Append's result. A Protocol may add reasons of its own,
+// and "undefined" is a reason too.
 const (
-	TooOld     = "too_old"       // before what the receiver still takes
-	Ahead      = "ahead"         // further ahead of the receiver's clock than it takes
-	OutOfOrder = "out_of_order"  // a newer point of the series is there, and the receiver takes none out of order
-	Duplicate  = "duplicate"     // another value stands at this time already
-	Invalid    = "invalid"       // labels, or a histogram, that the receiver does not take
-	Limit      = "limit"         // a bound of the receiver, on series or labels
-	Conflict   = "type_conflict" // the field is of another type there
-	TooLarge   = "too_large"     // one slice alone is more than the receiver takes
-	Other      = "other"         // the log has the receiver's words
+	TooOld     = "too_old"       // older than the receiver accepts
+	Ahead      = "ahead"         // further ahead of the receiver's clock than it accepts
+	OutOfOrder = "out_of_order"  // the receiver has a newer point of the series and accepts none out of order
+	Duplicate  = "duplicate"     // the receiver has another value at this time
+	Invalid    = "invalid"       // labels or a histogram that the receiver does not accept
+	Limit      = "limit"         // a limit of the receiver, on series or labels
+	Conflict   = "type_conflict" // the receiver has the field with another type
+	TooLarge   = "too_large"     // one slice alone is too large for the receiver
+	Other      = "other"         // see the receiver's answer in the log
 )
 
-// Refusal is an answer that says: at least one point of this request will never be accepted. The store then narrows the
-// request down until it has found the points to blame.
+// Refusal is an answer that means that at least one point of the request will never be accepted. The store then splits
+// the request until it has found the points that are refused.
 type Refusal struct {
 	Status int
-	Text   string // the answer's beginning
+	Text   string // the beginning of the answer
 }
 
 func (r *Refusal) Error() string { return fmt.Sprintf("refused with status %d: %s", r.Status, r.Text) }
 
-// words are what receivers say, in lower case, and what it means. The first that fits counts.
+// words maps phrases in receivers' answers, in lower case, to reasons. The first phrase that occurs counts.
 var words = []struct{ text, reason string }{
 	{"too-far-in-future", Ahead}, {"too far in the future", Ahead}, {"timestamp too new", Ahead},
 	{"out-of-order", OutOfOrder}, {"out of order", OutOfOrder},
@@ -44,8 +44,8 @@ var words = []struct{ text, reason string }{
 	{"unable to parse", Invalid}, {"invalid", Invalid}, {"histogram", Invalid},
 }
 
-// reason returns why a point is refused. Prometheus answers "out of bounds" both for what is too old and for what is
-// too far ahead.
+// reason returns why a point is refused. Prometheus answers "out of bounds" for points that are too old and for points
+// that are too far ahead; the point's time decides which.
 func (r *Refusal) reason(p Point, now time.Time) string {
 	if r.Status == http.StatusRequestEntityTooLarge {
 		return TooLarge
@@ -63,15 +63,16 @@ func (r *Refusal) reason(p Point, now time.Time) string {
 	return Other
 }
 
-// tooOld reports that points are refused for their age: then so is whatever is older, of whatever series.
+// tooOld reports whether points are refused because of their age. Then all older points are refused too, whatever their
+// series.
 func (r *Refusal) tooOld(points []Point, now time.Time) bool {
 	return r.reason(points[len(points)-1], now) == TooOld
 }
 
-// cut returns where to split points of which one is refused. Points that are too old are split between two times, since
-// a receiver refuses everything up to a time together. A backlog beyond the receiver's window then takes few requests
-// for each time and not for each series: TestABacklogBeyondTheWindowIsSentAndCounted counts fewer than 300 for 5,000
-// points. For any other reason the points are halved. Both parts have at least one point.
+// cut returns where to split points, at least one of which is refused. Both parts have at least one point. Points that
+// are too old are split between two times, because a receiver refuses everything up to a time. A backlog beyond the
+// receiver's window then takes a few requests per time and not per series: TestABacklogBeyondTheWindowIsSentAndCounted
+// counts fewer than 300 for 5,000 points. For any other reason the points are halved.
 func (r *Refusal) cut(points []Point, now time.Time) int {
 	if !r.tooOld(points, now) {
 		return len(points) / 2
@@ -94,12 +95,12 @@ func (r *Refusal) cut(points []Point, now time.Time) int {
 }
 
 // Unavailable is an answer after which the same request may succeed later. The receiver is busy or failing, or the
-// address or the credentials are wrong. An operator can mend that, and no slice is lost meanwhile, because the journal
-// keeps them.
+// address or the credentials are wrong. An operator can fix that. Meanwhile no slice is lost, because the journal keeps
+// them.
 type Unavailable struct {
 	Status int
 	Text   string
-	After  time.Duration // 0 where the receiver does not say
+	After  time.Duration // 0 if the receiver does not say
 }
 
 func (u *Unavailable) Error() string {
@@ -110,7 +111,7 @@ func (u *Unavailable) Error() string {
 	return fmt.Sprintf("status %d: %s%s", u.Status, u.Text, hint)
 }
 
-// advice is what an operator can do about a status.
+// advice says what an operator can do about a status.
 var advice = map[int]string{
 	http.StatusBadRequest:       "; this is no answer of a receiver: check the store's url, and whether it begins with https",
 	http.StatusUnauthorized:     "; the receiver does not know us: check the user, password or token of this store",
@@ -119,16 +120,16 @@ var advice = map[int]string{
 	http.StatusMethodNotAllowed: "; check the store's url: writing is not enabled there",
 }
 
-// RetryAfter is how long the receiver asks to be left alone.
+// RetryAfter returns how long the receiver asks to wait before the next request, or 0 if it does not ask.
 func (u *Unavailable) RetryAfter() time.Duration { return u.After }
 
 // Answer turns an HTTP answer into an error: nil for success, a *Refusal if the answer is about the points, and
 // otherwise an *Unavailable. The difference matters: points of a Refusal are dropped and counted, while those of an
 // Unavailable are sent again until they are accepted.
 //
-// An answer is about the points only if its status is 4xx, is none of those that an operator can mend (mendable), and
-// its text is not a page of a server or proxy in between. In doubt it is an *Unavailable, which loses nothing.
-// TestWhatAnAnswerMeans lists answers of real receivers.
+// An answer is about the points only if three conditions hold. Its status is 4xx. An operator cannot fix that status
+// (see mendable). Its text is not a page of a server or proxy in between. In doubt it is an *Unavailable, which loses
+// nothing. TestWhatAnAnswerMeans lists answers of real receivers.
 func Answer(status int, header http.Header, text string, now time.Time) error {
 	text = strings.TrimSpace(text)
 	switch {
@@ -141,8 +142,8 @@ func Answer(status int, header http.Header, text string, now time.Time) error {
 	return &Unavailable{Status: status, Text: text, After: retryAfter(header.Get("Retry-After"), now)}
 }
 
-// serverWords are what servers and proxies say, in lower case, before a receiver has seen a request: of plain HTTP to a
-// port that speaks TLS, or in pages for people.
+// serverWords are phrases of servers and proxies, in lower case, that answer before a receiver has seen the request.
+// They are about plain HTTP to a TLS port, or come from pages for people.
 var serverWords = []string{"http request to an https server", "plain http request was sent to https port",
 	"speaking plain http to an ssl", "<html", "<!doctype"}
 
@@ -153,7 +154,7 @@ func ofServer(text string) bool {
 	return slices.ContainsFunc(serverWords, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// mendable are the statuses of 4xx that say nothing about the points.
+// mendable are the 4xx statuses that say nothing about the points.
 var mendable = map[int]bool{
 	http.StatusUnauthorized: true, http.StatusPaymentRequired: true, http.StatusForbidden: true,
 	http.StatusNotFound: true, http.StatusMethodNotAllowed: true, http.StatusProxyAuthRequired: true,
@@ -161,7 +162,8 @@ var mendable = map[int]bool{
 	http.StatusTooEarly: true, http.StatusTooManyRequests: true,
 }
 
-// retryAfter reads seconds or a date (RFC 9110, 10.2.3). It is 0 for anything else, and for a date that has passed.
+// retryAfter parses seconds or a date (RFC 9110, 10.2.3). It returns 0 for anything else, and for a date that has
+// passed.
 func retryAfter(text string, now time.Time) time.Duration {
 	if seconds, err := strconv.Atoi(text); err == nil && seconds > 0 {
 		return time.Duration(seconds) * time.Second

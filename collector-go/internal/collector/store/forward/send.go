@@ -14,19 +14,19 @@ import (
 type hand struct {
 	upTo     uint64
 	len      int
-	points   []Point // in order of time
-	done     int     // points acknowledged or refused
-	unsure   int     // points before it may have been sent already: an attempt failed, or another process made one
-	tooOldMs int64   // the receiver refuses whatever ends at or before it
+	points   []Point // ordered by time
+	done     int     // number of points that were acknowledged or refused
+	unsure   int     // points before this index may have been sent before, by a failed attempt or an earlier process
+	tooOldMs int64   // the receiver refuses everything that ends at or before it
 	rejected map[string]int
 }
 
-// is reports whether the hand-over under way is of these columns.
+// is reports whether the current hand-over is of these columns.
 func (h *hand) is(upTo uint64, c *slice.Columns) bool {
 	return h.upTo == upTo && h.len == c.Len() && h.rejected != nil
 }
 
-// begin lists the points of a new hand-over in the order of time. unsure says that an earlier process may have sent
+// begin starts a hand-over, and lists its points in order of time. unsure states that an earlier process may have sent
 // them.
 func (h *hand) begin(upTo uint64, c *slice.Columns, unsure bool) {
 	*h = hand{upTo: upTo, len: c.Len(), points: h.points[:0], rejected: map[string]int{}}
@@ -42,7 +42,7 @@ func (h *hand) begin(upTo uint64, c *slice.Columns, unsure bool) {
 	}
 }
 
-// forget ends the hand-over, and keeps the memory of its points unless that is large.
+// forget ends the hand-over. It keeps the memory of its points for the next one, unless that is large.
 func (h *hand) forget() {
 	h.rejected = nil
 	if cap(h.points) > maxSparePoints {
@@ -50,10 +50,10 @@ func (h *hand) forget() {
 	}
 }
 
-// maxSparePoints bounds what is kept for the next hand-over: 24 bytes each.
+// maxSparePoints limits the memory that is kept for the next hand-over, in points of 24 bytes.
 const maxSparePoints = 1 << 17
 
-// send sends what is left of the hand-over under way.
+// send sends the rest of the current hand-over.
 func (s *Store) send(ctx context.Context, c *slice.Columns) error {
 	h := &s.pending
 	if h.done == 0 {
@@ -69,7 +69,7 @@ func (s *Store) send(ctx context.Context, c *slice.Columns) error {
 	return nil
 }
 
-// hopeless counts a point that need not be tried.
+// hopeless reports whether a point can never be stored, and counts it as rejected if so.
 func (s *Store) hopeless(c *slice.Columns, p Point) bool {
 	reason := undefined
 	if int(p.Ref) < len(s.defined) {
@@ -84,8 +84,8 @@ func (s *Store) hopeless(c *slice.Columns, p Point) bool {
 	return reason != ""
 }
 
-// part sends points in one request. If they are too large, or if the receiver refuses one of them, it sends them in
-// several parts from front to back, so that each series still arrives in the order of time.
+// part sends points in one request. If the request is too large or the receiver refuses one of the points, it splits
+// them and sends the parts from front to back. Each series therefore still arrives in order of time.
 func (s *Store) part(ctx context.Context, c *slice.Columns, points []Point) error {
 	s.body = s.protocol.Encode(s.body[:0], c, points)
 	if len(s.body) > s.options.MaxBytes && len(points) > 1 {
@@ -125,8 +125,8 @@ func (s *Store) halves(ctx context.Context, c *slice.Columns, points []Point, cu
 	return s.part(ctx, c, points[cut:])
 }
 
-// refuse counts points that the receiver will never accept. A point that an earlier process may have sent is taken for
-// stored if the receiver refuses it because it exists already or because a newer one does.
+// refuse counts points that the receiver will never accept. A point that may have been sent before is assumed to be
+// stored if the receiver refuses it as a duplicate or as out of order.
 func (s *Store) refuse(points []Point, refusal *Refusal) {
 	h := &s.pending
 	reason := refusal.reason(points[0], s.options.Now())

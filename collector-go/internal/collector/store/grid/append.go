@@ -10,41 +10,41 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// Why a slice is rejected; the keys of what Append returns.
+// These are the reasons for rejecting a slice, and the keys of Append's result.
 const (
-	RejectedUndefined = "undefined"    // a Ref without a definition
-	RejectedInvalid   = "invalid"      // labels or histogram that no Prometheus store takes
-	RejectedExpired   = "expired"      // it ends in a partition that retention no longer keeps
-	RejectedConflict  = "conflict"     // another value stands at this time already
-	RejectedSeries    = "series_limit" // its series is new, and there are Options.MaxSeries
+	RejectedUndefined = "undefined"    // its Ref has no definition
+	RejectedInvalid   = "invalid"      // Prometheus stores refuse its labels or its histogram
+	RejectedExpired   = "expired"      // retention no longer keeps the partition in which it ends
+	RejectedConflict  = "conflict"     // the store has another value at this time
+	RejectedSeries    = "series_limit" // its series is new, and the store has Options.MaxSeries already
 )
 
-// farthestMs bounds the end of a slice, in ms since the Unix epoch, so that computing with times cannot overflow.
+// farthestMs limits the end of a slice, in ms since the Unix epoch, so that arithmetic with times cannot overflow.
 const farthestMs = 1 << 52
 
-// retryHandOvers is how many hand-overs the store waits before it tries a failed write again. If memory is full, each
-// hand-over tries.
+// retryHandOvers is the number of hand-overs before a failed write is tried again. If memory is full, each hand-over
+// tries.
 const retryHandOvers = 10
 
-// handing is the state of one hand-over while its slices go into the head. Its counts are added to the store's metrics
-// at the end of the hand-over.
+// handing is the state of one hand-over while its slices are added to the head. Its counts are added to the store's
+// metrics at the end of the hand-over.
 type handing struct {
 	*head
 	bound
-	oldestMs int64 // slices that end before it are expired
+	oldestMs int64 // slices that end before it are rejected as expired
 	taken    int
 	repeated int
 	rejected map[string]int
 }
 
-// Append takes slices that closed from journal records before upTo. The caller may reuse c when it returns. It returns
-// how many slices were rejected, by reason.
+// Append stores slices that closed from journal records before upTo, and returns how many were rejected, by reason. The
+// caller may reuse c when it returns.
 //
-// Append is idempotent: a slice that the store holds already is recognised, whatever hand-over it arrives in, and not
-// counted as rejected. The feed relies on this when it replays the journal after a restart. If upTo is less than
-// before, the caller is taken to have started over (see Rewind).
+// Append is idempotent: it recognises a slice that the store already has, in whatever hand-over it arrives, and does
+// not count it as rejected. The feed relies on this when it replays the journal after a restart. If upTo is less than
+// in an earlier call, the caller has started over (see Rewind).
 //
-// An error means that nothing of c was taken. After ErrNoSpace, hand it over again later.
+// After an error, nothing of c was stored. After ErrNoSpace, call Append with the same slices again later.
 func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error) {
 	if err := s.awaitMemory(ctx); err != nil {
 		return nil, err
@@ -81,23 +81,24 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 	return h.rejected, nil
 }
 
-// Rewind announces that the caller starts over from a journal position. What follows was handed over before and changes
-// nothing.
+// Rewind announces that the caller starts over from a journal position. The slices that follow were stored before, so
+// they change nothing.
 func (s *Store) Rewind(cursor uint64) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.rewind(cursor)
 }
 
-// rewind keeps what is in memory: a slice that comes again finds itself there, or in parts. What the replay brings up
-// to the position of the manifest is in parts already, and is counted as repeated without a look at it.
+// rewind sets the position back and keeps the slices in memory. A repeated slice is recognised, because it is in memory
+// or in a part. Everything up to the manifest's position is in parts, so it is counted as repeated without a
+// comparison.
 func (s *Store) rewind(cursor uint64) {
 	s.handed = min(s.handed, cursor)
 	s.replayed = s.manifest.position
 }
 
-// awaitMemory waits until slices in memory are below Options.HeadBytes. If they are above it, it writes them, and waits
-// for that. The feed waits with it, and senders wait for the journal in turn: back-pressure instead of loss.
+// awaitMemory waits until the slices in memory take less than Options.HeadBytes. If they take more, it writes them to
+// disk first. The feed waits meanwhile, and senders in turn wait for the journal, so no slice is lost.
 func (s *Store) awaitMemory(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -121,7 +122,8 @@ func (s *Store) full() bool {
 	return !s.closed && s.sliceBytes() >= s.options.HeadBytes
 }
 
-// writeIfNecessary starts a worker when it is time; lock is held.
+// writeIfNecessary starts a worker if a write is due. n is the number of slices in the hand-over. The caller holds
+// lock.
 func (s *Store) writeIfNecessary(n int) {
 	s.idle++
 	if n > 0 {
@@ -130,7 +132,7 @@ func (s *Store) writeIfNecessary(n int) {
 	}
 	s.pause = max(s.pause-1, 0)
 	due := s.handovers >= s.options.FlushHandOvers || s.idle >= s.options.IdleHandOvers || s.crowded() ||
-		s.frozen != nil // an attempt failed
+		s.frozen != nil // an earlier attempt failed
 	if !due || s.working || s.pause > 0 {
 		return
 	}
@@ -138,22 +140,21 @@ func (s *Store) writeIfNecessary(n int) {
 	s.workers.Go(s.work)
 }
 
-// deep is how many slices a series must have on average before a part of its own is worth writing early. A chunk has as
-// many places.
+// deep is the average number of slices per series from which an early write is worthwhile. It equals the number of
+// places in a chunk.
 const deep = 64
 
-// resting is after how many hand-overs without a slice what a backlog left in memory is written.
+// resting is the number of hand-overs without a slice after which the rest of a backlog is written.
 const resting = 5
 
-// crowded reports whether the head must be written because of its size. The bound is a third of HeadBytes. It is an
-// eighth while a backlog brings many slices of each series at once, and when nothing arrives any more. The caller holds
-// lock.
+// crowded reports whether the head must be written because of its size. The limit is a third of HeadBytes. It is an
+// eighth if each series has many slices, as in a backlog, or if nothing arrives any more. The caller holds lock.
 func (s *Store) crowded() bool {
 	bytes, limit := s.live.bytes(), s.options.HeadBytes
 	return bytes >= limit/3 || bytes >= limit/8 && (s.live.slices() >= deep*s.live.series() || s.idle >= resting)
 }
 
-// oldestMs is where the oldest partition begins that retention keeps.
+// oldestMs returns the beginning of the oldest partition that retention keeps, in ms.
 func (s *Store) oldestMs() int64 {
 	if s.options.RetentionTime == 0 {
 		return -farthestMs
@@ -162,9 +163,9 @@ func (s *Store) oldestMs() int64 {
 	return floor(s.options.Now().Add(-s.options.RetentionTime).UnixMilli(), width)
 }
 
-// take puts slices into the head. Two fast paths come first: row for the next slices of series whose chunk exists, and
-// begin for a new chunk. Each takes as many slices at the front as it can. A slice that neither takes goes through
-// number, which handles every case and counts every rejection.
+// take adds slices to the head. It tries two fast paths first: row for the next slices of series whose chunk exists,
+// and begin for a new chunk. Each takes as many slices from the front as it can. A slice that neither takes goes
+// through number, which handles every case and counts every rejection.
 func (h *handing) take(c *slice.Columns) {
 	refs, ends, values := c.Refs, c.EndsMs[:len(c.Refs)], c.Values[:len(c.Refs)]
 	if len(refs) > 0 {
@@ -189,15 +190,15 @@ func (h *handing) take(c *slice.Columns) {
 	}
 }
 
-// number stores one number, wherever in time it belongs.
+// number stores one number at any time that is allowed.
 func (h *handing) number(ref slice.Ref, endMs int64, v float64) {
 	if h.admit(ref, endMs) {
 		h.note(h.numbers.put(h.ids[ref]-1, h.stepsMs[ref], endMs, v))
 	}
 }
 
-// distribution stores one native histogram. It copies the histogram, because the caller may reuse its own after Append.
-// A histogram that no Prometheus store takes is rejected.
+// distribution stores one native histogram. It copies the histogram, because the caller may reuse it after Append. It
+// rejects an invalid histogram, because Prometheus stores refuse it too.
 func (h *handing) distribution(ref slice.Ref, endMs int64, v *histogram.Histogram) {
 	if !h.admit(ref, endMs) {
 		return
@@ -215,7 +216,7 @@ func (h *handing) distribution(ref slice.Ref, endMs int64, v *histogram.Histogra
 	}
 }
 
-// admit reports whether a slice may be stored, and counts it if it is rejected.
+// admit reports whether a slice may be stored. If not, it counts the rejection.
 func (h *handing) admit(ref slice.Ref, endMs int64) bool {
 	reason := ""
 	switch {
@@ -234,7 +235,7 @@ func (h *handing) admit(ref slice.Ref, endMs int64) bool {
 	return false
 }
 
-// note counts what became of a slice and passes it on.
+// note counts the outcome of a slice, and returns it.
 func (h *handing) note(was outcome) outcome {
 	switch was {
 	case taken:

@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// BenchmarkDefine introduces 40,000 series.
+// BenchmarkDefine defines 40,000 series.
 func BenchmarkDefine(b *testing.B) {
 	const series = 40_000
 	c := cluster(series)
@@ -30,7 +30,7 @@ func BenchmarkDefine(b *testing.B) {
 	b.ReportMetric(float64(cpu()-started)/float64(b.N)/series, "cpu-ns/series")
 }
 
-// cluster is one slice of each of so many series, a large cluster's.
+// cluster returns one slice for each of a number of series, like those of a large cluster.
 func cluster(series int) *slice.Columns {
 	c := &slice.Columns{}
 	for i := range series {
@@ -45,9 +45,9 @@ func cluster(series int) *slice.Columns {
 	return c
 }
 
-// BenchmarkAppend hands over one slice of each of 40,000 series at a time, 10 s of event time apart; nothing is
-// written. Of "step" all series come in the order of their Refs, of "workers" ten of each worker, and at each third
-// time some more of it that lie elsewhere, as the health of the collection does.
+// BenchmarkAppend hands over one slice of each of 40,000 series at a time, 10 s of event time apart. Nothing is
+// written. In "step" all series come in the order of their Refs. In "workers" ten series of each worker come together,
+// and every third time some more that have distant Refs, like the metrics about the collection.
 func BenchmarkAppend(b *testing.B) {
 	const series = 40_000
 	step := make([]slice.Ref, series)
@@ -110,7 +110,7 @@ func benchmarkAppend(b *testing.B, definitions []slice.Definition, times [3][]sl
 	require.NoError(b, s.Close(b.Context()))
 }
 
-// cpu is what this process has used, ns: on a busy machine it shows more than the time that passed.
+// cpu returns the CPU time of this process in ns. On a busy machine it is more meaningful than elapsed time.
 func cpu() int64 {
 	var used unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
@@ -121,7 +121,7 @@ func cpu() int64 {
 
 const day = int64(86_400_000)
 
-// BenchmarkFlush writes ten minutes of 40,000 series, counters that grow unevenly.
+// BenchmarkFlush writes ten minutes of 40,000 series. These are counters that grow unevenly.
 func BenchmarkFlush(b *testing.B) {
 	const series, ticks = 40_000, 60
 	o := DefaultOptions()
@@ -154,8 +154,8 @@ func BenchmarkFlush(b *testing.B) {
 	require.NoError(b, s.Close(b.Context()))
 }
 
-// BenchmarkDay writes 36 parts of ten minutes, a partition, of 4,000 series and merges them as they come: all that a
-// slice costs between memory and its last place.
+// BenchmarkDay writes 36 parts of ten minutes, which are one partition, with 4,000 series, and merges them as usual.
+// This is everything that a slice costs from memory to its final part.
 func BenchmarkDay(b *testing.B) {
 	const series, ticks, parts = 4_000, 60, 36
 	random := rand.New(rand.NewPCG(1, 1))
@@ -187,7 +187,8 @@ func BenchmarkDay(b *testing.B) {
 	b.ReportMetric(float64(written)/series/ticks/parts, "B/slice")
 }
 
-// BenchmarkOrder sorts 100,000 new series by their labels: 50 of each of 2,000 workers, as they come.
+// BenchmarkOrder sorts 100,000 new series by their labels: 50 of each of 2,000 workers, in the order in which they
+// arrive.
 func BenchmarkOrder(b *testing.B) {
 	const workers, metrics = 2000, 50
 	t := newTable()

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// asideFile is a damaged file that the store no longer uses. It stays for inspection, as long as retention keeps slices
-// of its age.
+// asideFile is a damaged file that the store no longer uses. It is kept for inspection as long as retention keeps
+// slices of its age.
 type asideFile struct {
 	name  string
-	atMs  int64 // when it was set aside, at a second
+	atMs  int64 // when it was set aside, to the second
 	bytes int64
 }
 
-// damagedName is the name of a file that is set aside at a time.
+// damagedName returns the new name of a file that is set aside at a time.
 func damagedName(name string, at time.Time) string {
 	return name + "." + strconv.FormatInt(at.Unix(), 10) + damagedSuffix
 }
 
-// damagedAt is when a file of that name was set aside. known is false for a name without a time, as earlier programs
-// gave it.
+// damagedAt returns when a file with that name was set aside. known is false if the name has no time, as in earlier
+// versions.
 func damagedAt(name string) (at time.Time, known bool) {
 	text := strings.TrimSuffix(name, damagedSuffix)
 	seconds, err := strconv.ParseInt(text[strings.LastIndexByte(text, '.')+1:], 10, 64)
 	return time.Unix(seconds, 0), err == nil && strings.Contains(text, ".")
 }
 
-// setAside gives a damaged file a name that the store does not look at.
+// setAside renames a damaged file so that the store ignores it.
 func (s *Store) setAside(name string) {
 	s.renameAside(name, damagedName(name, s.options.Now()))
 }
 
-// renameAside renames a damaged file and keeps account of it. A file that cannot be renamed stays in its place and is
-// found again at the next start.
+// renameAside renames a damaged file and records it. If the file cannot be renamed, it stays where it is, and the next
+// start finds it again.
 func (s *Store) renameAside(name, to string) {
 	if err := s.fs.Rename(s.path(name), s.path(to)); err != nil {
 		s.log.Warn("grid store: a damaged file could not be set aside", "file", s.path(name), "error", err)
@@ -44,7 +44,7 @@ func (s *Store) renameAside(name, to string) {
 	s.keepAside(to)
 }
 
-// keepAside notes a file that was set aside, so that retention may remove it.
+// keepAside records a file that was set aside, so that retention can remove it later.
 func (s *Store) keepAside(name string) {
 	at, known := damagedAt(name)
 	if !known {
@@ -66,8 +66,8 @@ func (s *Store) keepAside(name string) {
 	s.figures.asideBytes.Add(float64(size))
 }
 
-// expireAsides removes damaged files that retention does not keep. They are kept at all so that an operator can inspect
-// them, or read what is left in them.
+// expireAsides removes the damaged files that retention no longer keeps. They are kept at first so that an operator can
+// inspect them and read what is intact.
 func (s *Store) expireAsides(gone map[string]string) {
 	s.asides = slices.DeleteFunc(s.asides, func(a asideFile) bool {
 		bound, goes := gone[a.name]
@@ -83,8 +83,8 @@ func (s *Store) expireAsides(gone map[string]string) {
 	})
 }
 
-// asides returns the names of the damaged files to delete with the bound that asks for it. left is the size of all
-// files and parts, of which those that go are taken off.
+// asides returns the names of the damaged files to delete, each with the bound that requires it. left is the total size
+// of all files and parts. asides subtracts the deleted files from it.
 func (r retention) asides(files []asideFile, left *int64) map[string]string {
 	gone := map[string]string{}
 	for _, f := range slices.SortedFunc(slices.Values(files), func(a, b asideFile) int {

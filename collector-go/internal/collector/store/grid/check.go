@@ -12,16 +12,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// CheckVersions looks at the versions of all manifests and parts in dir and changes nothing. It returns a disk.ErrNewer
-// that names the files which a newer program wrote. A file that cannot be read has no version: it is damage, which
-// recover handles.
+// CheckVersions checks the versions of all manifests and parts in dir and changes nothing. It returns a disk.ErrNewer
+// that names the files that a newer program wrote. It ignores a file whose version cannot be read, because that is
+// damage, which recover handles.
 //
-// It runs before anything in the directory is changed, so that an older program neither sets aside nor removes what a
+// It runs before anything in the directory is changed. An older program therefore neither sets aside nor removes what a
 // newer one wrote.
 func CheckVersions(fs disk.FS, dir string) (err error) {
 	l, unlisted := list(fs, dir)
 	if unlisted != nil {
-		return nil // opening it reports that
+		return nil // opening the store reports that
 	}
 	for _, sequence := range l.manifests {
 		name := filepath.Join(dir, manifestName(sequence))
@@ -41,8 +41,8 @@ func CheckVersions(fs disk.FS, dir string) (err error) {
 	return err
 }
 
-// Position is the journal position that the store in dir was fed up to, as it will be when it is opened. It takes no
-// lock and changes nothing. A store without a readable manifest was fed nothing: 0.
+// Position returns the journal position that the store in dir will have reached when it is opened. It takes no lock and
+// changes nothing. It returns 0 for a store without a readable manifest.
 func Position(fs disk.FS, dir string) (uint64, error) {
 	l, err := list(fs, dir)
 	if err != nil {
@@ -52,9 +52,9 @@ func Position(fs disk.FS, dir string) (uint64, error) {
 	return m.position, err
 }
 
-// Check reads all of a store that nobody has open, changes nothing, and reports what is damaged and what that costs.
-// Damage of a manifest costs no slice that is in a part: it is reported without a range of time (FromMs above ToMs).
-// The error is one of reading, not damage.
+// Check reads a whole store, which no process may have open, and changes nothing. It calls report for each damage and
+// what that damage costs. Damage of a manifest loses no slice in a part, so it is reported without a time range (FromMs
+// above ToMs). The error is one of reading, not damage.
 func Check(fs disk.FS, dir string, report func(*run.DamageError)) error {
 	locked, err := fs.Lock(filepath.Join(dir, "lock"), fmt.Sprintf("pid %d (check) since %s", os.Getpid(),
 		time.Now().UTC().Format(time.RFC3339)))
@@ -85,8 +85,8 @@ func Check(fs disk.FS, dir string, report func(*run.DamageError)) error {
 	return nil
 }
 
-// checkPart reads one part completely. Damage is reported with the times from the manifest, since the part's own may be
-// damaged.
+// checkPart reads one part completely. It reports a damaged part with the times from the manifest, since the part's own
+// may be damaged.
 func checkPart(fs disk.FS, name string, e entry, report func(*run.DamageError)) error {
 	opened, err := part.Open(fs, name)
 	damage, damaged := errors.AsType[*run.DamageError](err)

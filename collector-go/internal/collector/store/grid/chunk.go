@@ -5,48 +5,49 @@ import (
 )
 
 const (
-	chunkPlaces = 64 // of a chunk: ten minutes of 10 s slices, and a bit each in one word
-	stripPlaces = 8  // of a strip: a cache line of a series' numbers, and what a short series takes at least
-	maxLanes    = 32 // of a chunk
+	chunkPlaces = 64 // in a chunk: ten minutes of 10 s slices, with a bit for each in one word
+	stripPlaces = 8  // in a strip: a cache line for the numbers of one series, and the least that a short series takes
+	maxLanes    = 32 // in a chunk
 )
 
-// chunk holds 64 places at even distances of up to 32 series, its lanes. The series' ids follow each other, and their
-// first slices arrived one after the other. Its first place lies on a multiple of 64 distances. Slices may therefore
-// fill it in any order, and two chunks of one series, distance and phase never overlap.
+// chunk has 64 places at equal distances for each of up to 32 series, its lanes. The ids of the series are consecutive,
+// and their first slices arrived one after the other. The time of its first place is a multiple of 64 distances, apart
+// from the series' phase. Slices may therefore fill it in any order, and two chunks of one series, distance and phase
+// never overlap.
 //
-// The layout makes the common case cheap. As long as the series arrive in step, their slices form rows: one open row
-// takes them side by side, so that ten series of a worker touch the memory of one. A complete row is noted once for all
-// lanes when the next row opens. Every other slice is noted with its own lane.
+// The layout makes the common case cheap. While the series arrive together, their slices form rows. The open row stores
+// them side by side, so that ten series of a worker touch as much memory as one. When the next row opens, a complete
+// row is recorded once for all lanes. Every other slice is recorded in its own lane.
 type chunk struct {
 	openMs  int64  // end of the open row
-	row     uint32 // where the open row's values are
-	got     uint32 // the lanes whose slices of the open row are there
-	apart   uint32 // lanes that do not take part in rows: of series whose chunks may cover one time twice
-	lanes   uint32 // the first of them
-	n       uint8  // lanes
+	row     uint32 // index of the open row's values
+	got     uint32 // bits of the lanes that have a slice in the open row
+	apart   uint32 // bits of lanes that take part in no rows, because their series' chunks may overlap in time
+	lanes   uint32 // index of the first lane
+	n       uint8  // number of lanes
 	open    uint8  // place of the open row
 	stepMs  int64
-	firstMs int64  // of place 0, whether it holds a slice or not
-	common  uint64 // places at which all lanes hold a slice, but for the open row
-	touched uint64 // places at which some lane has a slice of its own
-	// strips are where the values of each eight places are; 0: none of them holds a slice. In that of the open row they
-	// lie row by row, in the others lane by lane.
+	firstMs int64  // of place 0, even if it holds no slice
+	common  uint64 // places at which all lanes hold a slice, except the open row
+	touched uint64 // places at which some lane holds a slice that is not in common
+	// strips are the indices of the values of each eight places, or 0 if none of these holds a slice. The strip of the
+	// open row is stored row by row, and the others lane by lane.
 	strips [chunkPlaces / stripPlaces]uint32
 }
 
-// link names a lane of a chunk. Chunk 0 means none.
+// link refers to a lane of a chunk. Chunk 0 means none.
 type link struct {
 	chunk uint32
 	lane  uint8
 }
 
-// lane is what a chunk knows about one of its series beyond the complete rows.
+// lane is what a chunk records about one of its series in addition to the complete rows.
 type lane struct {
-	own   uint64 // places that hold a slice, beyond common and the open row
-	older link   // the series' next chunk; its firstMs is not above this one's
+	own   uint64 // places that hold a slice, except those in common and the open row
+	older link   // the series' next older chunk, whose firstMs is not above this one's
 }
 
-// place is where endMs lies, if it lies in the chunk at all.
+// place returns the place with the end endMs. in is false if the chunk has no such place.
 func (c *chunk) place(endMs int64) (p int, in bool) {
 	from := endMs - c.firstMs
 	if from < 0 || from >= chunkPlaces*c.stepMs || from%c.stepMs != 0 {
@@ -55,13 +56,13 @@ func (c *chunk) place(endMs int64) (p int, in bool) {
 	return int(from / c.stepMs), true
 }
 
-// lastMs is the end of the chunk's last place, whether it holds a slice or not.
+// lastMs returns the end of the chunk's last place, even if it holds no slice.
 func (c *chunk) lastMs() int64 { return c.firstMs + (chunkPlaces-1)*c.stepMs }
 
-// all is a bit for each lane.
+// all returns a bit for each lane.
 func (c *chunk) all() uint32 { return ^uint32(0) >> (maxLanes - c.n) }
 
-// where is how a strip's values lie: from the first place of a lane on, how far it is to the next place.
+// where returns how a strip's values are stored: the index of a lane's first value, and the distance to its next one.
 func (c *chunk) where(strip int, lane uint8) (first, distance uint32) {
 	if strip == int(c.open/stripPlaces) {
 		return c.strips[strip] + uint32(lane), uint32(c.n)
@@ -83,8 +84,8 @@ func (c *column[T]) present(ch *chunk, lane uint8) uint64 {
 	return ch.common | c.lanes.at(ch.lanes+uint32(lane)).own | uint64(ch.got>>lane&1)<<ch.open
 }
 
-// advance opens the row of endMs in a chunk. It fails if the row is not after the open one, or if a slice was put there
-// already.
+// advance opens the row of endMs in a chunk. It returns false if the row is not after the open one, or if the place
+// already has a slice.
 func (c *column[T]) advance(ch *chunk, endMs int64) bool {
 	p := int(ch.open) + 1
 	if endMs != ch.openMs+ch.stepMs || p == chunkPlaces {
@@ -110,7 +111,7 @@ func (c *column[T]) advance(ch *chunk, endMs int64) bool {
 	return true
 }
 
-// commit notes what the open row holds; there is none then.
+// commit records the slices of the open row in the chunk and its lanes. Afterwards no row is open.
 func (c *column[T]) commit(ch *chunk) {
 	bit := uint64(1) << ch.open
 	if ch.got == ch.all() {
@@ -124,8 +125,8 @@ func (c *column[T]) commit(ch *chunk) {
 	ch.got = 0
 }
 
-// turn transposes a strip between rows and columns. The open strip lies row by row, because slices arrive that way; all
-// others lie lane by lane, because queries read them that way.
+// turn transposes a strip between rows and columns. The strip of the open row is stored row by row, because slices
+// arrive that way. All others are stored lane by lane, because queries read them that way.
 func (c *column[T]) turn(ch *chunk, strip uint8, rows, columns int) {
 	if ch.n == 1 {
 		return

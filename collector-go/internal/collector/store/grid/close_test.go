@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Close does not wait until parts are merged: what was merged so far goes, and the parts are there as before.
+// Close does not wait for a merge. What was merged so far is deleted, and the original parts are kept.
 func TestCloseEndsAMerge(t *testing.T) {
 	p := newPlace(t, tame)
 	s := p.open(t)
@@ -25,7 +25,7 @@ func TestCloseEndsAMerge(t *testing.T) {
 		if op == "create" && strings.HasSuffix(name, partSuffix+disk.AsideSuffix) {
 			close(merging)
 			<-s.closing.Done()
-			s.lock.RLock() // by then the merge has been cancelled too
+			s.lock.RLock() // the merge has been cancelled too by now
 			defer s.lock.RUnlock()
 		}
 		return nil

@@ -21,8 +21,8 @@ func (c *column[T]) holds(id uint32, minMs, maxMs int64) bool {
 	return false
 }
 
-// times calls each with the ends of all slices in no order; where a chunk's slices all lie between two multiples of
-// widthMs, with one of them for all.
+// times calls each with the ends of all slices, in no particular order. If all places of a chunk are between two
+// multiples of widthMs, it calls each only once for the chunk.
 func (c *column[T]) times(widthMs int64, each func(endMs int64)) {
 	for at := uint32(1); at < c.chunks.used; at++ {
 		ch := c.chunks.at(at)
@@ -36,7 +36,7 @@ func (c *column[T]) times(widthMs int64, each func(endMs int64)) {
 	}
 }
 
-// within is those bits of a chunk's places that end within [minMs, maxMs].
+// within returns those bits of a chunk's places that end within [minMs, maxMs].
 func (c *chunk) within(bits uint64, minMs, maxMs int64) uint64 {
 	if minMs > c.lastMs() || maxMs < c.firstMs {
 		return 0
@@ -50,7 +50,7 @@ func (c *chunk) within(bits uint64, minMs, maxMs int64) uint64 {
 	return bits
 }
 
-// maxRunPlaces bounds a run that is made of chunks.
+// maxRunPlaces limits the length of a run that is made from chunks.
 const maxRunPlaces = 8192
 
 // collector makes runs from the chunks of a series. Its buffers are reused for the next series once the runs are no
@@ -61,7 +61,7 @@ type collector[T any] struct {
 	bits   []uint64
 }
 
-// laneSlices is one series' lane of a chunk, with a bit for each place that is wanted and holds a slice.
+// laneSlices is one series' lane in a chunk, with a bit for each place that holds a wanted slice.
 type laneSlices struct {
 	*chunk
 	lane uint8
@@ -75,7 +75,7 @@ func (k *collector[T]) reset() {
 	k.chunks, k.values, k.bits = k.chunks[:0], k.values[:0], k.bits[:0]
 }
 
-// collect calls made for each run of a series' slices within [minMs, maxMs], ascending by its first place.
+// collect calls made for each run of a series' slices within [minMs, maxMs], in the order of the runs' first places.
 func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made func(r run.Run, values []T)) {
 	if int(id) >= len(c.tips) {
 		return
@@ -99,12 +99,12 @@ func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made
 	}
 }
 
-// follows reports whether a chunk lies right behind another on one grid.
+// follows reports whether a chunk begins where another one ends, with the same distance and phase.
 func (c *chunk) follows(other *chunk) bool {
 	return c.stepMs == other.stepMs && c.firstMs == other.firstMs+chunkPlaces*other.stepMs
 }
 
-// join makes one run of chunks that follow each other.
+// join makes one run from chunks that follow each other, and passes it to made.
 func (c *column[T]) join(k *collector[T], chunks []laneSlices, made func(r run.Run, values []T)) {
 	skip := mathbits.TrailingZeros64(chunks[0].bits)
 	n := len(chunks)*chunkPlaces - skip - mathbits.LeadingZeros64(chunks[len(chunks)-1].bits)
@@ -112,7 +112,7 @@ func (c *column[T]) join(k *collector[T], chunks []laneSlices, made func(r run.R
 	holding := 0
 	for i, ch := range chunks {
 		holding += mathbits.OnesCount64(ch.bits)
-		at := i*chunkPlaces - skip // of the chunk's place 0
+		at := i*chunkPlaces - skip // place in the run of the chunk's place 0
 		for strip := range ch.strips {
 			here := uint8(ch.bits >> (strip * stripPlaces))
 			if here == 0 {
@@ -145,8 +145,8 @@ func (c *column[T]) join(k *collector[T], chunks []laneSlices, made func(r run.R
 	made(run.Run{FirstMs: first.firstMs + int64(skip)*first.stepMs, StepMs: first.stepMs, Present: bits}, values)
 }
 
-// take returns memory for n places, zeroed. It is a part of the collector's buffers, so it costs no allocation once
-// these have grown.
+// take returns zeroed memory for n places. It comes from the collector's buffers, so it needs no allocation once these
+// have grown.
 func (k *collector[T]) take(n int) (values []T, bits []uint64) {
 	k.values = slices.Grow(k.values, n)
 	values = k.values[len(k.values) : len(k.values)+n : len(k.values)+n]

@@ -8,27 +8,27 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// column holds the slices of one kind, numbers or distributions, of all series of a head. Slices of one time arrive
-// together for many series, so row and begin take them in bulk; put takes any single slice.
+// column holds the slices of one kind, numbers or distributions, for all series of a head. Slices of one time arrive
+// together for many series, so row and begin take them in bulk. put takes any single slice.
 //
-// The three ways store the same thing: a map from series and time to a value, in which the first value for a time
-// stays. TestColumnIsAMap compares them with a plain map over random histories.
+// All three behave like a map from series and time to a value, in which the first value for a time stays.
+// TestColumnIsAMap compares them with a plain map over random histories.
 type column[T any] struct {
-	tips   []tip // by the series' id
+	tips   []tip // indexed by the series' id
 	chunks slab[chunk]
 	lanes  slab[lane]
 	values slab[T]
-	spare  [stripPlaces * maxLanes]T // for turn
+	spare  [stripPlaces * maxLanes]T // a buffer for turn
 	slices int
-	series int // that have slices
+	series int // number of series with slices
 	same   func(a, b T) bool
 }
 
-// tip is the newest chunk of a series. Its older chunks follow in a list, newest first. A slice usually belongs to the
-// newest one.
+// tip refers to the newest chunk of a series. Its older chunks follow in a list, newest first. A slice usually belongs
+// to the newest one.
 type tip struct {
 	link
-	mixed bool // its chunks differ in distance or phase, so that two may cover one time
+	mixed bool // its chunks differ in distance or phase, so they may overlap in time
 }
 
 // outcome says what happened to a slice.
@@ -36,13 +36,13 @@ type outcome int
 
 const (
 	taken    outcome = iota
-	repeated         // the same slice is there
-	conflict         // another slice is there; it stays
+	repeated         // the column has the same slice
+	conflict         // the column has another slice at this time, which stays
 )
 
-// row is the fast path: it takes slices at the front that have one time, whose series have adjacent lanes in one chunk,
-// and none of which is there yet. It returns how many it took, which may be 0; put takes the rest. ids maps a Ref to
-// one more than a series' id.
+// row is the fast path for the next slices of series with a chunk. It takes slices from the front while they have one
+// time, their series have adjacent lanes in one chunk, and the chunk does not have them yet. It returns how many it
+// took, which may be 0; put takes the rest. ids maps a Ref to its series' id plus one.
 func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values []T) (n int) {
 	ref, endMs := refs[0], endsMs[0]
 	if int(ref) >= len(ids) {
@@ -79,9 +79,9 @@ func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values [
 	return n
 }
 
-// begin is row for series that have no chunk for the time of their slices. It makes one chunk with a lane for each of
-// them, so that row can take their next slices together. stepsMs is indexed by Ref. It takes nothing if the first slice
-// must go through put.
+// begin is the fast path for series that have no chunk for the time of their slices. It makes one chunk with a lane for
+// each of them, so that row can take their next slices together. stepsMs is indexed by Ref. It returns 0 if the first
+// slice must go through put.
 func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsMs []int64, values []T) int {
 	n := c.apace(ids, stepsMs, refs, endsMs)
 	if n == 0 {
@@ -104,14 +104,14 @@ func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	return n
 }
 
-// apace counts the slices at the front that may share a new chunk: they have one time, their ids follow each other,
-// their distances are equal, and the time is after all chunks of theirs, which are on the same grid.
+// apace returns how many slices at the front may share a new chunk. They must have one time, consecutive ids and equal
+// distances. Their time must be after all chunks of their series, which must be on the same grid.
 func (c *column[T]) apace(ids []uint32, stepsMs []int64, refs []slice.Ref, endsMs []int64) (n int) {
 	if int(refs[0]) >= len(ids) || endsMs[0] > farthestMs || endsMs[0] < -farthestMs {
 		return 0
 	}
 	id, endMs, stepMs := ids[refs[0]], endsMs[0], stepsMs[refs[0]]
-	before := uint32(0) // the chunk that the one before is in
+	before := uint32(0) // the chunk of the previous series
 	for n < min(len(refs), maxLanes) {
 		ref := refs[n]
 		if endsMs[n] != endMs || int(ref) >= len(ids) || ids[ref] != id || int(id-1) >= len(c.tips) ||
@@ -135,13 +135,13 @@ func (c *column[T]) apace(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	return n
 }
 
-// put takes one slice, wherever it belongs. stepMs is the distance at which slices of the series are meant to be; a
-// slice off that grid gets a chunk of its own. A second slice for the same time never replaces the first one.
+// put takes any single slice. stepMs is the intended distance between slices of the series. A slice off that grid gets
+// a chunk of its own. A second slice for the same time never replaces the first one.
 func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 	c.grow(int(id) + 1)
 	t := &c.tips[id]
 	var home link
-	insertAt := &t.link // where a new chunk is linked in: before the first that is not newer
+	insertAt := &t.link // a new chunk is linked here, before the first chunk that is not newer
 	for at := t.link; at.chunk != 0; {
 		ch := c.chunks.at(at.chunk)
 		if p, in := ch.place(endMs); in {
@@ -169,14 +169,14 @@ func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 	return taken
 }
 
-// grow makes room for the tips of n series.
+// grow extends tips to at least n series.
 func (c *column[T]) grow(n int) {
 	if more := n - len(c.tips); more > 0 {
 		c.tips = append(c.tips, make([]tip, more)...)
 	}
 }
 
-// open makes a chunk for one series, in which endMs lies.
+// open makes a chunk for one series, with a place for endMs.
 func (c *column[T]) open(t *tip, insertAt *link, stepMs, endMs int64) link {
 	if t.chunk != 0 {
 		newest := c.chunks.at(t.chunk)
@@ -194,7 +194,7 @@ func (c *column[T]) open(t *tip, insertAt *link, stepMs, endMs int64) link {
 	return link{chunk: at}
 }
 
-// make makes a chunk with the row of endMs open.
+// make makes a chunk whose open row is at endMs, and returns its index.
 func (c *column[T]) make(lanes int, stepMs, endMs int64) uint32 {
 	at := c.chunks.add(1)
 	ch := c.chunks.at(at)
@@ -209,8 +209,9 @@ func (c *column[T]) make(lanes int, stepMs, endMs int64) uint32 {
 	return at
 }
 
-// sort brings the chunks of a mixed series into order, newest first; where distances differ, the place to link one in
-// is not where its first slice is. They take part in no rows, since a slice of another may stand at the same time.
+// sort sorts the chunks of a mixed series, newest first. If distances differ, a chunk's first place can be before the
+// place at which open linked it. The series no longer takes part in rows, since another chunk may have a slice at the
+// same time.
 func (c *column[T]) sort(t *tip) {
 	var all []link
 	for at := t.link; at.chunk != 0; at = *c.older(at) {
@@ -228,12 +229,13 @@ func (c *column[T]) sort(t *tip) {
 	*insertAt = link{}
 }
 
-// older is the series' next chunk.
+// older returns the link to the series' next older chunk.
 func (c *column[T]) older(at link) *link {
 	return &c.lanes.at(c.chunks.at(at.chunk).lanes + uint32(at.lane)).older
 }
 
-// settle puts a slice where there is none: into the open row, or else for itself.
+// settle stores a slice at a place without one. If possible it becomes part of the open row, and otherwise it is
+// recorded in its own lane.
 func (c *column[T]) settle(home link, endMs int64, v T) {
 	ch := c.chunks.at(home.chunk)
 	p, _ := ch.place(endMs)
@@ -250,13 +252,13 @@ func (c *column[T]) settle(home link, endMs int64, v T) {
 	c.slices++
 }
 
-// slot is where the value of a lane at a place is stored.
+// slot returns where the value of a lane at a place is stored.
 func (c *column[T]) slot(ch *chunk, lane uint8, p int) *T {
 	first, distance := ch.where(p/stripPlaces, lane)
 	return c.values.at(first + uint32(p%stripPlaces)*distance)
 }
 
-// bytes is what the column takes of memory, but for what histograms hold.
+// bytes returns the memory that the column takes, except what histograms take themselves.
 func (c *column[T]) bytes() int {
 	return cap(c.tips)*int(unsafe.Sizeof(tip{})) + c.chunks.bytes() + c.lanes.bytes() + c.values.bytes()
 }

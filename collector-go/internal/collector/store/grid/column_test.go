@@ -19,7 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Any slices in any order are what a plain map holds of them, whatever is asked for.
+// A column returns the same as a plain map, for any slices in any order and any query.
 func TestColumnIsAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &column[float64]{same: sameBits}
@@ -35,7 +35,7 @@ func TestColumnIsAMap(t *testing.T) {
 				at += rapid.Int64Range(-100, 100).Draw(t, "jump") * step
 			case 1:
 				at += rapid.Int64Range(-3, 3).Draw(t, "shift")
-			case 2: // again
+			case 2: // a repetition
 			default:
 				at += step
 			}
@@ -84,7 +84,7 @@ func TestColumnIsAMap(t *testing.T) {
 	})
 }
 
-// handOvers is a head and what Refs 0 to series-1 are bound to: one series each.
+// handOvers returns a head in which each of the Refs 0 to series-1 is bound to a series of its own.
 func handOvers(series int, stepMs func(i int) int64) *handing {
 	t := newTable()
 	for i := range series {
@@ -94,14 +94,14 @@ func handOvers(series int, stepMs func(i int) int64) *handing {
 	return &handing{head: newHead(t), bound: t.bound, oldestMs: -farthestMs, rejected: map[string]int{}}
 }
 
-// Hand-overs of series that come in step, out of step, late, twice or not at all are what a plain map holds of them.
+// Hand-overs give the same as a plain map, whether series arrive together, separately, late, twice or not at all.
 func TestHandOversAreAMap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		series := rapid.IntRange(1, 70).Draw(t, "series")
 		steps := rapid.SliceOfN(rapid.SampledFrom([]int64{1000, 10_000, 30_000}), 1, 2).Draw(t, "steps")
 		h := handOvers(series, func(i int) int64 { return steps[i/7%len(steps)] })
 		twin := make([]map[int64]float64, series)
-		lags := make([]int64, series) // in steps
+		lags := make([]int64, series) // in distances
 		for i := range twin {
 			twin[i] = map[int64]float64{}
 		}
@@ -136,7 +136,7 @@ func TestHandOversAreAMap(t *testing.T) {
 				lags[i] = 0
 			case 2: // off the grid
 				hand(c, i, tick*1000+rapid.Int64Range(0, 999).Draw(t, "off"), 1)
-			case 3: // one slice early, or again
+			case 3: // one slice is early or repeated
 				hand(c, i, (tick+rapid.Int64Range(-2, 70).Draw(t, "early"))*steps[i/7%len(steps)]+3, 1)
 			}
 			switch i := rapid.IntRange(0, series-1).Draw(t, "series defined again"); rapid.IntRange(0, 20).Draw(t,
@@ -183,8 +183,8 @@ func TestHandOversAreAMap(t *testing.T) {
 	})
 }
 
-// A series whose interval changed may have two chunks over one time: what stands in one is not taken into the other,
-// whatever comes beside it.
+// A series whose interval changed may have two chunks over the same time. A slice in one of them must not be stored in
+// the other again, whatever arrives together with it.
 func TestIntervalsThatMix(t *testing.T) {
 	h := handOvers(2, func(int) int64 { return 1000 })
 	hand := func(of string, endMs int64) {
@@ -199,7 +199,7 @@ func TestIntervalsThatMix(t *testing.T) {
 	hand("ab", 131_003)
 	h.stepsMs[1] = 10_000
 	hand("b", 70_003)
-	hand("b", 140_003) // on either grid
+	hand("b", 140_003) // on both grids
 	require.Equal(t, 4, h.taken)
 	hand("ab", 140_003)
 	assert.Equal(t, 5, h.taken)
@@ -210,7 +210,7 @@ func TestIntervalsThatMix(t *testing.T) {
 	assert.Equal(t, 3, h.repeated)
 }
 
-// Slices in order find their place without a search, and take little more memory than their values.
+// Slices that arrive in order need no search, and take little more memory than their values.
 func TestColumnInOrder(t *testing.T) {
 	const series = 20
 	h := handOvers(series, func(int) int64 { return 10_000 })

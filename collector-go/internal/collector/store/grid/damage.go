@@ -8,15 +8,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// damageMet remembers the damaged places that readers of parts met. Each is logged and counted once. Otherwise a
+// damageMet remembers the damaged places that readers of parts have met. Each is logged and counted once. Otherwise a
 // dashboard that reads the same damaged page every few seconds would fill the log.
 type damageMet struct {
 	sync.Mutex
 	places map[string]bool
 }
 
-// maxPlaces bounds the damaged places that are remembered. Further ones are neither logged nor counted: fsck lists
-// them.
+// maxPlaces limits the number of damaged places that are remembered. Further ones are neither logged nor counted, but
+// fsck lists them.
 const maxPlaces = 1000
 
 // openPart opens a part. Each of its readers, be it a query, a rule or a merge, reports the damage that it finds.

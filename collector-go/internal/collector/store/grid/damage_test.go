@@ -18,7 +18,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// three is a store of three parts of 100 slices each, closed.
+// three returns a closed store with three parts of 100 slices each.
 func three(t *testing.T) *place {
 	p := newPlace(t, tame)
 	s := p.open(t)
@@ -51,7 +51,7 @@ func damages(t *testing.T, p *place) (all []*run.DamageError) {
 	return all
 }
 
-// A part whose footer is damaged is set aside by name; the rest answers, and the store goes on.
+// A part with a damaged footer is renamed. The rest can be queried, and the store continues.
 func TestDamagedFooter(t *testing.T) {
 	p := three(t)
 	p.spoil(t, partName(2), flip(-1))
@@ -72,7 +72,7 @@ func TestDamagedFooter(t *testing.T) {
 	assert.Equal(t, 200, count(t, s))
 }
 
-// A part of no bytes at all is set aside like any other that is damaged.
+// An empty part file is set aside like any other damaged part.
 func TestEmptyPart(t *testing.T) {
 	p := three(t)
 	p.spoil(t, partName(2), func([]byte) []byte { return []byte{} })
@@ -92,8 +92,8 @@ func TestMissingPart(t *testing.T) {
 	assert.Equal(t, 1.0, testutil.ToFloat64(s.figures.damaged.WithLabelValues("missing")))
 }
 
-// A damaged manifest costs nothing that is in parts: the one before it and the parts that lie there are the store; the
-// journal is replayed from the earlier cursor.
+// A damaged manifest loses no slices in parts. The store then consists of the previous manifest and the existing parts,
+// and the journal is replayed from the earlier position.
 func TestDamagedManifest(t *testing.T) {
 	p := three(t)
 	l, err := list(p.disk, dir)
@@ -116,7 +116,7 @@ func TestDamagedManifest(t *testing.T) {
 	assert.Equal(t, 300, count(t, s))
 }
 
-// Without any manifest the parts are the store, and the whole journal is replayed.
+// Without any manifest, the store consists of the existing parts, and the whole journal is replayed.
 func TestAllManifestsDamaged(t *testing.T) {
 	p := three(t)
 	l, err := list(p.disk, dir)
@@ -135,8 +135,8 @@ func TestAllManifestsDamaged(t *testing.T) {
 	assert.Equal(t, 400, count(t, s))
 }
 
-// A damaged page costs its slices; queries warn, and the part is not merged with others, so that what is whole stays
-// whole.
+// A damaged page loses its slices. Queries return warnings, and the part is not merged with others, so that its intact
+// slices stay readable.
 func TestDamagedPage(t *testing.T) {
 	p := newPlace(t, tame)
 	s := p.open(t)
@@ -153,7 +153,7 @@ func TestDamagedPage(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.NoError(t, s.Close(done))
-	p.spoil(t, partName(3), flip(20)) // behind the magic of 8 bytes
+	p.spoil(t, partName(3), flip(20)) // after the magic of 8 bytes
 	require.NotEmpty(t, damages(t, p))
 	s = p.open(t)
 	require.NoError(t, s.Flush(t.Context()))
@@ -181,8 +181,8 @@ func TestDamagedPage(t *testing.T) {
 	require.ErrorContains(t, err, partName(3), "and the part names what is missing")
 }
 
-// A query that reads a damaged page reports it: the log has file and time once, and the figure rises once, before any
-// merge.
+// A query that reads a damaged page reports it. The log has the file and the time once, and the metric increases once,
+// before any merge.
 func TestAQueryReportsADamagedPage(t *testing.T) {
 	p := three(t)
 	p.spoil(t, partName(2), flip(20))
@@ -208,7 +208,7 @@ func TestAQueryReportsADamagedPage(t *testing.T) {
 	assert.Contains(t, log.String(), "from="+time.UnixMilli(today+1_000_000).UTC().Format("2006-01-02T15:04:05"))
 }
 
-// What is repaired holds all that can be read, and is whole.
+// A repaired store has everything that can be read, and is undamaged.
 func TestRepair(t *testing.T) {
 	p := three(t)
 	p.spoil(t, partName(1), flip(-1))
@@ -235,8 +235,8 @@ func TestRepair(t *testing.T) {
 	assert.Equal(t, 300, count(t, s), "what is replayed fills the gaps")
 }
 
-// Damaged files that are set aside go by retention, oldest first and before parts, and are counted; those of an older
-// program are of the time when they are first seen.
+// Retention deletes damaged files that were set aside, oldest first and before parts, and counts them. Files that an
+// older program set aside count from when they are first seen.
 func TestDamagedFilesExpire(t *testing.T) {
 	for bound, change := range map[string]func(*place){
 		boundTime:  func(p *place) { p.options.RetentionTime = 30 * 24 * time.Hour },
@@ -272,7 +272,7 @@ func TestDamagedFilesExpire(t *testing.T) {
 			}
 			_ = s.withTurn(t.Context(), s.expire)
 			gone, left := set, 0.0
-			if bound == boundFree { // the first of them is room enough
+			if bound == boundFree { // deleting the first of them frees enough
 				gone, left = set[2:], 110
 			}
 			for _, name := range gone {

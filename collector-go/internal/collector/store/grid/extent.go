@@ -2,8 +2,8 @@ package grid
 
 import "context"
 
-// Extent writes what is in memory, and returns the ends of the oldest and the newest slice in parts, gap markers
-// included. ok is false if the store is empty. It reads no part: the manifest has the times of each.
+// Extent writes what is in memory, and returns the ends of the oldest and newest slice in parts, gap markers included.
+// ok is false if the store is empty. It reads no part, because the manifest has the times of each.
 func (s *Store) Extent(ctx context.Context) (oldestMs, newestMs int64, ok bool, err error) {
 	if err := s.Flush(ctx); err != nil {
 		return 0, 0, false, err

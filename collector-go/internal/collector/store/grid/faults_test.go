@@ -44,7 +44,7 @@ func (w *world) script() {
 	_ = w.store.Flush(context.Background())
 }
 
-// tame has nothing written behind the script's back.
+// tame disables writes that the script does not request.
 func tame(o *Options) { o.FlushHandOvers, o.IdleHandOvers = 1<<30, 1<<30 }
 
 func calls(t *testing.T) int {
@@ -56,7 +56,7 @@ func calls(t *testing.T) int {
 	return w.disk.Calls()
 }
 
-// The machine loses its power, or the process dies, at the first, second, n-th call.
+// The machine loses its power, or the process dies, at each call of the disk in turn.
 func TestEndAtEveryCall(t *testing.T) {
 	total := calls(t)
 	for at := 1; at <= total; at++ {
@@ -79,8 +79,8 @@ func TestEndAtEveryCall(t *testing.T) {
 	}
 }
 
-// The n-th call fails, and all that follow that many calls; the store goes on, and a power loss at any time later costs
-// nothing.
+// The n-th call of the disk fails, and so do up to two calls after it. The store must continue, and a loss of power at
+// any later time must lose nothing.
 func TestFaultAtEveryCall(t *testing.T) {
 	total := calls(t)
 	for at := 1; at <= total; at++ {
@@ -106,8 +106,8 @@ func TestFaultAtEveryCall(t *testing.T) {
 	}
 }
 
-// A manifest that was renamed into place but whose directory could not be synced may be what the next start finds. So
-// what it lists stays.
+// If a manifest was renamed but its directory could not be synced, the next start may find it. The files that it lists
+// must therefore be kept.
 func TestManifestOfUncertainFate(t *testing.T) {
 	for seed := range uint64(20) {
 		w := newWorld(t, seed, tame)
@@ -128,7 +128,7 @@ func TestManifestOfUncertainFate(t *testing.T) {
 			if op == "syncdir" {
 				syncs++
 			}
-			if op == "syncdir" && syncs%2 == 0 { // the first is of the part, the second of the manifest
+			if op == "syncdir" && syncs%2 == 0 { // the first sync is for the part, the second for the manifest
 				return disktest.ErrInputOutput
 			}
 			return nil
@@ -146,7 +146,7 @@ func TestManifestOfUncertainFate(t *testing.T) {
 	}
 }
 
-// numbers are n slices of series 0 from fromMs on.
+// numbers returns n slices of series 0, beginning at fromMs.
 func numbers(fromMs int64, n int) *slice.Columns {
 	c := &slice.Columns{Definitions: []slice.Definition{define(0, 0)}}
 	for i := range int64(n) {
@@ -164,7 +164,7 @@ func count(t testing.TB, s *Store) (n int) {
 	return n
 }
 
-// A store opens on a disk without a byte free, and answers.
+// A store can be opened and queried on a disk without free space.
 func TestOpensOnAFullDisk(t *testing.T) {
 	p := three(t)
 	p.disk.Fill()
@@ -173,8 +173,8 @@ func TestOpensOnAFullDisk(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// Without room memory stays bounded and the cursor where it is, the store is full only once its memory is, nothing is
-// left lying about, and it goes on by itself when there is room.
+// Without free space, memory stays bounded and the durable position does not move. The store is full only when its
+// memory is full, and it leaves no files behind. It continues by itself when there is space.
 func TestFullDisk(t *testing.T) {
 	p := newPlace(t, func(o *Options) { o.HeadBytes = 2 << 20; o.MinFreeBytes = 0; o.FlushHandOvers = 5 })
 	s := p.open(t)
@@ -211,7 +211,7 @@ func TestFullDisk(t *testing.T) {
 	assert.Equal(t, handed+1000, count(t, s))
 }
 
-// A write that failed is tried again soon, and not at the next time that one is due.
+// A failed write is tried again soon, and not only when the next one is due.
 func TestFailedWriteIsTriedAgain(t *testing.T) {
 	p := newPlace(t, func(o *Options) { o.FlushHandOvers = 100 })
 	s := p.open(t)
@@ -234,7 +234,7 @@ func TestFailedWriteIsTriedAgain(t *testing.T) {
 	assert.Equal(t, 140, count(t, s))
 }
 
-// On a full disk what is expired goes first, and what is left has room then.
+// On a full disk, expired slices are deleted first, which makes room for the others.
 func TestFullDiskWithExpired(t *testing.T) {
 	clock := now
 	p := newPlace(t, func(o *Options) {
@@ -259,8 +259,8 @@ func TestFullDiskWithExpired(t *testing.T) {
 	assert.Positive(t, testutil.ToFloat64(s.figures.expiredParts.WithLabelValues(boundTime)))
 }
 
-// A file that is removed takes its room until it is closed, as on every file system of Unix: expired parts are, before
-// the manifest is written.
+// A removed file takes space until it is closed, as on every Unix file system. Expired parts are therefore closed
+// before the manifest is written.
 func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 	clock := now
 	p := newPlace(t, func(o *Options) {
@@ -275,7 +275,7 @@ func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 	_, err = s.Append(t.Context(), 2, numbers(clock.UnixMilli()-10_000, 1))
 	require.NoError(t, err)
 	p.disk.SetFault(func(_ int, op, name string) error {
-		// Reclaim writes in this goroutine
+		// Reclaim writes in this goroutine.
 		if op == "write" && strings.HasPrefix(name, "manifest") && len(s.pieces) > 0 {
 			return disktest.ErrNoSpace
 		}
@@ -289,7 +289,8 @@ func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 	assert.Equal(t, 1, count(t, p.open(t)))
 }
 
-// On a full disk what is expired goes also where nothing is handed over, since nothing can be journaled.
+// On a full disk, expired slices are deleted even if nothing is handed over, since the journal cannot be written
+// either.
 func TestRoomIsMadeWithoutHandOvers(t *testing.T) {
 	clock := now
 	p := newPlace(t, func(o *Options) {
@@ -317,8 +318,8 @@ func TestRoomIsMadeWithoutHandOvers(t *testing.T) {
 	require.ErrorIs(t, s.Reclaim(), ErrClosed)
 }
 
-// Below the room that must be free the oldest parts go, but not the newest two partitions, and none where that would
-// not make the room.
+// Below the required free space, the oldest parts are deleted, except those of the newest two partitions. None is
+// deleted if that would not free enough.
 func TestRetention(t *testing.T) {
 	hour := time.Hour.Milliseconds()
 	parts := []entry{{number: 3, maxMs: 3*hour - 1, bytes: 10}, {number: 1, maxMs: hour - 1, bytes: 10},
@@ -360,7 +361,7 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// full is a store with a part of old slices and one of new, of which the old are enough to make room.
+// full returns a store with a part of old slices and one of new ones. Deleting the old one would free enough space.
 func full(t *testing.T, change ...func(*Options)) (p *place, s *Store, clock *time.Time, log *bytes.Buffer) {
 	clock, log = new(now), &bytes.Buffer{}
 	p = newPlace(t, append(change, func(o *Options) {
@@ -383,8 +384,8 @@ func full(t *testing.T, change ...func(*Options)) (p *place, s *Store, clock *ti
 	return p, s, clock, log
 }
 
-// A disk that another program fills for a moment, however often, costs no slice; one that stays full for five minutes
-// costs the oldest, which is logged with its time and counted.
+// A disk that another program fills briefly, however often, loses no slices. A disk that stays full for five minutes
+// loses the oldest ones, which are logged with their time and counted.
 func TestFullDiskForAMoment(t *testing.T) {
 	p, s, clock, log := full(t)
 	look := func(seconds int) {
@@ -401,7 +402,7 @@ func TestFullDiskForAMoment(t *testing.T) {
 	}
 	p.disk.Fill()
 	look(1)
-	*clock = clock.Add(24 * time.Hour) // the machine was suspended, or its clock was set
+	*clock = clock.Add(24 * time.Hour) // the machine was suspended or its clock was set
 	look(200)
 	assert.Equal(t, 6000, count(t, s))
 	assert.NotContains(t, log.String(), "deleted")
@@ -423,7 +424,7 @@ func TestFullDiskForAMoment(t *testing.T) {
 	assert.Zero(t, testutil.ToFloat64(s.figures.expiredParts.WithLabelValues(boundBytes)), "it is there before it rises")
 }
 
-// Where all old slices together would not make the room that is missing, none goes.
+// If deleting all old slices would not free enough space, none are deleted.
 func TestFullDiskThatSlicesDoNotFill(t *testing.T) {
 	_, s, clock, _ := full(t)
 	s.fs = fullDisk{s.fs}
@@ -434,13 +435,13 @@ func TestFullDiskThatSlicesDoNotFill(t *testing.T) {
 	assert.Equal(t, 6000, count(t, s))
 }
 
-// fullDisk has some MiB less than must be free.
+// fullDisk has a few MiB less free space than required.
 type fullDisk struct{ disk.FS }
 
 func (fullDisk) Free(string) (free, size uint64, err error) { return 10 << 20, 1 << 30, nil }
 
-// A store whose newest slice is older than the retention is one that somebody looks at: nothing goes, by whatever
-// clock, until newer slices come.
+// A store whose newest slice is older than the retention time is probably being inspected. Nothing is deleted, whatever
+// the clock says, until newer slices arrive.
 func TestOldDataIsKeptWhileNoneComes(t *testing.T) {
 	clock := now.Add(300 * 24 * time.Hour)
 	log := &bytes.Buffer{}
@@ -455,7 +456,7 @@ func TestOldDataIsKeptWhileNoneComes(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 	p.options.Now = func() time.Time { return clock }
 	s = p.open(t)
-	for range 700 { // ticks, as of a collector without senders
+	for range 700 { // ticks of a collector without senders
 		_, err := s.Append(t.Context(), 2, &slice.Columns{})
 		require.NoError(t, err)
 		require.NoError(t, s.Reclaim())
@@ -470,7 +471,7 @@ func TestOldDataIsKeptWhileNoneComes(t *testing.T) {
 	assert.Contains(t, log.String(), "slices=3000")
 }
 
-// A part that is deleted stays until the last query that reads it ends.
+// A deleted part is kept until the last query that reads it ends.
 func TestQueryKeepsWhatItReads(t *testing.T) {
 	clock := now
 	p := newPlace(t, func(o *Options) { o.RetentionTime = time.Hour; o.Now = func() time.Time { return clock } })
@@ -521,7 +522,7 @@ func TestRejections(t *testing.T) {
 		RejectedExpired: 1}, rejected)
 	assert.Equal(t, 4, count(t, s), "the rest of the hand-over was taken, and the first of two stays")
 
-	// When a series goes there is room for the one that waits, once what is in memory was written.
+	// When a series is retired, there is room for the waiting one after the memory is written.
 	_, err = s.Append(t.Context(), 3, &slice.Columns{Retired: []slice.Ref{1}})
 	require.NoError(t, err)
 	require.NoError(t, s.Flush(t.Context()))
@@ -600,7 +601,8 @@ func TestClosed(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 }
 
-// A snapshot is a store, of what was handed over before; what comes meanwhile is not lost to the running one.
+// A snapshot is a complete store with everything that was handed over before. What arrives meanwhile is not lost to the
+// running store.
 func TestSnapshotOfARunningStore(t *testing.T) {
 	p := newPlace(t)
 	s := p.open(t)
@@ -671,8 +673,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// The store lies in a directory of the machine as well as on a disk of a test, and its figures can be exported again
-// after it was closed.
+// The store also works in a directory of the operating system. Its metrics can be registered again after it is closed.
 func TestOnTheMachine(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	o := DefaultOptions()

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figures are the store's own metrics. Those that the store before it, Prometheus' tsdb, had too keep their names
+// figures are the store's own metrics. Metrics that the previous store, Prometheus' tsdb, had as well keep their names
 // ("compaction", "blocks").
 type figures struct {
 	registerer prometheus.Registerer
@@ -27,7 +27,7 @@ type figures struct {
 	flushedBytes     prometheus.Counter
 }
 
-// prefix begins the name of each metric.
+// prefix begins the name of each of the store's metrics.
 const prefix = "bullet_metrics_embedded_"
 
 func newFigures(s *Store) *figures {
@@ -71,7 +71,7 @@ func newFigures(s *Store) *figures {
 	return f
 }
 
-// gauges are read from the store when somebody scrapes, under its lock.
+// gauges returns metrics that are read from the store at each scrape, under its lock.
 func (f *figures) gauges(s *Store) []prometheus.Collector {
 	gauge := func(name, help string, read func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + name, Help: help}, func() float64 {
@@ -106,14 +106,14 @@ func (f *figures) gauges(s *Store) []prometheus.Collector {
 	}
 }
 
-// register exports the figures; nil: nowhere.
+// register exports the metrics, unless r is nil.
 func (f *figures) register(r prometheus.Registerer) {
 	if f.registerer = r; r != nil {
 		r.MustRegister(f.all...)
 	}
 }
 
-// unregister lets a store be opened again on the same registerer.
+// unregister removes the metrics, so that a store can be opened again with the same registerer.
 func (f *figures) unregister() {
 	if f.registerer == nil {
 		return
@@ -123,7 +123,7 @@ func (f *figures) unregister() {
 	}
 }
 
-// count adds what one hand-over brought.
+// count adds the counts of one hand-over.
 func (f *figures) count(h *handing) {
 	f.stored.Add(float64(h.taken))
 	f.repeated.Add(float64(h.repeated))
@@ -132,7 +132,7 @@ func (f *figures) count(h *handing) {
 	}
 }
 
-// wrote notes one write of the head, and whether it failed.
+// wrote records the duration of one write of the head, and whether it failed.
 func (f *figures) wrote(took time.Duration, err error) {
 	f.writes.Observe(took.Seconds())
 	if err != nil {
@@ -140,7 +140,7 @@ func (f *figures) wrote(took time.Duration, err error) {
 	}
 }
 
-// flushed notes parts that were written from memory, once the manifest lists them.
+// flushed counts parts that were written from memory, once the manifest lists them.
 func (f *figures) flushed(parts []*piece) {
 	for _, p := range parts {
 		f.flushedSlices.Add(float64(p.slices))
@@ -148,8 +148,8 @@ func (f *figures) flushed(parts []*piece) {
 	}
 }
 
-// expired adds what retention deleted. After a start it adds the totals of the manifest, so that the counters cover the
-// life of the store and not of the process.
+// expired adds what retention deleted. At a start the totals of the manifest are added too. The counters therefore
+// cover the life of the store and not of the process.
 func (f *figures) expired(bound string, t tally) {
 	f.expiredParts.WithLabelValues(bound).Add(float64(t.parts))
 	f.expiredSlices.WithLabelValues(bound).Add(float64(t.slices))

@@ -16,22 +16,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// bytesASlice is an upper estimate of what a slice takes on disk, on average, in bytes. A write asks for that much free
+// bytesASlice is an upper estimate of the average size of a slice on disk, in bytes. A write requires that much free
 // space before it begins.
 const bytesASlice = 4
 
-// freeze is a head on its way to disk. It takes no more slices, and it stays readable until its parts are published. If
-// writing fails, the next attempt continues with the partitions that are missing in written, so that a large head on a
-// nearly full disk makes progress.
+// freeze is a head that is being written to disk. It takes no more slices, and it stays readable until its parts are
+// published. If a write fails, the next attempt continues with the partitions that are not yet in written. A large head
+// on a nearly full disk therefore makes progress.
 type freeze struct {
 	*head
-	labels  []labels.Labels  // by id, as they were when it was frozen
-	upTo    uint64           // journal position up to which all was handed over by then
-	written map[int64]*piece // by partition; not published yet
+	labels  []labels.Labels  // by id, as they were when the head was frozen
+	upTo    uint64           // journal position up to which the head has everything
+	written map[int64]*piece // parts by partition; not published yet
 }
 
-// Flush writes everything that was handed over, and moves the durable position there. A store that is being fed does so
-// by itself; Flush is for those that need it now, such as a snapshot.
+// Flush writes everything that was handed over to disk, and moves the durable position there. A store that receives
+// slices does this by itself. Flush is for callers that need it at once, such as a snapshot.
 func (s *Store) Flush(ctx context.Context) error {
 	if s.closing.Err() != nil {
 		return ErrClosed
@@ -42,11 +42,11 @@ func (s *Store) Flush(ctx context.Context) error {
 	return s.withTurn(ctx, func() error { return s.merge(ctx) })
 }
 
-// flush writes everything that was handed over. Unlike Flush it also works while Close runs, and it merges nothing.
+// flush does the writing for Flush. Unlike Flush it also works during Close, and it does not merge.
 func (s *Store) flush(ctx context.Context) error { return s.withTurn(ctx, s.write) }
 
-// withTurn runs work that writes files. One such work runs at a time, because each builds on the manifest that the one
-// before published.
+// withTurn runs work that writes files. Only one such work runs at a time, because each builds on the manifest that the
+// previous one published.
 func (s *Store) withTurn(ctx context.Context, work func() error) error {
 	select {
 	case s.turn <- struct{}{}:
@@ -57,7 +57,8 @@ func (s *Store) withTurn(ctx context.Context, work func() error) error {
 	return work()
 }
 
-// work writes and merges in the background. It logs the first failure only; the following ones are counted.
+// work writes and merges in the background. It logs only the first of several failures in a row; the others are
+// counted.
 func (s *Store) work() {
 	err := s.withTurn(context.Background(), func() error {
 		if s.closing.Err() != nil {
@@ -72,14 +73,14 @@ func (s *Store) work() {
 	first := err != nil && !s.failing
 	s.working, s.failing = false, err != nil
 	s.lock.Unlock()
-	if first { // what follows is counted
+	if first { // further failures are only counted
 		s.log.Warn("grid store cannot write; what it holds stays in memory and in the journal, and it tries again",
 			"error", err)
 	}
 }
 
-// write deletes what is expired and writes everything that was handed over. The caller has the turn. A failure loses
-// nothing: the frozen head stays in memory and the journal keeps its records.
+// write deletes what is expired and writes everything that was handed over. The caller holds turn. A failure loses
+// nothing: the frozen head stays in memory, and the journal keeps its records.
 func (s *Store) write() error {
 	started := time.Now()
 	err := s.writeAll()
@@ -93,8 +94,8 @@ func (s *Store) write() error {
 	return err
 }
 
-// writeAll first deletes what is expired, since that may make the space that the write needs. If an earlier attempt
-// left a frozen head, it writes that one, and then what was handed over since.
+// writeAll first deletes what is expired, since that may free the space that the write needs. If an earlier attempt
+// left a frozen head, it writes that one first, and then what was handed over since.
 func (s *Store) writeAll() error {
 	if err := s.expire(); err != nil {
 		return err
@@ -113,8 +114,8 @@ func (s *Store) writeAll() error {
 	}
 }
 
-// freeze returns what must be written: what an earlier attempt left (fresh is false), or else everything that was
-// handed over. It returns nil if there is nothing to write.
+// freeze returns what must be written: the head that an earlier attempt left (fresh is false), or else everything that
+// was handed over. It returns nil if there is nothing to write.
 func (s *Store) freeze() (f *freeze, fresh bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -135,8 +136,8 @@ func (s *Store) freeze() (f *freeze, fresh bool) {
 }
 
 // writeFrozen writes a part for each partition, syncs the directory, and then publishes the manifest that lists the
-// parts and has the new position. The order is what makes a crash harmless: a part without a manifest is not listed,
-// and the journal still has its slices.
+// parts and has the new position. This order makes a crash harmless: a part that no manifest lists is ignored, and the
+// journal still has its slices.
 func (s *Store) writeFrozen(f *freeze) error {
 	partitions := f.partitions(s.options.Partition.Milliseconds())
 	if len(partitions) > 0 {
@@ -179,8 +180,8 @@ func (s *Store) writeFrozen(f *freeze) error {
 	return nil
 }
 
-// writePart writes the slices of one partition into a part: aside, synced, renamed. The buffers of one series are
-// reused for the next, so the write needs little memory beside the head.
+// writePart writes the slices of one partition into a part. It reuses the buffers of one series for the next, so it
+// needs little memory in addition to the head.
 func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, error) {
 	toMs := fromMs + s.options.Partition.Milliseconds() - 1
 	return s.makePart(entry{}, func(w *part.Writer) error {
@@ -200,14 +201,15 @@ func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, erro
 	})
 }
 
-// makePart makes a part of what fill adds; its name is not durable yet. Whatever fails leaves nothing behind.
+// makePart makes a part from what fill adds. It renames and syncs the file, but the new name is durable only after the
+// directory is synced. It removes the file if anything fails.
 func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, error) {
 	e.number = s.manifest.next
 	if e.oldest == 0 {
 		e.oldest = e.number
 	}
 	name := s.path(partName(e.number))
-	_ = s.fs.Remove(name + disk.AsideSuffix) // left by an attempt that failed
+	_ = s.fs.Remove(name + disk.AsideSuffix) // of an earlier attempt that failed
 	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom,
 		Cache: &s.texts})
 	if err != nil {
@@ -228,7 +230,7 @@ func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, erro
 		return nil, fmt.Errorf("grid store: read back %s: %w", name, errors.Join(err, s.fs.Remove(name)))
 	}
 	s.lock.Lock()
-	s.manifest.next++ // a number is used once, also by a part that is never listed
+	s.manifest.next++ // numbers are never reused, even if the part is never listed
 	s.lock.Unlock()
 	e.minMs, e.maxMs, e.series, e.slices, e.bytes = info.MinMs, info.MaxMs, info.Series, info.Slices, info.Bytes
 	return &piece{entry: e, Part: opened}, nil
@@ -237,9 +239,9 @@ func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, erro
 // byAge orders pieces by their oldest slices.
 func byAge(a, b *piece) int { return cmp.Compare(a.oldest, b.oldest) }
 
-// publish makes m the content of the store: it is written aside, synced and renamed, and the directory is synced. If
-// that fails, the next start may find either manifest. Nothing that the failed one lists may therefore be deleted
-// before another one is published.
+// publish makes m the content of the store. It writes the manifest to a temporary file, syncs and renames it, and syncs
+// the directory. If that fails, the next start may find either manifest. Nothing that the failed manifest lists may
+// therefore be deleted before another one is published.
 func (s *Store) publish(m manifest) error {
 	s.sequence++
 	m.sequence = s.sequence

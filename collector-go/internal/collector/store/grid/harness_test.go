@@ -26,7 +26,7 @@ type place struct {
 
 const dir = "/grid"
 
-// now is when tests are: a while after the suite's slices.
+// now is the time of the tests, which is some time after the slices of the suite.
 var now = time.UnixMilli(1_700_000_000_000).Add(24 * time.Hour)
 
 func newPlace(t testing.TB, change ...func(*Options)) *place {
@@ -53,7 +53,7 @@ func (p *place) open(t require.TestingT) *Store {
 
 func (p *place) Settle(require.TestingT) { p.store.workers.Wait() }
 
-// Kill ends the store in the middle of whatever it does.
+// Kill ends the store, whatever it is doing.
 func (p *place) Kill(require.TestingT) { p.reboot(false) }
 
 func (p *place) reboot(powerLoss bool) {

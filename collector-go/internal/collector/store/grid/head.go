@@ -11,13 +11,13 @@ import (
 )
 
 // head holds slices in memory until they are written into parts. It has one column for numbers and one for
-// distributions, because their values have different types. A frozen head never changes, which lets queries and the
-// writer read it without copying.
+// distributions, because their values have different types. A frozen head never changes, so queries and the writer can
+// read it without copying.
 type head struct {
 	table         *table
 	numbers       column[float64]
 	distributions column[*histogram.Histogram]
-	heap          int // bytes that histograms take, about
+	heap          int // estimate of the memory that histograms take, in bytes
 }
 
 func newHead(t *table) *head {
@@ -29,7 +29,7 @@ func newHead(t *table) *head {
 }
 
 // sameBits compares numbers by their bits: NaN equals itself, and 0 differs from -0. A replayed slice must be
-// recognised as the same one whatever its value is.
+// recognised as the same one, whatever its value.
 func sameBits(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 
 func sameHistogram(a, b *histogram.Histogram) bool {
@@ -39,16 +39,16 @@ func sameHistogram(a, b *histogram.Histogram) bool {
 	return a.Equals(b)
 }
 
-// slices is how many it holds, markers included.
+// slices returns the number of slices, gap markers included.
 func (h *head) slices() int { return h.numbers.slices + h.distributions.slices }
 
-// series is how many have slices; one that has numbers and distributions counts twice.
+// series returns the number of series with slices. A series with numbers and distributions counts twice.
 func (h *head) series() int { return h.numbers.series + h.distributions.series }
 
-// bytes is what it takes of memory, without the table.
+// bytes returns the memory that the head takes, without its table.
 func (h *head) bytes() int { return h.numbers.bytes() + h.distributions.bytes() + h.heap }
 
-// histogramBytes is about what a histogram takes of memory.
+// histogramBytes estimates the memory that a histogram takes, in bytes.
 func histogramBytes(v *histogram.Histogram) int {
 	if v == nil {
 		return 0
@@ -62,7 +62,7 @@ func (h *head) holds(id uint32, minMs, maxMs int64) bool {
 	return h.numbers.holds(id, minMs, maxMs) || h.distributions.holds(id, minMs, maxMs)
 }
 
-// reading holds the buffers for making runs from a head. They are reused from series to series while a part is written.
+// reading holds the buffers for making runs from a head. While a part is written they are reused for each series.
 type reading struct {
 	numbers       collector[float64]
 	distributions collector[*histogram.Histogram]
@@ -73,8 +73,8 @@ func (k *reading) reset() {
 	k.distributions.reset()
 }
 
-// runs appends the runs of a series' slices within [minMs, maxMs], and nothing beyond. The slices of the runs belong to
-// k, and are valid until its next reset.
+// runs appends the runs of a series' slices within [minMs, maxMs], without slices outside of it. The values of the runs
+// belong to k, and are valid until its next reset.
 func (h *head) runs(k *reading, id uint32, minMs, maxMs int64, to []run.Run) []run.Run {
 	first := len(to)
 	h.numbers.collect(&k.numbers, id, minMs, maxMs, func(r run.Run, values []float64) {
@@ -89,7 +89,7 @@ func (h *head) runs(k *reading, id uint32, minMs, maxMs int64, to []run.Run) []r
 	return to
 }
 
-// partitions returns the beginnings of all partitions of widthMs in which the head has slices, ascending.
+// partitions returns the beginnings of all partitions of widthMs in which the head has slices, in ascending order.
 func (h *head) partitions(widthMs int64) []int64 {
 	all := map[int64]bool{}
 	last := int64(math.MinInt64)
@@ -103,5 +103,5 @@ func (h *head) partitions(widthMs int64) []int64 {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// floor is the largest multiple of width that is not above ms.
+// floor returns the largest multiple of width that is not above ms.
 func floor(ms, width int64) int64 { return ms - ((ms%width)+width)%width }

@@ -6,15 +6,15 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// index finds the series of a table by label values. Ids in each list ascend, so that lists can be united cheaply. It
-// lives as long as the table; nothing is ever removed from it.
+// index finds the series of a table by label values. The ids in each list ascend, so that lists can be united cheaply.
+// It lives as long as the table, and nothing is ever removed from it.
 type index struct {
-	byName map[string]map[string][]uint32 // ids ascending
+	byName map[string]map[string][]uint32 // name, value, ascending ids
 }
 
 func newIndex() index { return index{byName: map[string]map[string][]uint32{}} }
 
-// add takes a series, whose id is above all before, and returns what that takes of memory, about.
+// add adds a series, whose id must be above all earlier ones. It returns an estimate of the memory that this takes.
 func (x *index) add(l labels.Labels, id uint32) (bytes int) {
 	l.Range(func(l labels.Label) {
 		values := x.byName[l.Name]
@@ -33,7 +33,7 @@ func (x *index) add(l labels.Labels, id uint32) (bytes int) {
 	return bytes
 }
 
-// find is the ids of the series that all matchers match, ascending.
+// find returns the ids of the series that all matchers match, in ascending order.
 func (x *index) find(all []labels.Labels, matchers []*labels.Matcher) []uint32 {
 	var found []uint32
 	candidates, narrowed := x.candidates(matchers)
@@ -53,7 +53,7 @@ func (x *index) find(all []labels.Labels, matchers []*labels.Matcher) []uint32 {
 	return found
 }
 
-// matches reports whether labels meet all matchers. A label that is absent has the value "".
+// matches reports whether labels satisfy all matchers. A missing label has the value "".
 func matches(l labels.Labels, matchers []*labels.Matcher) bool {
 	for _, m := range matchers {
 		if !m.Matches(l.Get(m.Name)) {
@@ -63,7 +63,7 @@ func matches(l labels.Labels, matchers []*labels.Matcher) bool {
 	return true
 }
 
-// candidates returns series that include all those that the matchers match. It prefers a matcher that names values,
+// candidates returns a set of series that includes all that the matchers match. It prefers a matcher that names values,
 // since a regular expression has to be tried with every value of its label. narrowed is false if no matcher limits the
 // series.
 func (x *index) candidates(matchers []*labels.Matcher) (ids []uint32, narrowed bool) {
@@ -94,7 +94,7 @@ func (x *index) candidates(matchers []*labels.Matcher) (ids []uint32, narrowed b
 	return ids, narrowed
 }
 
-// exact is the values that a matcher asks for, if it names them.
+// exact returns the values that a matcher asks for, or nil if it does not list them.
 func exact(m *labels.Matcher) []string {
 	if m.Type == labels.MatchEqual {
 		return []string{m.Value}
@@ -105,7 +105,7 @@ func exact(m *labels.Matcher) []string {
 	return nil
 }
 
-// union returns the ids of the series that have one of the values, ascending and each once.
+// union returns the ids of the series that have one of the values, in ascending order and without duplicates.
 func (x *index) union(name string, values []string) []uint32 {
 	if len(values) == 1 {
 		return x.byName[name][values[0]]

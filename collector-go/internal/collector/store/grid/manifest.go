@@ -11,11 +11,11 @@ import (
 )
 
 // manifest lists what the store consists of (docs/formats/grid.md, "The directory"). A manifest file is never changed.
-// Each change of the store is a new file with a higher sequence, so that a crash leaves either the old or the new
+// Each change of the store writes a new file with a higher sequence, so that a crash leaves either the old or the new
 // state.
 type manifest struct {
-	sequence uint64 // one more than that of the manifest before
-	position uint64 // of the journal: all that closed from records before it is in parts
+	sequence uint64 // one more than that of the previous manifest
+	position uint64 // journal position before which everything that closed is in parts
 	next     uint64 // number of the next part
 	expired  [len(bounds)]tally
 	parts    []entry
@@ -31,17 +31,18 @@ func (t *tally) add(other tally) {
 // entry describes a part in the manifest.
 type entry struct {
 	number uint64
-	// number of the oldest part whose slices it has; where two parts have a slice, that of the lower one counts
+	// oldest is the number of the oldest part that was merged into this one. If two parts have a slice, the one with
+	// the lower oldest takes precedence.
 	oldest       uint64
-	level        int    // how often its slices were merged
-	added        uint64 // sequence of the manifest that listed it first
+	level        int    // number of times that its slices were merged
+	added        uint64 // sequence of the first manifest that listed it or, if it was merged, its newest source
 	minMs, maxMs int64  // ends of its first and last slice
 	series       int
 	slices       int64
 	bytes        int64
 }
 
-// manifestVersion is the version that is written. Version 1, which is still read, has no lines about what retention has
+// manifestVersion is the version that is written. Version 1 can still be read. It has no lines about what retention has
 // deleted.
 const manifestVersion = 2
 
@@ -57,12 +58,12 @@ const (
 	damagedSuffix   = ".damaged"
 )
 
-// manifestName is the name of a manifest's file. The number has twelve digits, so that names sort as numbers do.
+// manifestName returns the name of a manifest's file. The number has twelve digits, so that names sort like numbers.
 func manifestName(sequence uint64) string { return fmt.Sprintf("%s%012d", manifestPrefix, sequence) }
 func partName(number uint64) string       { return fmt.Sprintf("%012d%s", number, partSuffix) }
 
-// numberIn returns the number in a file's name. A name that the store would not write itself is not accepted, so that a
-// copy such as "000000000017 (1).part" is never taken for a part.
+// numberIn returns the number in a file's name. It only accepts names that the store itself would write, so that a copy
+// such as "000000000017 (1).part" is never used as a part.
 func numberIn(name, prefix, suffix string) (n uint64, is bool) {
 	rest, found := strings.CutPrefix(name, prefix)
 	if !found {
@@ -77,11 +78,11 @@ func numberIn(name, prefix, suffix string) (n uint64, is bool) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode writes the newest version. The text is readable for an operator, and small: one line for each part.
+// encode writes the newest version. The text is readable for an operator and small: one line for each part.
 func (m manifest) encode() []byte { return m.encodeAs(manifestVersion) }
 
 // encodeAs writes any known version. decodeManifest encodes what it has read again and compares the bytes, so it
-// accepts nothing that a writer would not write.
+// accepts only what a writer would write.
 func (m manifest) encodeAs(version int) []byte {
 	text := fmt.Appendf(nil, manifestMagic+"%d\n"+manifestHeader, version, m.sequence, m.position, m.next)
 	for i, bound := range bounds {
@@ -97,10 +98,10 @@ func (m manifest) encodeAs(version int) []byte {
 	return fmt.Appendf(text, manifestSum, crc32.Checksum(text, castagnoli))
 }
 
-// maxParts bounds what a manifest may list, so that a damaged count cannot ask for unlimited memory.
+// maxParts limits the parts that a manifest may list, so that a damaged count cannot reserve unlimited memory.
 const maxParts = 1 << 20
 
-// manifestOf is the version that a manifest's first line states; 0 where it is none.
+// manifestOf returns the version in a manifest's first line, or 0 if the line is not that of a manifest.
 func manifestOf(line string) (version int) {
 	rest, found := strings.CutPrefix(line, manifestMagic)
 	if _, err := fmt.Sscanf(rest, "%d\n", &version); !found || err != nil || rest != fmt.Sprintf("%d\n", version) {
@@ -109,8 +110,8 @@ func manifestOf(line string) (version int) {
 	return version
 }
 
-// decodeManifest accepts exactly what encodeAs writes in a version that it knows. Of a newer version it reads the first
-// line alone, and returns a disk.ErrNewer.
+// decodeManifest accepts exactly what encodeAs writes in a known version. If the first line has a newer version, it
+// reads nothing else and returns a disk.ErrNewer.
 func decodeManifest(data []byte) (manifest, error) {
 	lines := strings.SplitAfter(string(data), "\n")
 	version := manifestOf(lines[0])
@@ -161,7 +162,7 @@ func decodeManifest(data []byte) (manifest, error) {
 	return m, nil
 }
 
-// bytes is the size of all parts, from the manifest and not from the disk.
+// bytes returns the total size of all parts according to the manifest.
 func (m manifest) bytes() (sum int64) {
 	for _, e := range m.parts {
 		sum += e.bytes
@@ -169,8 +170,8 @@ func (m manifest) bytes() (sum int64) {
 	return sum
 }
 
-// without returns the entries of the parts that are not in gone. It makes a new list: m.parts may be read by a query
-// that took the manifest before.
+// without returns the entries of the parts that are not in gone. It makes a new list, because a query may be reading
+// the old m.parts.
 func (m manifest) without(gone map[uint64]string) []entry {
 	kept := make([]entry, 0, len(m.parts))
 	for _, e := range m.parts {

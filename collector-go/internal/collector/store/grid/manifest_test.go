@@ -17,7 +17,7 @@ var golden = manifest{sequence: 12, position: 18446744073709551615, next: 43,
 		{number: 41, oldest: 41, added: 12, minMs: -5, maxMs: -5, series: 1, slices: 1, bytes: 300},
 	}}
 
-// A manifest of every version that was written reads as it was; the newest is what is written.
+// A manifest of every known version can be read unchanged, and the newest version is written.
 func TestManifestOfEveryVersion(t *testing.T) {
 	for version := 1; version <= manifestVersion; version++ {
 		data, err := os.ReadFile(fmt.Sprintf("testdata/manifest-%d", version))

@@ -17,7 +17,7 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// A series takes at most 1 KB with ten minutes of slices, its labels among it, and the store knows how much it takes.
+// A series with ten minutes of slices takes at most 1 KB including its labels, and the store estimates that correctly.
 func TestMemoryOfASeries(t *testing.T) {
 	const series, ticks = 50_000, 60
 	p := newPlace(t, tame, func(o *Options) { o.HeadBytes = 1 << 30 })
@@ -30,7 +30,7 @@ func TestMemoryOfASeries(t *testing.T) {
 		}
 		_, err := s.Append(t.Context(), uint64(i+1), c)
 		require.NoError(t, err)
-		c.Definitions = nil // the labels are the store's alone
+		c.Definitions = nil // only the store refers to the labels now
 	}
 	columns := 24*len(c.Refs) + 8*len(c.Refs)
 	c = &slice.Columns{}

@@ -11,22 +11,24 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// These constants decide when parts are merged. Merging trades writing the same slices again for fewer files that a
-// query must open.
+// These constants decide when parts are merged. A merge writes the same slices again, and in return a query has to open
+// fewer files.
 const (
-	// mergeFan parts of one level and partition become one: of ten minutes each, one of an hour, then one of six hours.
+	// mergeFan is the number of parts of one level and partition that are merged. Six parts of ten minutes become one
+	// hour, and six of those become six hours.
 	mergeFan = 6
-	// levelledFrom is how often a part's slices were merged from which on it keeps coarser levels too.
+	// levelledFrom is the number of merges after which a part also has coarser levels.
 	levelledFrom = 2
-	// quiet is how many manifests after its last part a partition is taken to be whole: an hour of flushes.
+	// quiet is the number of manifests after its newest part at which a partition counts as complete. It equals an hour
+	// of flushes.
 	quiet = 6
-	// worthwhile is the share of the largest part that the others must have between them to be merged into it, unless
-	// nothing came for a hundred manifests.
+	// worthwhile decides whether a large part is rewritten. The other parts must together have at least 1/worthwhile of
+	// its size, unless nothing came for a hundred manifests.
 	worthwhile = 8
 )
 
 // mergeable returns the next parts to merge, oldest first, or nil if there are none. last reports that no more parts
-// are expected in their partition. Merging keeps the number of files that a query opens small, and never crosses a
+// are expected in their partition. Merging keeps the number of files small that a query opens. It never crosses a
 // partition, so that retention can delete whole files.
 func mergeable(all []*piece, sequence uint64, widthMs int64) (group []*piece, last bool) {
 	partitions := map[int64][]*piece{}
@@ -52,8 +54,8 @@ func mergeable(all []*piece, sequence uint64, widthMs int64) (group []*piece, la
 	return nil, false
 }
 
-// tier returns the parts of the first level that has mergeFan of them. The merged part is one level higher, so each
-// slice is rewritten at most once for each level.
+// tier returns the parts of the first level that has at least mergeFan of them. The merged part is one level higher, so
+// each slice is rewritten at most once per level.
 func tier(parts []*piece) []*piece {
 	levels := map[int][]*piece{}
 	for _, p := range parts {
@@ -67,8 +69,8 @@ func tier(parts []*piece) []*piece {
 	return nil
 }
 
-// complete reports whether all parts of a partition should become one. Nothing more is expected in a partition after
-// quiet manifests. A large part is not rewritten for a few late slices until a hundred manifests have passed.
+// complete reports whether all parts of a partition should be merged into one. Nothing more is expected in a partition
+// after quiet manifests. A large part is not rewritten for a few late slices until a hundred manifests have passed.
 func complete(parts []*piece, sequence uint64) bool {
 	var newest uint64
 	var sum, largest int64
@@ -81,8 +83,8 @@ func complete(parts []*piece, sequence uint64) bool {
 	return len(parts) > 1 && since >= quiet && ((sum-largest)*worthwhile >= largest || since >= 100)
 }
 
-// merge merges parts as long as there are some to merge; its caller has the turn. When ctx is done or the store is
-// closed it leaves what it has not finished: the parts stay as they are, and the next merge begins with them.
+// merge merges parts until there is nothing left to merge. The caller holds turn. If ctx is done or the store is
+// closed, it abandons the current merge. The parts then stay as they are, and the next call begins with them.
 func (s *Store) merge(ctx context.Context) error {
 	merging, cancel := context.WithCancel(s.closing)
 	defer cancel()
@@ -103,9 +105,9 @@ func (s *Store) merge(ctx context.Context) error {
 	return nil
 }
 
-// mergeInto makes one part of several, and publishes it in their place. Where it is not the last of its partition and
-// gets no levels, columns stay as they are until a later merge joins them: that takes a third of the time. If a source
-// is damaged, nothing is merged, so that what is readable in it stays readable.
+// mergeInto merges parts into one and publishes it in their place. If it is not the last merge of its partition and the
+// result gets no levels, it does not join columns. A later merge does that, and this one takes a third of the time. If
+// a source is damaged, nothing is merged, so that its intact slices stay readable.
 func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error {
 	e := entry{oldest: group[0].oldest}
 	sources := make([]*part.Part, len(group))
@@ -141,9 +143,9 @@ func (s *Store) mergeInto(ctx context.Context, group []*piece, last bool) error 
 	return err
 }
 
-// replace publishes a part in the place of others, and returns those of them that nobody reads. After an error the fate
-// of the manifest is unknown: the next start may find it. The new part is therefore kept on disk until another manifest
-// is published.
+// replace publishes a part in the place of others, and returns those of the others that nobody reads. After an error it
+// is unknown whether the manifest is on disk: the next start may find it. The new part is therefore kept on disk until
+// another manifest is published.
 func (s *Store) replace(gone map[uint64]string, made *piece) (unread []*piece, err error) {
 	if err = s.fs.SyncDir(s.dir); err != nil {
 		err = fmt.Errorf("grid store: sync %s: %w", s.dir, err)
@@ -165,8 +167,8 @@ func (s *Store) replace(gone map[uint64]string, made *piece) (unread []*piece, e
 	return unread, nil
 }
 
-// spare keeps damaged parts out of merges. The error names the file; if that is not one of the group, none of the group
-// is merged again.
+// spare excludes a damaged part from further merges. The error names the file. If the file is not one of the group, the
+// whole group is excluded.
 func (s *Store) spare(group []*piece, damage *run.DamageError) {
 	s.log.Error("grid store: a part is damaged and is not merged with others; run bullet-metrics fsck", "error", damage)
 	at := slices.IndexFunc(group, func(p *piece) bool { return p.Name() == damage.File })

@@ -11,48 +11,50 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Options are the settings of a store. DefaultOptions suit a cluster of some thousand workers.
+// Options are the settings of a store. DefaultOptions suits a cluster of some thousand workers.
 type Options struct {
-	// Partition is how much time a part covers at most: what retention deletes at once. 6 h by default.
+	// Partition is the longest time range of a part, and thereby the unit in which retention deletes slices. The
+	// default is 6 h.
 	Partition time.Duration
 	// FlushHandOvers is the number of hand-overs with slices after which everything in memory is written. A feed hands
-	// over once a second. The default is 600, so that a restart replays ten minutes of the journal.
+	// over once a second. The default is 600, so a restart replays ten minutes of the journal.
 	FlushHandOvers int
 	// IdleHandOvers is the number of hand-overs without a slice after which everything is written and the durable
 	// position moves on. Without it, a topology that stopped would keep the journal from deleting its records. The
 	// default is 600.
 	IdleHandOvers int
-	// HeadBytes bounds what slices take of memory. From a third of it on they are written, whatever their age, and from
-	// an eighth on where those that have some have 64 and more on average, or none has come for five hand-overs. At it
-	// the store takes nothing until some are written. 512 MiB by default: 40,000 series need about 20 MiB for ten
-	// minutes.
+	// HeadBytes limits the memory for slices. At the limit, the store accepts nothing until some are written. At a
+	// third of it, slices are written early. At an eighth, they are written early if there are at least 64 per series
+	// on average, or if none arrived for five hand-overs. The default is 512 MiB; 40,000 series need about 20 MiB for
+	// ten minutes.
 	HeadBytes int
-	// MaxSeries bounds the series that slices come in for; at about 0.5 KB each beside their slices. One beyond it is
-	// rejected by name. 1,000,000 by default.
+	// MaxSeries limits the series in memory, at about 0.5 KB each in addition to their slices. Slices of a further
+	// series are rejected with RejectedSeries. The default is 1,000,000.
 	MaxSeries int
-	// RetentionTime deletes partitions that lie this far behind Now, or behind the newest slice where that is older; 0
-	// keeps all. 15 days by default, as Prometheus does.
+	// RetentionTime is how long partitions are kept. It counts back from Now, or from the newest slice if that is
+	// older. 0 keeps everything. The default is 15 days, as in Prometheus.
 	RetentionTime time.Duration
-	// RetentionBytes deletes the oldest parts above this size; 0 sets no bound. 8 GiB by default.
+	// RetentionBytes is the total size above which the oldest parts are deleted. 0 means no limit. The default is 8
+	// GiB.
 	RetentionBytes int64
-	// MinFreeBytes is the room on the disk below which nothing is written, so that a write never meets a full disk half
-	// way through. 256 MiB by default, and never more than a twentieth of the file system.
+	// MinFreeBytes is the free space below which nothing is written, so that the disk does not fill up in the middle of
+	// a write. The default is 256 MiB. It never counts for more than a twentieth of the file system.
 	MinFreeBytes uint64
-	// ReclaimAfter is how long the disk must have had less than MinFreeBytes, without a break, before the oldest parts
-	// go, but not those of the last two partitions, and none where that would not make the room. Until then senders
-	// wait: a disk that another program fills for a moment costs nothing that cannot be brought back. 5 minutes by
-	// default: senders keep an hour.
+	// ReclaimAfter is how long the disk must continuously have less than MinFreeBytes before the oldest parts are
+	// deleted. The parts of the last two partitions are kept. If deleting the others would not free enough, none is
+	// deleted. Until then senders wait, so another program that fills the disk briefly causes no loss. The default is 5
+	// minutes; senders keep an hour of samples.
 	ReclaimAfter time.Duration
-	// Now is the collector's clock, from which retention by time counts back; nil: time.Now.
+	// Now is the collector's clock, from which RetentionTime counts back. If it is nil, time.Now is used.
 	Now func() time.Time
-	// FS is where the store lies; nil: the operating system's.
+	// FS is the file system of the store. If it is nil, the operating system's is used.
 	FS disk.FS
 
-	Logger     *slog.Logger          // nil: silent
-	Registerer prometheus.Registerer // nil: no figures
+	Logger     *slog.Logger          // nil logs nothing
+	Registerer prometheus.Registerer // nil exports no metrics
 }
 
-// DefaultOptions returns the settings described at Options.
+// DefaultOptions returns the defaults that are described at Options.
 func DefaultOptions() Options {
 	return Options{
 		Partition:      6 * time.Hour,
@@ -67,7 +69,7 @@ func DefaultOptions() Options {
 	}
 }
 
-// Validate names the setting that cannot be.
+// Validate returns an error that names the invalid setting.
 func (o Options) Validate() error {
 	switch {
 	case o.Partition < time.Minute:
@@ -86,7 +88,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// filled is the options with what nil stands for.
+// filled returns the options with defaults in place of nil.
 func (o Options) filled() Options {
 	if o.Now == nil {
 		o.Now = time.Now

@@ -9,19 +9,19 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// order keeps the ids of a table sorted by labels from one flush to the next, since parts need series in that order.
-// Only new series are sorted in, instead of all of them at every flush.
+// order keeps the ids of a table sorted by labels from one flush to the next, because parts need their series in that
+// order. A flush only has to sort the new series, instead of all of them.
 type order struct {
 	table *table
-	ids   []uint32 // by their labels
+	ids   []uint32 // sorted by their labels
 }
 
-// manyNew is from how many new series on all are sorted, by the index at some 0.05 microseconds each: comparing the new
-// ones takes 2 for each of 100,000.
+// manyNew is the number of new series from which all series are sorted again with the index. That takes about 0.05
+// microseconds per series, while comparing the new ones takes 2 for each of 100,000.
 const manyNew = 1024
 
-// of is all ids of a table, whose labels so far are all, by their labels; lock guards the table. It is valid until the
-// next call.
+// of returns all ids of a table, sorted by labels. all are the labels so far, and lock guards the table. The result is
+// valid until the next call.
 func (o *order) of(lock *sync.RWMutex, t *table, all []labels.Labels) []uint32 {
 	if o.table != t {
 		o.table, o.ids = t, nil
@@ -48,7 +48,7 @@ func (o *order) of(lock *sync.RWMutex, t *table, all []labels.Labels) []uint32 {
 	return o.ids
 }
 
-// merged is two lists in order as one.
+// merged merges two sorted lists into one.
 func merged(a, b []uint32, compare func(a, b uint32) int) []uint32 {
 	all := make([]uint32, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -61,13 +61,13 @@ func merged(a, b []uint32, compare func(a, b uint32) int) []uint32 {
 	return append(append(all, a...), b...)
 }
 
-// with is a label value and the ids of the series that have it.
+// with is a label value with the ids of the series that have it.
 type with struct {
 	value string
-	ids   []uint32 // ascending; what is added later is not seen
+	ids   []uint32 // ascending; ids that are added later are not in it
 }
 
-// valuesByName is what the index has now.
+// valuesByName returns the present content of the index.
 func (x *index) valuesByName() map[string][]with {
 	byName := make(map[string][]with, len(x.byName))
 	for name, values := range x.byName {
@@ -80,13 +80,13 @@ func (x *index) valuesByName() map[string][]with {
 	return byName
 }
 
-// byLabels is the ids below n in the order of labels.Compare: sorted by one label name after the other, the greatest
-// name first, without comparing series. At the name at which two series differ first, a smaller value comes before a
-// greater one. One that lacks the name comes after those that have it, for its next label has a greater name, unless
-// it has no further label: then it comes before them.
+// byLabels returns the ids below n in the order of labels.Compare. It sorts by one label name after the other, the
+// greatest name first, without comparing series. At the first name at which two series differ, the smaller value comes
+// first. A series without the name comes after those that have it, because its next label has a greater name. If it has
+// no further label, it comes before them.
 func byLabels(byName map[string][]with, n int) []uint32 {
 	names := slices.Sorted(maps.Keys(byName))
-	last := make([]uint32, n) // by id: one more than the number of its greatest name
+	last := make([]uint32, n) // by id: one more than the index of its greatest name
 	for number, name := range names {
 		for _, w := range byName[name] {
 			for _, id := range w.below(n) {
@@ -130,7 +130,7 @@ func byLabels(byName map[string][]with, n int) []uint32 {
 	return ids
 }
 
-// below is the ids that are less than n.
+// below returns the ids that are less than n.
 func (w with) below(n int) []uint32 {
 	at, _ := slices.BinarySearch(w.ids, uint32(n))
 	return w.ids[:at]

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever labels series have and however many come at once, they are in the order in which comparing each with each
-// brings them.
+// Whatever labels series have, and however many arrive at once, their order is the same as if all were compared with
+// each other.
 func TestOrderOfSeries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		table := newTable()
@@ -33,7 +33,7 @@ func TestOrderOfSeries(t *testing.T) {
 				}
 			}
 			all := slices.Clone(table.labels)
-			table.add(labels.FromStrings("later", fmt.Sprint(len(all)))) // is not among them
+			table.add(labels.FromStrings("later", fmt.Sprint(len(all)))) // not part of the order
 			got := o.of(&lock, table, all)
 			var want []uint32
 			for id := range all {

@@ -6,21 +6,21 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/part"
 )
 
-// piece is an open part with the number of its readers. Store.lock guards everything but the Part. A part that was
+// piece is an open part with the number of its readers. Store.lock guards everything except the Part. A part that was
 // merged or expired stays open, and its file stays on disk, until the last query that reads it ends.
 type piece struct {
 	entry
 	*part.Part
 	readers int
-	dropped bool // no manifest lists it; its file goes when nobody reads it
-	damaged bool // some of it cannot be read, so that it is not merged with others
+	dropped bool // no manifest lists it; its file is removed when nobody reads it
+	damaged bool // a section cannot be read, so it is not merged with others
 }
 
-// path is the path of a file of the store.
+// path returns the path of a file in the store's directory.
 func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 
-// drop takes pieces out of the store once a manifest without them is published, and returns those that nobody reads.
-// Store.lock is held.
+// drop removes pieces from the store after a manifest without them is published, and returns those that nobody reads.
+// The caller holds Store.lock.
 func (s *Store) drop(gone map[uint64]string) (unread []*piece) {
 	kept := make([]*piece, 0, len(s.pieces))
 	for _, p := range s.pieces {
@@ -50,7 +50,7 @@ func (s *Store) sweep(unread []*piece) {
 	}
 }
 
-// remove removes a file that the manifest does not list. One that stays is removed at the next start.
+// remove removes a file that the manifest does not list. If that fails, the next start removes it.
 func (s *Store) remove(name string) {
 	if err := s.fs.Remove(s.path(name)); err != nil && !isMissing(err) {
 		s.log.Warn("grid store: a file that is no longer needed could not be removed; the next start tries again",

@@ -16,8 +16,8 @@ import (
 
 var seeds = flag.Uint64("grid.seeds", 500, "how many histories TestAnyFault plays")
 
-// Whatever happens to machine and disk, the store holds what was handed over, once the journal was replayed from its
-// cursor.
+// Whatever happens to the machine and the disk, the store has everything that was handed over once the journal is
+// replayed from its durable position.
 func TestAnyFault(t *testing.T) {
 	for seed := range *seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { anyFault(t, seed) })
@@ -51,7 +51,7 @@ func anyFault(t *testing.T, seed uint64) {
 	require.NoError(t, Check(w.disk, dir, func(damage *run.DamageError) { require.NoError(t, damage) }))
 }
 
-// behind is how many of the steps that would be replayed are durable.
+// lag returns how many of the steps that would be replayed are durable.
 func (w *world) lag() (n int) {
 	for _, step := range w.steps[w.next:] {
 		if step.upTo <= w.store.Durable() {
@@ -61,7 +61,7 @@ func (w *world) lag() (n int) {
 	return n
 }
 
-// turn is one thing that happens.
+// turn makes one random thing happen.
 func (w *world) turn(generation map[int]int) {
 	switch w.random.IntN(12) {
 	case 0, 1:

@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// Querier lets the query engine read slices that end within [minMs, maxMs]; *Store is a storage.Queryable. No file that
-// it reads is deleted before it is closed, so a querier that is never closed keeps disk space.
+// Querier returns a querier for slices that end within [minMs, maxMs], which makes *Store a storage.Queryable. No file
+// that it reads is deleted before it is closed, so a querier that is never closed keeps disk space in use.
 func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	sources, release, err := s.sources(minMs, maxMs)
 	if err != nil {
@@ -26,11 +26,11 @@ func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return read.NewQuerier(sources, minMs, maxMs, release), nil
 }
 
-// ComputesWindows implements plan.Computing: queriers give results of windows where a query's plan asks for them
+// ComputesWindows implements plan.Computing: queriers return results of windows if a query's plan asks for them
 // (decision 15).
 func (s *Store) ComputesWindows() bool { return true }
 
-// sources are where slices within [minMs, maxMs] may lie, oldest first, until release is called.
+// sources returns where slices within [minMs, maxMs] may be, oldest first. They are valid until release is called.
 func (s *Store) sources(minMs, maxMs int64) (all []run.Source, release func() error, err error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -41,9 +41,9 @@ func (s *Store) sources(minMs, maxMs int64) (all []run.Source, release func() er
 	return all, release, nil
 }
 
-// reading begins a reader of all parts that may have slices within [minMs, maxMs], and of the heads. The caller holds
-// lock. The order of the sources is the order of precedence, oldest first: where two have a slice of one series at one
-// time, the older part counts, as in a merge.
+// reading begins a reader of the heads, and of all parts that may have slices within [minMs, maxMs]. The caller holds
+// lock. Sources are returned in order of precedence, oldest first. If two have a slice of one series at one time, the
+// older source's counts, as in a merge.
 func (s *Store) reading(minMs, maxMs int64) (all []run.Source, release func() error) {
 	var pieces []*piece
 	for _, p := range s.pieces {
@@ -61,7 +61,7 @@ func (s *Store) reading(minMs, maxMs int64) (all []run.Source, release func() er
 	return all, sync.OnceValue(func() error { s.leave(pieces); return nil })
 }
 
-// leave ends a reader, and removes the files of parts that were merged or expired meanwhile and that nobody reads any
+// leave ends a reader. It removes the files of parts that were merged or expired meanwhile and that nobody reads any
 // more.
 func (s *Store) leave(pieces []*piece) {
 	var unread []*piece
@@ -81,8 +81,7 @@ func (s *Store) leave(pieces []*piece) {
 	}
 }
 
-// Newest returns the end of the newest slice that the store holds, apart from gap markers. ok is false if it holds
-// none.
+// Newest returns the end of the store's newest slice that is not a gap marker. ok is false if there is none.
 func (s *Store) Newest(ctx context.Context) (endMs int64, ok bool, err error) {
 	sources, release, err := s.sources(math.MinInt64, math.MaxInt64)
 	if err != nil {
@@ -104,7 +103,8 @@ func (s *Store) Newest(ctx context.Context) (endMs int64, ok bool, err error) {
 	return endMs, ok, nil
 }
 
-// newest is the end of a source's newest slice, if it is behind afterMs or bounded is false.
+// newest returns the end of a source's newest slice that is not a gap marker. If bounded is true, it only looks for
+// slices after afterMs.
 func newest(ctx context.Context, from run.Source, afterMs int64, bounded bool) (endMs int64, ok bool, err error) {
 	minMs := int64(math.MinInt64)
 	if bounded {
@@ -134,7 +134,7 @@ func newest(ctx context.Context, from run.Source, afterMs int64, bounded bool) (
 	return endMs, ok, err
 }
 
-// isMarker reports whether the slice at a place is a gap's marker.
+// isMarker reports whether the slice at a place is a gap marker.
 func isMarker(r *run.Run, place int) bool {
 	if r.Histograms != nil {
 		return r.Histograms[place] == nil

@@ -12,16 +12,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// listing is what lies in a store's directory.
+// listing is the content of a store's directory.
 type listing struct {
 	manifests []uint64 // sequences, newest first
 	parts     []uint64 // numbers, ascending
-	aside     []string // names of files that were being written
-	damaged   []string // names of files that were set aside
+	aside     []string // names of incomplete temporary files
+	damaged   []string // names of damaged files that were set aside
 }
 
-// list reads the directory once and sorts the names by what they are. Unknown names are ignored, so that a file which
-// an operator leaves there does no harm.
+// list reads the directory once and sorts the names by what they are. Unknown names are ignored, so that a file that an
+// operator puts there does no harm.
 func list(fs disk.FS, dir string) (listing, error) {
 	names, err := fs.ReadDir(dir)
 	if err != nil {
@@ -48,10 +48,11 @@ func list(fs disk.FS, dir string) (listing, error) {
 	return l, nil
 }
 
-// maxManifestBytes bounds what is read as a manifest.
+// maxManifestBytes limits the size of a manifest that is read.
 const maxManifestBytes = 256 << 20
 
-// readManifest reads a manifest that may be damaged. That a newer program wrote it is an error, not damage.
+// readManifest reads a manifest and returns its damage, if any, and an error. A manifest that a newer program wrote is
+// an error, not damage.
 func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, error) {
 	f, err := fs.Open(name)
 	if err != nil {
@@ -79,8 +80,8 @@ func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, er
 	return m, damage, nil
 }
 
-// recover finds out what the store consists of after a start, and removes files that do not belong to it. It reads the
-// newest manifest that is valid. Damage costs only what is damaged: the rest of the store opens.
+// recover determines what the store consists of after a start, and removes files that do not belong to it. It uses the
+// newest manifest that is valid. Damage only costs the damaged data; the rest of the store opens.
 func (s *Store) recover() error {
 	if err := CheckVersions(s.fs, s.dir); err != nil {
 		return fmt.Errorf("grid store: %w", err)
@@ -89,7 +90,7 @@ func (s *Store) recover() error {
 	if err != nil {
 		return err
 	}
-	sure := true // false where a manifest cannot be read: then there may be parts that the one in use does not list
+	sure := true // false if a manifest cannot be read: then there may be parts that the one in use does not list
 	base, older, found, err := l.newestManifest(s.fs, s.dir, func(sequence uint64, name string, err error) {
 		sure = false
 		s.figures.damaged.WithLabelValues("manifest").Inc()
@@ -102,8 +103,8 @@ func (s *Store) recover() error {
 	}
 	sure = sure && found
 	s.keepOne(older)
-	// What a process that was killed had written may be here and not yet durable: then a loss of power would take back
-	// a cursor that the feed goes by.
+	// A process that was killed may have written files without making them durable. Without this sync, a loss of power
+	// could bring back an older manifest, after the feed has already used the newer position.
 	if err := s.fs.SyncDir(s.dir); err != nil {
 		return fmt.Errorf("grid store: sync %s: %w", s.dir, err)
 	}
@@ -145,8 +146,8 @@ func (s *Store) recover() error {
 	return nil
 }
 
-// newestManifest reads the newest manifest in dir that is not damaged, and returns the sequences of those before it.
-// found is false where there is none. It calls damaged for each newer one.
+// newestManifest reads the newest manifest in dir that is not damaged, and returns the sequences of the ones before it.
+// found is false if there is none. It calls damaged for each newer manifest.
 func (l listing) newestManifest(fs disk.FS, dir string, damaged func(sequence uint64, name string, err error)) (
 	m manifest, older []uint64, found bool, err error) {
 	for i, sequence := range l.manifests {
@@ -163,7 +164,7 @@ func (l listing) newestManifest(fs disk.FS, dir string, damaged func(sequence ui
 	return manifest{}, nil, false, nil
 }
 
-// keepOne keeps the manifest before the one in use, and removes those before it. The kept one is the fallback if the
+// keepOne keeps the manifest before the one in use, and removes the earlier ones. The kept one is the fallback if the
 // newest is damaged.
 func (s *Store) keepOne(older []uint64) {
 	for i, sequence := range older {
@@ -175,8 +176,8 @@ func (s *Store) keepOne(older []uint64) {
 	}
 }
 
-// openListed opens the parts that the manifest lists. A part that cannot be opened is logged with the time that it
-// covers, counted, and left out: damage costs what is damaged, and the store opens without it.
+// openListed opens the parts that the manifest lists. A part that cannot be opened is logged with its time range,
+// counted, and left out. The store opens without it. changed reports that a part was left out.
 func (s *Store) openListed(sure bool) (changed bool, err error) {
 	for _, e := range s.manifest.parts {
 		name := s.path(partName(e.number))
@@ -206,10 +207,9 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 	return changed, nil
 }
 
-// openUnlisted removes the parts that the manifest does not list: a crash came between writing and publishing them, and
-// the journal still has their slices. Where a newer manifest was lost (sure is false), parts that are newer than the
-// one in use may have been in it. They are adopted; whatever they hold was handed over once, and slices that come again
-// from the journal are recognised.
+// openUnlisted removes the parts that the manifest does not list. A crash came between writing and publishing them, and
+// the journal still has their slices. If a newer manifest was lost (sure is false), it may have listed parts that are
+// newer than the manifest in use, so they are adopted. Slices that come again from the journal are recognised.
 func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool, err error) {
 	listed := map[uint64]bool{}
 	for _, e := range base.parts {

@@ -11,10 +11,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// Repair makes a store that nobody has open into one without damage, and reports what that costs. It replaces a damaged
-// manifest, sets aside a part that cannot be opened, and rewrites a part with damaged pages from all that is readable.
-// Damaged files stay under names that end in ".damaged" as long as retention keeps slices. Nothing else is deleted,
-// whatever the retention is.
+// Repair removes the damage from a store that no process has open, and reports what that costs. It replaces a damaged
+// manifest, sets aside a part that cannot be opened, and rewrites a part with damaged pages from its readable data.
+// Damaged files are kept, with names that end in ".damaged", as long as retention keeps slices. Repair deletes nothing
+// else, whatever the retention is.
 func Repair(dir string, o Options, report func(*run.DamageError)) error {
 	o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = 0, 0, 0
 	if err := Check(o.filled().FS, dir, report); err != nil {
@@ -45,7 +45,7 @@ func (s *Store) repair() error {
 	return nil
 }
 
-// writeAgain puts a part in the place of a damaged one that has what can be read of it.
+// writeAgain replaces a damaged part by one with its readable data.
 func (s *Store) writeAgain(p *piece) error {
 	e := entry{oldest: p.oldest, level: p.level, added: p.added}
 	again, err := s.makePart(e, func(w *part.Writer) error {
@@ -71,9 +71,9 @@ func (s *Store) writeAgain(p *piece) error {
 	return nil
 }
 
-// SetPosition sets the journal position of a store that nobody has open. It is for a journal that was lost or replaced:
-// the old position would make the store skip records of the new journal, or wait for records that never come. What is
-// in parts stays.
+// SetPosition sets the journal position of a store that no process has open. It is for a journal that was lost or
+// replaced. The old position would make the store skip records of the new journal, or wait for records that never come.
+// Slices in parts are kept.
 func SetPosition(dir string, o Options, position uint64) error {
 	o.RetentionTime, o.RetentionBytes, o.MinFreeBytes = 0, 0, 0
 	s, err := Open(dir, o)

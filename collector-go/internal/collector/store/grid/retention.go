@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// retention decides which parts go, and which of the damaged files that are set aside.
+// retention decides which parts and which of the damaged files that were set aside are deleted.
 type retention struct {
 	nowMs    int64
 	newestMs int64         // end of the newest slice
-	width    time.Duration // of a partition
-	time     time.Duration // 0: no bound
-	bytes    int64         // 0: no bound
-	missing  int64         // bytes that the disk must get back, where it has lacked them for long
+	width    time.Duration // length of a partition
+	time     time.Duration // 0 means no limit
+	bytes    int64         // 0 means no limit
+	missing  int64         // bytes that must be freed, after the disk has been short of space for ReclaimAfter
 }
 
-// Bounds by which parts go.
+// These are the bounds that cause parts to be deleted.
 const (
 	boundTime  = "time"
 	boundBytes = "bytes"
@@ -30,14 +30,15 @@ const (
 
 var bounds = [...]string{boundTime, boundBytes, boundFree}
 
-// decide returns the damaged files and the numbers of the parts to delete, with the bound that asks for each: all of an
-// expired partition; above the size the oldest, but not the last; for room on the disk the oldest, but not those of the
-// last two partitions, and none where all that may go together would not make the room. Damaged files go before parts,
-// since no query reads them.
+// decide returns the damaged files and the numbers of the parts to delete, each with the bound that requires it. All
+// parts of an expired partition are deleted. Above the size limit, the oldest parts are deleted, but not the last one.
+// If the disk is short of space, the oldest parts are deleted, except those of the last two partitions. If deleting all
+// of these would not free enough, none is deleted for space. Damaged files are deleted before parts, because no query
+// reads them.
 //
-// Time counts back from the newest slice where that is before now, as in Prometheus: a store that nobody feeds keeps
-// what it has, so that old data can be looked at, and a clock that is wrongly ahead deletes nothing. Where room is
-// missing it counts back from now, since nothing newer could come.
+// Time counts back from the newest slice if that is before now, as in Prometheus. A store that receives nothing
+// therefore keeps what it has, so that old data can be inspected. A clock that is wrongly ahead deletes nothing. If
+// space is short, time counts back from now, because newer slices could not be written.
 func (r retention) decide(asides []asideFile, parts []entry) (files map[string]string, gone map[uint64]string) {
 	parts = slices.SortedFunc(slices.Values(parts), func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.maxMs, b.maxMs), cmp.Compare(a.number, b.number))
@@ -81,7 +82,8 @@ func (r retention) decide(asides []asideFile, parts []entry) (files map[string]s
 	return files, gone
 }
 
-// expire deletes what retention asks for. On a disk so full that no manifest can be written the files go first.
+// expire deletes what retention no longer keeps. If the disk is so full that no manifest can be written, it removes the
+// files first.
 func (s *Store) expire() error {
 	missing, err := s.missing()
 	if err != nil {
@@ -101,12 +103,12 @@ func (s *Store) expire() error {
 	m.parts = m.without(gone)
 	m.expired = s.account(gone)
 	if err := s.publish(m); err != nil {
-		s.letGo(gone) // closed too: a file that is open takes its room although it is removed
+		s.letGo(gone) // this closes them too; a removed file takes space while it is open
 		for number := range gone {
 			s.remove(partName(number))
 		}
 		s.lock.Lock()
-		s.manifest.parts, s.manifest.expired = m.parts, m.expired // the next that can be written lists what is there
+		s.manifest.parts, s.manifest.expired = m.parts, m.expired // the next manifest must not list them
 		s.lock.Unlock()
 		return s.publish(m)
 	}
@@ -114,8 +116,8 @@ func (s *Store) expire() error {
 	return nil
 }
 
-// missing is how many bytes the disk must get back by deleting slices: 0 until it has lacked them for long, since
-// another program may fill it for a moment. Until then senders wait.
+// missing returns how many bytes must be freed by deleting slices. It returns 0 until the disk has been short of space
+// for Options.ReclaimAfter, because another program may fill it briefly. Until then senders wait.
 func (s *Store) missing() (int64, error) {
 	short, err := s.short(0)
 	if err != nil {
@@ -132,14 +134,15 @@ func (s *Store) missing() (int64, error) {
 	return short - s.lingering.Load(), nil
 }
 
-// why says what a bound is for the log.
+// why describes each bound for the log.
 var why = map[string]string{
 	boundTime:  "older than store.embedded.retention_time",
 	boundBytes: "above store.embedded.retention_bytes",
 	boundFree:  "the disk has been short of room for disk.make_room_after",
 }
 
-// account adds what goes to what went before, and says so in the log: it cannot be undone.
+// account adds the parts to delete to the totals, which it returns. It logs them, because deleting them cannot be
+// undone.
 func (s *Store) account(gone map[uint64]string) [len(bounds)]tally {
 	sums := s.manifest.expired
 	for i, bound := range bounds {
@@ -167,8 +170,8 @@ func (s *Store) account(gone map[uint64]string) [len(bounds)]tally {
 	return sums
 }
 
-// letGo takes parts out of what queries read, and removes those that none reads. The others are removed when the last
-// query that reads them ends.
+// letGo hides parts from queries, and removes those that no query reads. The others are removed when the last query
+// that reads them ends.
 func (s *Store) letGo(gone map[uint64]string) {
 	s.lock.Lock()
 	unread := s.drop(gone)
@@ -176,9 +179,9 @@ func (s *Store) letGo(gone map[uint64]string) {
 	s.sweep(unread)
 }
 
-// Reclaim deletes what retention asks for, as every write does before it begins. Call it once a second. It measures
-// how long the disk has been short of space, and it works even if no write begins because the journal on the same disk
-// has no space either. It does nothing while a write is running.
+// Reclaim deletes what retention no longer keeps, as every write does before it begins. Call it once a second. It
+// measures how long the disk has been short of space. It also works if no write begins because the journal on the same
+// disk has no space. It does nothing while a write is running.
 func (s *Store) Reclaim() error {
 	if s.closing.Err() != nil {
 		return ErrClosed
@@ -192,8 +195,8 @@ func (s *Store) Reclaim() error {
 	return s.expire()
 }
 
-// short is how many bytes the disk lacks for Options.MinFreeBytes and for wanted bytes more; 0 or less where it lacks
-// none. The reserve is at most a twentieth of the file system, so that a small disk can be used at all.
+// short returns how many bytes the disk lacks for wanted bytes in addition to Options.MinFreeBytes. It is 0 or less if
+// there is enough. The reserve is at most a twentieth of the file system, so that a small disk can be used.
 func (s *Store) short(wanted int64) (int64, error) {
 	free, size, err := s.fs.Free(s.dir)
 	if err != nil {
@@ -202,8 +205,8 @@ func (s *Store) short(wanted int64) (int64, error) {
 	return int64(min(s.options.MinFreeBytes, size/20)) + wanted - int64(free), nil
 }
 
-// checkFree refuses to write wanted bytes on a disk that is nearly full, so that a write never meets a full disk half
-// way through.
+// checkFree returns an error if writing wanted bytes would leave too little free space. The disk therefore does not
+// fill up in the middle of a write.
 func (s *Store) checkFree(wanted int64) error {
 	short, err := s.short(wanted)
 	if err != nil || short <= 0 {
@@ -213,6 +216,6 @@ func (s *Store) checkFree(wanted int64) error {
 		float64(short)/(1<<20), ErrDiskFull)
 }
 
-// ErrDiskFull is the reason why nothing was written to a disk that is nearly full. What was handed over is not durable
-// then, and stays in memory and in the journal. Senders wait; nothing is lost.
+// ErrDiskFull is the reason why nothing was written to a disk that is nearly full. The slices are then not durable in
+// the store, but stay in memory and in the journal. Senders wait, and nothing is lost.
 var ErrDiskFull = errors.New("the room that must be free")

@@ -5,19 +5,19 @@ import (
 	"unsafe"
 )
 
-// slab is an array that grows without moving its entries. A slice that grows would copy the whole head again and again.
-// The garbage collector sees a few large pages instead of millions of small objects. Index 0 means "none" and is never
-// handed out.
+// slab is an array that grows without moving its entries. A Go slice would copy the whole head whenever it grows. The
+// garbage collector sees a few large pages instead of millions of small objects. Index 0 means "none" and is never
+// returned.
 type slab[T any] struct {
 	pages [][]T
-	used  uint32 // handed out, index 0 among them
+	used  uint32 // entries in use, including index 0
 	shift uint8  // a page has 1<<shift entries
 }
 
-// pageBytes is what a page takes at most; it has a strip's values at least.
+// pageBytes is the largest size of a page. It must have room for the values of a strip.
 const pageBytes = 64 << 10
 
-// add hands out n zero entries that lie one behind the other: at most as many as a strip has values.
+// add returns the index of n adjacent zero entries. n is at most the number of values in a strip.
 func (s *slab[T]) add(n uint32) uint32 {
 	if s.used == 0 {
 		var entry T
@@ -35,16 +35,16 @@ func (s *slab[T]) add(n uint32) uint32 {
 	return i
 }
 
-// at is an entry. It stays where it is for as long as the slab lives, so a pointer to it may be kept.
+// at returns a pointer to an entry. The entry never moves, so the pointer may be kept.
 func (s *slab[T]) at(i uint32) *T { return &s.pages[i>>s.shift][i&(1<<s.shift-1)] }
 
-// from is n entries from one on that were handed out together.
+// from returns n entries from index i on, which one call of add returned.
 func (s *slab[T]) from(i, n uint32) []T {
 	at := i & (1<<s.shift - 1)
 	return s.pages[i>>s.shift][at : at+n]
 }
 
-// bytes is what the slab takes of memory.
+// bytes returns the memory that the slab takes.
 func (s *slab[T]) bytes() int {
 	var entry T
 	return len(s.pages) << s.shift * int(unsafe.Sizeof(entry))

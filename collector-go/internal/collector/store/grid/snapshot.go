@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Snapshot writes everything that was handed over into dir, which must be empty or missing, while the store runs. The
+// Snapshot writes everything that was handed over into dir while the store runs. dir must be empty or missing. The
 // result is a complete store that can be opened.
 func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	if names, err := s.fs.ReadDir(dir); err == nil && len(names) > 0 {
@@ -31,7 +31,7 @@ func (s *Store) Snapshot(ctx context.Context, dir string) error {
 	return nil
 }
 
-// hold returns the manifest and keeps its parts on disk until release is called. Merges and retention may drop them
+// hold returns the manifest, and keeps its parts on disk until release is called, even if merges or retention drop them
 // meanwhile.
 func (s *Store) hold() (m manifest, release func(), err error) {
 	s.lock.Lock()
@@ -43,7 +43,7 @@ func (s *Store) hold() (m manifest, release func(), err error) {
 	return s.manifest, func() { _ = leave() }, nil
 }
 
-// copyTo copies parts first and writes the manifest last, so that a copy that was interrupted is not taken for a store.
+// copyTo copies the parts first and writes the manifest last, so that an interrupted copy is not a valid store.
 func (s *Store) copyTo(ctx context.Context, dir string, m manifest) error {
 	if err := s.fs.MkdirAll(dir); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (s *Store) copyTo(ctx context.Context, dir string, m manifest) error {
 	return disk.WriteAside(s.fs, dir, filepath.Join(dir, manifestName(m.sequence)), m.encode())
 }
 
-// copyFile copies a file and syncs it. A copy that fails is removed.
+// copyFile copies a file and syncs the copy. If that fails, it removes the copy.
 func copyFile(fs disk.FS, from, to string) error {
 	source, err := fs.Open(from)
 	if err != nil {

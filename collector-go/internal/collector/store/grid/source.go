@@ -13,14 +13,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// source presents a head to queries. A query may still use it after the head was published as parts. It reads under
-// lock, because the live head and its table change while queries run.
+// source makes a head readable for queries. A query may still use it after the head was published as parts. It reads
+// under lock, because the live head and its table change while queries run.
 type source struct {
-	lock *sync.RWMutex // under which the head and its table change
+	lock *sync.RWMutex // guards the head and its table
 	head *head
 }
 
-// between is how many series are looked at before it is asked whether the query has ended.
+// between is the number of series after which find checks whether the query has ended.
 const between = 4096
 
 // Select implements run.Source.
@@ -30,8 +30,8 @@ func (s source) Select(ctx context.Context, minMs, maxMs int64, matchers []*labe
 	return found, err
 }
 
-// find returns the series that match and that may have slices within [minMs, maxMs], in the order of their ids. It asks
-// now and then whether the query has ended, because a selector may match a million series.
+// find returns the series that match and that may have slices within [minMs, maxMs], in the order of their ids. It
+// checks repeatedly whether the query has ended, because a selector may match a million series.
 func (s source) find(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) (
 	found []run.Found, err error) {
 	s.lock.RLock()
@@ -79,7 +79,7 @@ func (s source) LabelValues(ctx context.Context, name string, matchers []*labels
 	return slices.Sorted(maps.Keys(values)), nil
 }
 
-// values are those of all series of the head.
+// values returns the label's values in all series of the head.
 func (s source) values(name string) (all []string) {
 	s.lock.RLock()
 	defer s.lock.RUnlock()
@@ -99,8 +99,8 @@ func (s source) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, e
 	return s.head.runs(&reading{}, ref, minMs, maxMs, to), nil
 }
 
-// sortRuns orders the runs of a series by their beginnings. Numbers and distributions are collected apart, and runs of
-// different intervals may lie in each other.
+// sortRuns sorts the runs of a series by their beginnings. Numbers and distributions are collected separately, and runs
+// with different distances may overlap.
 func sortRuns(runs []run.Run) {
 	slices.SortStableFunc(runs, func(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) })
 }

@@ -12,7 +12,7 @@ import (
 
 var _ storage.Queryable = (*Store)(nil)
 
-// Every store passes storetest. What else this one must stand, and where that is tried:
+// Every store must pass storetest. This table says what else this store must survive, and where that is tested:
 //
 //	other stores away for a day   store/servertest: TestADayAway (make test-stores) holds them to what this one has
 //	kills                         TestPort and TestConformance, behind any hand-over; TestEndAtEveryCall; journal, feed and store together:
@@ -25,14 +25,15 @@ func TestConformance(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return newPlace(t) })
 }
 
-// Slices of any age are taken where retention keeps everything.
+// The store accepts slices of any age if retention keeps everything.
 func TestPort(t *testing.T) {
 	storetest.RunPort(t, func(t *testing.T) storetest.Harness {
 		return newPlace(t, func(o *Options) { o.RetentionTime = 0 })
 	})
 }
 
-// Slices of a clock that is weeks ahead make nothing old: retention goes by the collector's clock alone.
+// Slices of a clock that is weeks ahead do not make other slices expire, because retention uses only the collector's
+// clock.
 func TestAClockAheadExpiresNothing(t *testing.T) {
 	p := newPlace(t, tame, func(o *Options) { o.RetentionTime = 15 * 24 * time.Hour })
 	s := p.open(t)

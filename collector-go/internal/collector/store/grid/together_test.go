@@ -15,7 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// A query finds all that was handed over before it began, once each, whatever is written, merged and retired meanwhile.
+// A query finds exactly once all that was handed over before it began, whatever is written, merged and retired
+// meanwhile.
 func TestQueriesWhileItWrites(t *testing.T) {
 	p := newPlace(t, func(o *Options) { o.FlushHandOvers = 3; o.RetentionTime = 0 })
 	s := p.open(t)
@@ -35,7 +36,7 @@ func TestQueriesWhileItWrites(t *testing.T) {
 	}
 	for i := range int64(400) {
 		c := numbers(today+i*10_000, 1)
-		d := define(1, int(i)/5) // a series that lives for five hand-overs
+		d := define(1, int(i)/5) // a series that exists for five hand-overs
 		c.Definitions = append(c.Definitions, d)
 		c.Refs, c.EndsMs, c.Values = append(c.Refs, d.Ref), append(c.EndsMs, today+i*10_000), append(c.Values, 1)
 		if i%5 == 4 {
@@ -51,7 +52,7 @@ func TestQueriesWhileItWrites(t *testing.T) {
 	n, err := counted(s)
 	require.NoError(t, err)
 	assert.Equal(t, int64(800), n)
-	for i := range int64(6) { // two heads more: what was retired while flushes waited for the disk goes with them
+	for i := range int64(6) { // two more heads, which drop what was retired while flushes waited for the disk
 		_, err := s.Append(t.Context(), uint64(401+i), numbers(today+(400+i)*10_000, 1))
 		require.NoError(t, err)
 		s.workers.Wait()
@@ -60,7 +61,7 @@ func TestQueriesWhileItWrites(t *testing.T) {
 	assert.Less(t, len(s.pieces), 3*mergeFan)
 }
 
-// counted is how many slices a query finds; two at one time are an error.
+// counted returns how many slices a query finds. Two slices at one time are an error.
 func counted(s *Store) (n int64, err error) {
 	q, err := s.Querier(0, farthestMs)
 	if err != nil {

@@ -33,9 +33,9 @@ var (
 	twinQuestions = flag.Int("twin.questions", 2000, "how many expressions TestTheTwinAgrees asks")
 )
 
-// The twin: whatever a store has been through, PromQL answers over it as over a store of Prometheus' that was handed
-// the same slices, floats to the bit. What may differ, and why, stands at gridtest.Compare. Where each ingredient comes
-// from, and where it is counted:
+// Whatever a store has been through, PromQL must give the same results as with a store of Prometheus that got the same
+// slices, with floats equal bit by bit. gridtest.Compare says what may differ, and why. This table says where each
+// ingredient comes from, and where it is counted:
 //
 //	random series                        gridtest.NewAgedWorld: gauges, counters, histograms, and both under one name    Tally.World
 //	gaps, off-grid, intervals            life.live; what is on no other's grid comes every 7 s, or behind a gap           Tally.World
@@ -57,8 +57,8 @@ var (
 //	expressions                          gridtest.Spec: instant and range, rate, *_over_time, subqueries, offset, @,      Tally.Questions
 //	                                     aggregations, histogram functions, timestamp()
 //
-// A client's view, beside a real Prometheus: httpapi's TestRealPrometheusOverAWorld. Sources that lie in each other in
-// any way, and levels that cannot be read: read's TestAnswersAsPrometheus and TestLevelsAnswerAsPrometheus.
+// A real Prometheus is compared in httpapi's TestRealPrometheusOverAWorld. Sources that overlap in any way, and levels
+// that cannot be read, are tested in package read, by TestAnswersAsPrometheus and TestLevelsAnswerAsPrometheus.
 func TestTheTwinAgrees(t *testing.T) {
 	p := newPairs(t, *twinSeed)
 	n := *twinQuestions
@@ -71,18 +71,18 @@ func TestTheTwinAgrees(t *testing.T) {
 	p.enough(n)
 }
 
-// pairs are a store and its twin.
+// pairs holds a store and its twin.
 type pairs struct {
 	t      *testing.T
 	random *rand.Rand
 	*place
 	world *gridtest.World
 	steps []gridtest.HandOver
-	next  int // the first step that was not handed over
+	next  int // index of the first step that was not handed over
 	twin  *gridtest.Twin
-	seen  int // steps that the twin was handed
+	seen  int // number of steps that the twin got
 	nowMs atomic.Int64
-	seeds int64 // of questions
+	seeds int64 // for questions
 	tally gridtest.Tally
 	reads [len(run.LevelsMs)]atomic.Int64
 }
@@ -107,7 +107,7 @@ func newPairs(t *testing.T, seed uint64) *pairs {
 	return p
 }
 
-// ask compares n answers, a quarter of them over the least and greatest of long windows.
+// ask compares the answers to n questions. A quarter of these ask for the least or greatest of long windows.
 func (p *pairs) ask(n int, ours, theirs storage.Queryable, spec gridtest.Spec) {
 	p.t.Helper()
 	for _, extremes := range []bool{false, true} {
@@ -122,7 +122,7 @@ func (p *pairs) ask(n int, ours, theirs storage.Queryable, spec gridtest.Spec) {
 	}
 }
 
-// spec is of what has been handed over.
+// spec returns a spec for questions about what was handed over.
 func (p *pairs) spec() gridtest.Spec {
 	spec := p.world.Spec()
 	spec.LastMs = p.nowMs.Load()
@@ -138,7 +138,7 @@ func (p *pairs) spec() gridtest.Spec {
 	return spec
 }
 
-// feed hands over all but the last hour, with restarts wherever they happen, and asks n questions at stops on the way.
+// feed hands over everything except the last hour, with restarts at random points, and asks n questions in between.
 func (p *pairs) feed(n int) {
 	const stops = 8
 	last := slices.IndexFunc(p.steps, func(h gridtest.HandOver) bool { return h.AtMs > p.world.LastHourMs()+60_000 })
@@ -183,11 +183,11 @@ func (p *pairs) hand(n int) {
 	}
 }
 
-// contradict hands over other values for numbers that there are, which no answer may have.
+// contradict hands over other values for existing numbers. No answer may contain them.
 func (p *pairs) contradict() {
 	i := p.random.IntN(len(p.world.Series))
 	points, atMs := p.world.Series[i].Points, p.steps[p.next-1].AtMs
-	const ref = 2000 // which is no other's
+	const ref = 2000 // which no other series has
 	l := p.world.Series[i].Labels
 	c := &slice.Columns{
 		Definitions: []slice.Definition{{Ref: ref, Series: metric.Series{Labels: l, Kind: metric.KindGauge},
@@ -208,7 +208,7 @@ func (p *pairs) contradict() {
 	require.Empty(p.t, rejected)
 }
 
-// restart ends the store and opens it, and has what follows its cursor come again.
+// restart ends the store, opens it again, and repeats what follows its durable position.
 func (p *pairs) restart(how string, end func()) {
 	p.tally[how]++
 	p.count()
@@ -231,12 +231,12 @@ func (p *pairs) define(s *Store, next int) {
 	require.NoError(p.t, err)
 }
 
-// count takes the figures of a store that ends.
+// count adds the metrics of a store that ends.
 func (p *pairs) count() {
 	p.tally["merges"] += p.merges()
 }
 
-// snapshot is the store as it is now, opened elsewhere.
+// snapshot opens a snapshot of the store in another directory.
 func (p *pairs) snapshot(dir string) *Store {
 	require.NoError(p.t, p.store.Snapshot(p.t.Context(), dir))
 	p.tally["snapshots"]++
@@ -247,7 +247,7 @@ func (p *pairs) snapshot(dir string) *Store {
 	return s
 }
 
-// edges counts resets and markers at the edges of partitions, and of pages as they lie on the disk.
+// edges counts resets and gap markers at the edges of partitions, and at those of pages on disk.
 func (p *pairs) edges() {
 	widthMs := p.options.Partition.Milliseconds()
 	reset, marker := map[string]map[int64]bool{}, map[string]map[int64]bool{}
@@ -283,7 +283,7 @@ func (p *pairs) edges() {
 	}
 }
 
-// alongside hands over the last hour while n questions are asked, about what was handed over before each few of them.
+// alongside hands over the last hour while it asks n questions, which are about what was handed over before.
 func (p *pairs) alongside(n int) {
 	p.options.FlushHandOvers = 2
 	next := p.next
@@ -293,7 +293,7 @@ func (p *pairs) alongside(n int) {
 	merges, sequence := p.merges(), p.store.manifest.sequence
 	for portion := range portions {
 		fails := portion%2 == 1
-		if fails { // what was frozen stays in memory, beside what comes
+		if fails { // the frozen head stays in memory together with new slices
 			p.store.workers.Wait()
 			p.disk.SetFault(func(int, string, string) error { return disktest.ErrInputOutput })
 			p.give(&p.steps[p.next])
@@ -323,7 +323,7 @@ func (p *pairs) alongside(n int) {
 				p.give(&left[i])
 			}
 		})
-		spec := p.spec() // mostly of what may not be in parts yet
+		spec := p.spec() // mostly about slices that may not be in parts yet
 		spec.Spans = []gridtest.Span{{FirstMs: until.MaxMs - 7_200_000, LastMs: until.MaxMs},
 			{FirstMs: until.MaxMs - 120_000, LastMs: until.MaxMs}, {FirstMs: until.MaxMs - 30_000, LastMs: until.MaxMs}}
 		p.ask(n/portions, ours, theirs, spec)
@@ -346,7 +346,7 @@ func (p *pairs) alongside(n int) {
 	p.tally["manifests during questions"] += int(p.store.manifest.sequence - sequence)
 }
 
-// beginning is a store that records when questions begin.
+// beginning is a store that signals when a question begins.
 type beginning struct {
 	storage.Queryable
 	begun chan<- struct{}
@@ -359,7 +359,7 @@ func (b beginning) Querier(minMs, maxMs int64) (storage.Querier, error) {
 
 func (beginning) ComputesWindows() bool { return true }
 
-// begin records that a question begins, unless what it would have happen is still happening.
+// begin signals that a question begins, unless the reaction to an earlier signal has not ended.
 func begin(begun chan<- struct{}) {
 	select {
 	case begun <- struct{}{}:
@@ -367,7 +367,7 @@ func begin(begun chan<- struct{}) {
 	}
 }
 
-// give hands a step over from beside the test's goroutine.
+// give hands over a step, from a goroutine other than the test's.
 func (p *pairs) give(step *gridtest.HandOver) {
 	rejected, err := p.store.Append(context.Background(), step.UpTo, &step.Columns)
 	assert.NoError(p.t, err)
@@ -376,7 +376,8 @@ func (p *pairs) give(step *gridtest.HandOver) {
 
 func (p *pairs) merges() int { return int(testutil.ToFloat64(p.store.figures.merged)) }
 
-// disturbed asks while replays, flushes, merges, deletions and snapshots go on, none of which change what is asked for.
+// disturbed asks questions during replays, flushes, merges, deletions and snapshots, none of which may change the
+// answers.
 func (p *pairs) disturbed(n int) {
 	d := &disturbance{pairs: p, begun: make(chan struct{}, 4), position: p.steps[len(p.steps)-1].UpTo,
 		snapshots: make(chan int)}
@@ -403,21 +404,21 @@ func (p *pairs) disturbed(n int) {
 	}
 }
 
-// deleted is how many parts the open store has deleted by their age.
+// deleted returns how many parts the open store has deleted because of their age.
 func (p *pairs) deleted() int {
 	return int(testutil.ToFloat64(p.store.figures.expiredParts.WithLabelValues(boundTime)))
 }
 
-// disturbance is what goes on beside questions: a step for each that begins.
+// disturbance does something at the beginning of each question.
 type disturbance struct {
 	*pairs
 	begun     chan struct{}
-	snapshots chan int // hand-overs so far
+	snapshots chan int // number of hand-overs so far
 	position  uint64
 	copies    int
 }
 
-// Querier is the store's, and lets something else happen.
+// Querier returns the store's querier, and triggers the next step of the disturbance.
 func (d *disturbance) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	begin(d.begun)
 	return d.watched(d.store).Querier(minMs, maxMs)
@@ -426,7 +427,7 @@ func (d *disturbance) Querier(minMs, maxMs int64) (storage.Querier, error) {
 // ComputesWindows implements plan.Computing.
 func (d *disturbance) ComputesWindows() bool { return true }
 
-// append hands over other series in all partitions, and sometimes again what has come before, which may change nothing.
+// append hands over other series in all partitions, and sometimes repeats earlier slices, which must change nothing.
 func (d *disturbance) append() {
 	defer close(d.snapshots)
 	n := 0
@@ -435,7 +436,7 @@ func (d *disturbance) append() {
 		if n%10 == 0 {
 			d.again(d.random.IntN(len(d.steps)))
 		}
-		if n%20 == 0 { // a partition more expires
+		if n%20 == 0 { // one more partition expires
 			d.nowMs.Add(d.options.Partition.Milliseconds())
 		}
 		d.position += 10
@@ -447,9 +448,9 @@ func (d *disturbance) append() {
 	d.tally["hand-overs during questions"] = n
 }
 
-// others are slices of a series that no question is about.
+// others returns slices of a series that no question is about.
 func (d *disturbance) others(i int64) *slice.Columns {
-	const ref = 1000 // which is no other's
+	const ref = 1000 // which no other series has
 	l := labels.FromStrings(model.MetricNameLabel, "others_total", "component", "Filter", "worker", "w0", "topology",
 		"a", "life", fmt.Sprint(i/7))
 	c := &slice.Columns{
@@ -468,7 +469,7 @@ func (d *disturbance) others(i int64) *slice.Columns {
 	return c
 }
 
-// again has some steps come a second time.
+// again hands over some steps a second time.
 func (d *disturbance) again(from int) {
 	d.store.Rewind(d.steps[from].UpTo)
 	d.define(d.store, from)
@@ -487,7 +488,8 @@ func (d *disturbance) snapshot() {
 	}
 }
 
-// forget moves retention's edge: to where nothing is, into what is asked about, and on from there, across restarts.
+// forget moves the bound of retention: first to where there are no slices, and then through the range of the questions,
+// across restarts.
 func (p *pairs) forget(n int) {
 	p.nowMs.Store(now.UnixMilli())
 	edges := []time.Duration{33 * 24 * time.Hour, 20*24*time.Hour + time.Hour, 10 * time.Hour, 4 * time.Hour}
@@ -518,13 +520,13 @@ func (p *pairs) forget(n int) {
 	}
 }
 
-// after is a spec of what ends behind a time.
+// after changes a spec to questions about slices after a time.
 func (p *pairs) after(spec gridtest.Spec, ms int64) gridtest.Spec {
 	spec.Spans = slices.DeleteFunc(slices.Clone(spec.Spans), func(s gridtest.Span) bool { return s.LastMs < ms })
 	return spec
 }
 
-// watched is a store of which it is counted what is read of its levels.
+// watched wraps a store and counts how often its levels are read.
 func (p *pairs) watched(s *Store) storage.Queryable { return watched{s, p.reads[:]} }
 
 type watched struct {
@@ -563,8 +565,8 @@ func (w watchedPiece) Extremes(ref uint32, levelMs int64, greatest bool, fromMs,
 	return w.piece.Extremes(ref, levelMs, greatest, fromMs, toMs)
 }
 
-// least is how much of each ingredient there must be at least, a third or so of what there is; of what questions have,
-// in 2,000 of them.
+// least is the required number of each ingredient, about a third of the usual number. leastOfQuestions has the numbers
+// for 2,000 questions.
 var least = []struct {
 	n    int
 	name string
@@ -603,7 +605,7 @@ var leastOfQuestions = []struct {
 	{60, "questions while nothing can be written"},
 }
 
-// enough requires that all was there that is to agree.
+// enough requires that all ingredients occurred often enough.
 func (p *pairs) enough(n int) {
 	for i := range p.reads {
 		p.tally["levels read of "+(time.Duration(run.LevelsMs[i])*time.Millisecond).String()] = int(p.reads[i].Load())
@@ -616,7 +618,7 @@ func (p *pairs) enough(n int) {
 	}
 	for _, of := range leastOfQuestions {
 		least := float64(of.n*n) / 2000
-		if n < 2000 { // as the race detector asks them: of so few, chance leaves out more
+		if n < 2000 { // as with the race detector: chance matters more with few questions
 			least -= 2 * math.Sqrt(least)
 		}
 		assert.GreaterOrEqual(p.t, float64(p.tally[of.name]), least, of.name)

@@ -19,17 +19,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
-// world is a journal with what closed from it, the store that is fed from it, and what that has to hold: a plain map.
+// world has a journal with the slices that closed from it, a store that is fed from it, and a plain map of the slices
+// that the store must have.
 type world struct {
 	t      testing.TB
 	random *rand.Rand
 	*place
 	steps   []handOver
-	next    int   // the first step that was not handed over
+	next    int   // index of the first step that was not handed over
 	nowMs   int64 // event time
-	lateMs  int64 // how late slices come at most
+	lateMs  int64 // how late slices arrive at most
 	handed  map[string]map[int64]storetest.Point
-	durable uint64 // seen last
+	durable uint64 // the last value that was seen
 }
 
 type handOver struct {
@@ -37,7 +38,7 @@ type handOver struct {
 	slice.Columns
 }
 
-const series = 8 // of which two are distributions
+const series = 8 // two of them are distributions
 
 func newWorld(t testing.TB, seed uint64, change ...func(*Options)) *world {
 	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 7)), place: newPlace(t),
@@ -53,7 +54,7 @@ func newWorld(t testing.TB, seed uint64, change ...func(*Options)) *world {
 	return w
 }
 
-// define is series i under a Ref; generation sets series apart that had the Ref one after the other.
+// define returns the definition of series i. generation distinguishes series that had the same Ref one after the other.
 func define(i, generation int) slice.Definition {
 	kind, name := metric.KindGauge, "gauge"
 	if i >= series-2 {
@@ -64,8 +65,8 @@ func define(i, generation int) slice.Definition {
 		IntervalMs: 10_000 * int64(1+i%3)}
 }
 
-// happen makes the journal longer by one step: every series' slice of this time, sometimes gaps, months-old slices, a
-// Ref that is retired and used again, another value for a slice that there is.
+// happen adds one step to the journal. It has a slice of every series, and sometimes gaps, slices that are months old,
+// a Ref that is retired and used again, or another value for an existing slice.
 func (w *world) happen(generation map[int]int) {
 	w.nowMs += 10_000
 	step := handOver{upTo: uint64(len(w.steps)+1) * 10}
@@ -83,7 +84,7 @@ func (w *world) happen(generation map[int]int) {
 		}
 	}
 	if w.random.IntN(8) == 0 {
-		step.Columns = slice.Columns{} // nothing but a tick
+		step.Columns = slice.Columns{} // only a tick
 	}
 	w.steps = append(w.steps, step)
 }
@@ -108,7 +109,7 @@ func (w *world) add(step *handOver, d slice.Definition, endMs int64) {
 	step.Refs, step.EndsMs, step.Values = append(step.Refs, d.Ref), append(step.EndsMs, endMs), append(step.Values, v)
 }
 
-// hand hands over the next step, and reports whether it was taken.
+// hand hands over the next step, and reports whether it was accepted.
 func (w *world) hand() bool {
 	step := &w.steps[w.next]
 	rejected, err := w.store.Append(context.Background(), step.upTo, &step.Columns)
@@ -124,7 +125,7 @@ func (w *world) hand() bool {
 	return true
 }
 
-// note is what the store must hold: of two slices at one time the first.
+// note records what the store must have. Of two slices at one time, the first counts.
 func (w *world) note(step *handOver) {
 	at := map[slice.Ref]slice.Definition{}
 	for _, d := range step.Definitions {
@@ -152,7 +153,7 @@ func (w *world) keep(d slice.Definition, p storetest.Point) {
 	}
 }
 
-// same compares the store with the map. What has expired may be there or not.
+// same compares the store with the map. Expired slices may or may not be in the store.
 func (w *world) same() {
 	got := readAll(w.t, w.store)
 	oldestMs := w.store.oldestMs()
@@ -179,7 +180,7 @@ func (w *world) same() {
 	}
 }
 
-// restart opens the store on what is left of the disk, and replays.
+// restart opens the store with what is left on the disk, and replays.
 func (w *world) restart(powerLoss bool) {
 	w.reboot(powerLoss)
 	w.open(w.t)
@@ -187,14 +188,14 @@ func (w *world) restart(powerLoss bool) {
 	w.replay()
 }
 
-// replay goes back to the cursor, or to a checkpoint before it.
+// replay goes back to the durable position, or to a checkpoint before it.
 func (w *world) replay() {
 	cursor := w.store.Durable()
 	cursor -= min(cursor, uint64(w.random.IntN(3))*50)
 	for w.next > 0 && w.steps[w.next-1].upTo > cursor {
 		w.next--
 	}
-	// A feed gives all definitions again after a restart: here each step has its own.
+	// A feed repeats all definitions after a restart. Here each step contains its own.
 }
 
 func (w *world) look() {
@@ -204,7 +205,7 @@ func (w *world) look() {
 	}
 }
 
-// files checks that nothing lies in the directory that the store does not need.
+// files checks that the directory has no files that the store does not need.
 func (w *world) files() {
 	l, err := list(w.disk, dir)
 	require.NoError(w.t, err)

@@ -1,9 +1,9 @@
-// Package influx speaks InfluxDB's line protocol: to InfluxDB 2 (and whatever else takes /api/v2/write) through
-// influxdb-client-go, and to InfluxDB 1 through its /write. It owns lines: how a slice, a gap and a histogram are
-// written in them, and what line protocol cannot carry.
+// Package influx writes InfluxDB's line protocol. It writes to InfluxDB 2, and to anything else that accepts
+// /api/v2/write, through influxdb-client-go. It writes to InfluxDB 1 through /write. It owns the form of the lines: how
+// a slice, a gap and a histogram are written, and what line protocol cannot represent.
 //
-// It must not know what became of a slice before, nor when it is sent again: that is package forward's. Start with
-// Protocol, then line.go. docs/stores/influxdb.md describes the result.
+// It must not know what happened to a slice before, nor when it is sent again; package forward knows that. Start with
+// Protocol, then read line.go. docs/stores/influxdb.md describes the result.
 package influx
 
 import (
@@ -16,16 +16,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Options of a receiver. Database is InfluxDB 1's, Bucket InfluxDB 2's: exactly one of them is set.
+// Options describe a receiver. Database is for InfluxDB 1 and Bucket for InfluxDB 2. Exactly one of them must be set.
 type Options struct {
 	forward.Receiver
-	Org             string // InfluxDB 2
+	Org             string // for InfluxDB 2
 	Bucket          string
-	Database        string // InfluxDB 1
-	RetentionPolicy string // "" for the database's default
+	Database        string // for InfluxDB 1
+	RetentionPolicy string // "" means the database's default
 }
 
-// Validate returns an error that names what is invalid, by the keys of the settings.
+// Validate returns an error that names the invalid setting by its key.
 func (o Options) Validate() error {
 	if err := o.Receiver.Validate(); err != nil {
 		return err
@@ -43,26 +43,26 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// NotFinite is the reason why InfluxDB cannot hold a number: it has no NaN and no infinity.
+// NotFinite is the reason for rejecting NaN and infinities, which InfluxDB cannot store.
 const NotFinite = "not_finite"
 
-// writer brings lines to a server of one version. An error is a *forward.Refusal, a *forward.Unavailable, or one of the
-// connection.
+// writer sends lines to a server of one version. Its errors are a *forward.Refusal, a *forward.Unavailable, or an error
+// of the connection.
 type writer interface {
 	write(ctx context.Context, lines []byte) error
 	close()
 }
 
-// Protocol implements forward.Protocol. It keeps the beginning of each series' lines, so that encoding a slice escapes
-// nothing.
+// Protocol implements forward.Protocol. It keeps the escaped beginning of each series' lines, so that encoding a slice
+// need not escape anything.
 type Protocol struct {
 	writer writer
 	series []series // by slice.Ref
 	counts []float64
 }
 
-// New makes the protocol for a receiver; it connects to nothing. Which version of InfluxDB it is for follows from the
-// settings: Database or Bucket.
+// New returns the protocol for a receiver. It does not connect. Database or Bucket in the options decides for which
+// version of InfluxDB it is.
 func New(o Options) (*Protocol, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (p *Protocol) Holds(c *slice.Columns, point forward.Point) string {
 	var v float64
 	switch s := &p.series[point.Ref]; {
 	case point.Histogram != (s.key == nil):
-		return forward.Invalid // of another kind than the series
+		return forward.Invalid // not of the kind of the series
 	case !point.Histogram:
 		v = c.Values[point.Index]
 	case c.Histograms[point.Index] != nil:

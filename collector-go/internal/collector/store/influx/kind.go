@@ -2,7 +2,7 @@ package influx
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 
-// A bucket may also name a database of InfluxDB 1.8, which has the API of version 2 too.
+// InfluxDB 1.8 has the API of version 2 too, so a bucket may also name a database of InfluxDB 1.8.
 func init() {
 	forward.Register(forward.Kind{
 		Name: "influxdb", Address: "an InfluxDB, such as http://localhost:8086", Receiver: "the InfluxDB",

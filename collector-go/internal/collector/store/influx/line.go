@@ -14,16 +14,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
-// series is what comes before the fields of a series' lines: measurement and tags, escaped once. A number has key; a
-// distribution has the others, a line for each bucket.
+// series holds the beginnings of a series' lines: measurement and tags, escaped once. A series of numbers has only key.
+// A series of distributions has the others, one line for each bucket.
 type series struct {
 	key     []byte
-	count   []byte // of a distribution, as all below
+	count   []byte // of a distribution, like the fields below
 	sum     []byte
 	buckets [][]byte
 }
 
-// newSeries writes the beginnings of a series' lines. The error is about labels that line protocol cannot carry.
+// newSeries returns the beginnings of a series' lines, or an error if line protocol cannot represent its labels.
 func newSeries(l labels.Labels, distribution bool) (series, error) {
 	name := l.Get(model.MetricNameLabel)
 	tags, err := tagText(l)
@@ -44,16 +44,16 @@ func newSeries(l labels.Labels, distribution bool) (series, error) {
 }
 
 var (
-	// Commas and spaces are escaped in a measurement; in a tag also the equals sign.
+	// A measurement needs escapes for commas and spaces, and a tag also for the equals sign.
 	measurements = strings.NewReplacer(",", `\,`, " ", `\ `)
 	tags         = strings.NewReplacer(",", `\,`, "=", `\=`, " ", `\ `)
 )
 
-// errText is why a series is rejected as forward.Invalid.
+// errText says why a series is rejected as forward.Invalid.
 var errText = errors.New("line protocol has no way to write this text")
 
-// tagText is ",name=value" for each label but the name, in the labels' order, which is the one that InfluxDB likes
-// best.
+// tagText returns ",name=value" for each label except the metric name. The tags are sorted by name, as InfluxDB
+// recommends.
 func tagText(l labels.Labels) (string, error) {
 	var text strings.Builder
 	var err error
@@ -63,10 +63,10 @@ func tagText(l labels.Labels) (string, error) {
 			err = errText
 		case label.Name == model.MetricNameLabel:
 			if strings.HasPrefix(label.Value, "#") {
-				err = errText // a comment
+				err = errText // it would begin a comment
 			}
 		case label.Name == "time" || label.Name == "_field" || label.Name == "_measurement":
-			err = errText // InfluxDB's own
+			err = errText // reserved by InfluxDB
 		default:
 			text.WriteString("," + tags.Replace(label.Name) + "=" + tags.Replace(label.Value))
 		}
@@ -74,8 +74,8 @@ func tagText(l labels.Labels) (string, error) {
 	return text.String(), err
 }
 
-// writable reports whether line protocol can carry a text: it has no escape for a new line, nor for a backslash before
-// what is escaped.
+// writable reports whether line protocol can represent a text. It has no escape for a new line, nor for a backslash
+// before a character that needs an escape.
 func writable(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if text[i] < ' ' {
@@ -88,14 +88,14 @@ func writable(text string) bool {
 	return text != ""
 }
 
-// finite reports whether InfluxDB can hold a number.
+// finite reports whether InfluxDB can store a number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// isGap reports whether a number is a gap's marker.
+// isGap reports whether a number marks a gap.
 func isGap(v float64) bool { return value.IsStaleNaN(v) }
 
-// line appends one line, with the time in ms. A gap's marker, for which InfluxDB has no number, is the field "gap" in
-// place of "value".
+// line appends one line with the time in ms. InfluxDB has no number for a gap, so a gap is written as the field "gap"
+// in place of "value".
 func line(to, key []byte, v float64, endMs int64) []byte {
 	to = append(to, key...)
 	if isGap(v) {
@@ -109,8 +109,8 @@ func line(to, key []byte, v float64, endMs int64) []byte {
 	return append(to, '\n')
 }
 
-// histogram appends the lines of a histogram: count, sum and buckets, as Prometheus' classic histograms have them. A
-// gap's marker goes to all of them.
+// histogram appends the lines of a histogram: count, sum and buckets, like those of Prometheus' classic histograms. A
+// gap is written to all of them.
 func (p *Protocol) histogram(to []byte, s *series, h *histogram.Histogram, endMs int64) []byte {
 	count, sum, buckets := forward.Classic(p.counts[:0], h)
 	p.counts = buckets

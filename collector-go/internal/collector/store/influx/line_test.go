@@ -64,7 +64,7 @@ func TestLines(t *testing.T) {
 	assert.Len(t, lines, 4+2*36+1)
 }
 
-// Line protocol is text: what would end a line or a tag early is refused, not sent.
+// Text that would end a line or a tag early is refused and not sent.
 func TestTextThatLineProtocolCannotCarryIsRefused(t *testing.T) {
 	p := &Protocol{}
 	for _, names := range [][]string{

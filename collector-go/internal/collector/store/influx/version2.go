@@ -15,24 +15,24 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
-// version2 writes to /api/v2/write, by the client library's blocking calls: nothing is kept or repeated there.
+// version2 writes to /api/v2/write through the client library's blocking calls, which neither queue nor retry.
 type version2 struct {
 	http   *http.Client
 	client influxdb2.Client
 	writer api.WriteAPIBlocking
 }
 
-// newVersion2 gives the library our own HTTP client, which reads the token from its file, follows no redirect and
-// bounds answers.
+// newVersion2 passes our own HTTP client to the library. That client reads the token from its file, follows no
+// redirects and limits the size of answers.
 func newVersion2(o Options, client *http.Client) *version2 {
 	options := influxdb2.DefaultOptions().SetHTTPClient(client).SetPrecision(time.Millisecond).SetUseGZip(
 		true).SetLogLevel(0)
-	c := influxdb2.NewClientWithOptions(o.URL, "", options) // the token is read from its file by our HTTP client
+	c := influxdb2.NewClientWithOptions(o.URL, "", options) // our HTTP client adds the token
 	return &version2{http: client, client: c, writer: c.WriteAPIBlocking(o.Org, o.Bucket)}
 }
 
-// write sends lines as one record. An answer of the server comes as the library's own error; anything else is an error
-// of the connection.
+// write sends lines as one record. The library returns an answer of the server as its own error type. Any other error
+// is one of the connection.
 func (v *version2) write(ctx context.Context, lines []byte) error {
 	err := v.writer.WriteRecord(ctx, strings.TrimSuffix(string(lines), "\n"))
 	answer, is := errors.AsType[*influxhttp.Error](err)

@@ -5,14 +5,14 @@ import (
 	"sync/atomic"
 )
 
-// Limits are how much one query may read.
+// Limits say how much one query may read. 0 means no limit.
 type Limits struct {
-	Series   int64 // of all its selectors; 0: any number
-	Samples  int64 // slices decoded for it, whether or not it uses them; 0: any number
-	InMemory int64 // slices that are decoded for it at one time; 0: any number
+	Series   int64 // over all selectors of the query
+	Samples  int64 // slices that are decoded for the query, even if it does not use them
+	InMemory int64 // decoded slices that the query holds at one time
 }
 
-// LimitError reports that a query is too large. Setting is the key to raise.
+// LimitError reports that a query is too large. Setting is the key of the setting to raise.
 type LimitError struct {
 	What    string
 	Limit   int64
@@ -31,7 +31,7 @@ type budget struct {
 	inMemory atomic.Int64
 }
 
-// ReadSeries counts series that were found; a *LimitError when they are too many.
+// ReadSeries counts n series that a selector found. It returns a *LimitError if the query exceeds Limits.Series.
 func (p *Plan) ReadSeries(n int) error {
 	if p == nil {
 		return nil
@@ -39,7 +39,7 @@ func (p *Plan) ReadSeries(n int) error {
 	return spend(&p.budget.series, n, p.budget.limits.Series, "series", "query.max_series")
 }
 
-// ReadSamples counts slices that are to be decoded; a *LimitError when they are too many.
+// ReadSamples counts n slices before they are decoded. It returns a *LimitError if the query exceeds Limits.Samples.
 func (p *Plan) ReadSamples(n int) error {
 	if p == nil {
 		return nil
@@ -47,8 +47,9 @@ func (p *Plan) ReadSamples(n int) error {
 	return spend(&p.budget.samples, n, p.budget.limits.Samples, "samples", "query.max_read_samples")
 }
 
-// Hold counts slices that stay decoded until they are released; a *LimitError when they are too many. Most evaluations
-// decode one series after the other; timestamp() has all of a selector's at once.
+// Hold counts n decoded slices that stay in memory until Release. It returns a *LimitError if the query exceeds
+// Limits.InMemory. Most evaluations decode one series after the other, but timestamp() holds all series of a selector
+// at once.
 func (p *Plan) Hold(n int) error {
 	if p == nil {
 		return nil
@@ -56,7 +57,7 @@ func (p *Plan) Hold(n int) error {
 	return spend(&p.budget.inMemory, n, p.budget.limits.InMemory, "samples at a time", "query.max_samples")
 }
 
-// Release gives back what was held.
+// Release ends the hold on n slices.
 func (p *Plan) Release(n int) {
 	if p != nil {
 		p.budget.inMemory.Add(-int64(n))

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// maxDamage is how many damaged places one answer names; more are counted.
+// maxDamage limits how many damaged places one answer names. Further ones are only counted.
 const maxDamage = 20
 
 type damage struct {
@@ -16,8 +16,8 @@ type damage struct {
 	more  int
 }
 
-// Damaged notes what could not be read, though the rest answers. A selector's warnings are asked for before its slices
-// are decoded, so damage that shows later has no other way into the answer.
+// Damaged records that some data could not be read, although the rest of the query is answered. Prometheus asks for a
+// selector's warnings before it decodes the slices, so damage that is found later cannot be reported there.
 func (p *Plan) Damaged(err error) {
 	if p == nil {
 		return
@@ -34,7 +34,7 @@ func (p *Plan) Damaged(err error) {
 	p.damage.named.Add(err)
 }
 
-// Warnings are what was damaged.
+// Warnings returns the recorded damage.
 func (p *Plan) Warnings() annotations.Annotations {
 	p.damage.mu.Lock()
 	defer p.damage.mu.Unlock()

@@ -8,16 +8,16 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Text is a query as who asks has written it.
+// Text is a query as the user wrote it, with its time or range.
 type Text struct {
 	Expression string
 	Start, End time.Time
-	Step       time.Duration // of a range
-	Range      bool          // false: at Start alone
+	Step       time.Duration // used if Range is true
+	Range      bool          // if false, the query is evaluated only at Start
 }
 
-// Evaluating is a store that evaluates whole queries: an engine of its own.
+// Evaluating is a store with its own engine, which evaluates whole queries.
 type Evaluating interface {
-	// Evaluate answers as the engine does.
+	// Evaluate returns the same result as the Prometheus engine would.
 	Evaluate(ctx context.Context, q Text) (parser.Value, annotations.Annotations, error)
 }

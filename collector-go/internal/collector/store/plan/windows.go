@@ -7,10 +7,10 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Function is what of the numbers in a window is asked for.
+// Function is the function that a query computes over each window.
 type Function uint8
 
-// The functions that a store may compute, each as PromQL's function of that name does.
+// These are the functions that a store may compute. Each equals PromQL's function of that name.
 const (
 	MaxOverTime Function = iota
 	MinOverTime
@@ -22,8 +22,8 @@ const (
 	Increase
 )
 
-// Windows are those of which a query takes one function and nothing else: (t-RangeMs, t] for each instant t. The result
-// of a window stands OffsetMs behind its end.
+// Windows are the windows (t-RangeMs, t], for each instant t, of which a query needs only the result of one function.
+// The time of a result is OffsetMs after the end of its window.
 type Windows struct {
 	Instants
 	RangeMs  int64 // positive
@@ -31,8 +31,8 @@ type Windows struct {
 	Function Function
 }
 
-// EdgeFrom is the first edge of a window that is not before ms; math.MaxInt64 where there is none. Slices that end
-// between two edges that follow on each other, at the later one or before it, are in the same windows.
+// EdgeFrom returns the first beginning or end of a window that is not before ms, or math.MaxInt64 if there is none.
+// Slices that end after one edge and at or before the next are in the same windows.
 func (w Windows) EdgeFrom(ms int64) int64 {
 	edge := int64(math.MaxInt64)
 	left := Instants{FirstMs: w.FirstMs - w.RangeMs, LastMs: w.LastMs - w.RangeMs, StepMs: w.StepMs}
@@ -44,28 +44,30 @@ func (w Windows) EdgeFrom(ms int64) int64 {
 	return edge
 }
 
-// Computing is a store whose queriers compute: of a selector with Windows they give each series the results in the
-// place of its samples, at every instant, a gap's marker where there is none, under the labels that PromQL gives
-// results. Where they cannot, because some of it is not numbers, they end with ErrNotComputed.
+// Computing is implemented by stores whose queriers can compute windows. For a selector with Windows, a querier returns
+// the results of each series instead of its samples, with the labels that PromQL gives results. There is a result for
+// every instant; a window without one gets the marker of a gap. If some values are not numbers, the querier cannot
+// compute and ends with ErrNotComputed.
 type Computing interface{ ComputesWindows() bool }
 
-// Computes reports whether a store's queriers compute.
+// Computes reports whether a store's queriers can compute windows.
 func Computes(store any) bool {
 	c, is := store.(Computing)
 	return is && c.ComputesWindows()
 }
 
-// ErrNotComputed ends a query whose windows the store could not compute: it is to be asked again without Windows.
+// ErrNotComputed ends a query if the store could not compute its windows. The query must be repeated without Windows.
 var ErrNotComputed = errors.New("windows that the store cannot compute")
 
-// Compute notes that of a selector only a function of windows is asked for. The selector is known as Thin knows it.
+// Compute records that the query needs only a function of windows of a selector. It identifies the selector as Thin
+// does.
 func (p *Plan) Compute(matchers []*labels.Matcher, of Windows) {
 	for _, m := range matchers {
 		p.windows[m] = of
 	}
 }
 
-// Windows are those of which a selector's results are asked for; false where its samples are.
+// Windows returns the windows whose results a selector needs. The result is false if it needs samples.
 func (p *Plan) Windows(matchers []*labels.Matcher) (Windows, bool) {
 	if p == nil || len(matchers) == 0 {
 		return Windows{}, false

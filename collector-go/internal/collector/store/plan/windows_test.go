@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Edges are those of a list of all of them.
+// EdgeFrom returns the same edges as a list of all of them.
 func TestEdges(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -10,13 +10,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 )
 
-// classicSeries are the labels of the series that a histogram is sent as: one for each bucket, and count and sum.
+// classicSeries holds the labels of the series of a classic histogram: one for each bucket, and those of count and sum.
 type classicSeries struct {
 	buckets    [][]prompb.Label
 	count, sum []prompb.Label
 }
 
-// newClassicSeries makes them once, when the series is defined. The buckets' bounds are the same for all histograms.
+// newClassicSeries is called once, when the series is defined. All histograms have the same bucket bounds.
 func newClassicSeries(l labels.Labels) *classicSeries {
 	name := l.Get(model.MetricNameLabel)
 	s := &classicSeries{
@@ -30,7 +30,7 @@ func newClassicSeries(l labels.Labels) *classicSeries {
 	return s
 }
 
-// classic writes a histogram as its buckets, count and sum; a gap's marker goes to all of them.
+// classic adds a histogram as its buckets, count and sum. A gap is written to all of them.
 func (p *Protocol) classic(ref slice.Ref, s *classicSeries, endMs int64, h *histogram.Histogram) {
 	count, sum, buckets := forward.Classic(p.counts[:0], h)
 	p.counts = buckets

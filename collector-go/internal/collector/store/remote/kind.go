@@ -2,7 +2,7 @@ package remote
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
 
-// The kind's name is a part of the settings' keys, store.remote_write.NAME.url, and never changes.
+// The kind's name is part of the settings' keys, store.remote_write.NAME.url, so it must never change.
 func init() {
 	forward.Register(forward.Kind{
 		Name:     "remote_write",

@@ -1,7 +1,7 @@
-// Package remote speaks Prometheus remote write 1.0 (https://prometheus.io/docs/specs/prw/remote_write_spec/):
-// protobuf, compressed with snappy, native histograms included. It owns the requests' form.
+// Package remote writes Prometheus remote write 1.0 (https://prometheus.io/docs/specs/prw/remote_write_spec/): protobuf
+// that is compressed with snappy, with native histograms. It owns the form of the requests.
 //
-// It must not know what became of a slice before, nor when it is sent again: that is package forward's. Start with
+// It must not know what happened to a slice before, nor when it is sent again; package forward knows that. Start with
 // Protocol.Encode. classic.go is for receivers without native histograms.
 package remote
 
@@ -22,38 +22,39 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Options of a receiver.
+// Options describe a receiver.
 type Options struct {
 	forward.Receiver
-	// Classic sends histograms as classic buckets, to a receiver that has no native ones.
+	// Classic sends histograms as classic buckets, for a receiver without native histograms.
 	Classic bool
 }
 
-// Protocol implements forward.Protocol. It keeps one request and its columns for all calls, since one goroutine calls
-// it. The samples of a series lie together in a request, in the order of time, whatever the order of the points.
+// Protocol implements forward.Protocol. It reuses one request and its buffers for all calls, because only one goroutine
+// calls it. Within a request, the samples of a series are together and in order of time, whatever the order of the
+// points.
 type Protocol struct {
 	options    Options
 	client     *http.Client
-	series     []series // by slice.Ref
+	series     []series // indexed by slice.Ref
 	request    prompb.WriteRequest
 	open       map[key]int // index in request.Timeseries
 	compressed []byte
 	counts     []float64
 }
 
-// series is what a slice's series is called on the wire.
+// series holds the labels of a slice's series in the form that requests need.
 type series struct {
 	labels  []prompb.Label
-	classic *classicSeries // of a distribution, where it is sent as classic buckets
+	classic *classicSeries // of a distribution, if it is sent as classic buckets
 }
 
-// key identifies a series in a request: a classic histogram has several series, of which part is the number.
+// key identifies a series in a request. A classic histogram has several series, which part numbers.
 type key struct {
 	ref  slice.Ref
 	part int
 }
 
-// New makes the protocol for a receiver; it connects to nothing.
+// New returns the protocol for a receiver. It does not connect.
 func New(o Options) (*Protocol, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func (p *Protocol) Define(d slice.Definition) (reason string) {
 	for int(d.Ref) >= len(p.series) {
 		p.series = append(p.series, series{})
 	}
-	l := d.Series.Labels.WithoutEmpty() // as the specification wants it
+	l := d.Series.Labels.WithoutEmpty() // required by the specification
 	if !l.IsValid(model.UTF8Validation) {
 		return forward.Invalid
 	}
@@ -82,7 +83,7 @@ func (p *Protocol) Define(d slice.Definition) (reason string) {
 	return ""
 }
 
-// Holds implements forward.Protocol: Prometheus holds every float.
+// Holds implements forward.Protocol. Prometheus can store every float.
 func (p *Protocol) Holds(*slice.Columns, forward.Point) string { return "" }
 
 // Encode implements forward.Protocol.
@@ -104,19 +105,19 @@ func (p *Protocol) Encode(to []byte, c *slice.Columns, points []forward.Point) [
 	to = append(to, make([]byte, size)...)
 	n, err := p.request.MarshalToSizedBuffer(to[start:])
 	if err != nil || n != size {
-		// cannot be: all is in memory
+		// This cannot happen, because all of it is in memory.
 		panic(fmt.Sprintf("remote write: a request of %d bytes was encoded into %d: %v", size, n, err))
 	}
 	return to
 }
 
-// timeSeries is a series' place in the request.
+// timeSeries returns the series of the request with a key, and adds it if it is new.
 func (p *Protocol) timeSeries(k key, l []prompb.Label) *prompb.TimeSeries {
 	i, known := p.open[k]
 	if !known {
 		i = len(p.request.Timeseries)
 		p.open[k] = i
-		if i < cap(p.request.Timeseries) { // takes up the columns of an earlier request
+		if i < cap(p.request.Timeseries) { // reuses the slices of an earlier request
 			p.request.Timeseries = p.request.Timeseries[:i+1]
 		} else {
 			p.request.Timeseries = append(p.request.Timeseries, prompb.TimeSeries{})
@@ -127,17 +128,17 @@ func (p *Protocol) timeSeries(k key, l []prompb.Label) *prompb.TimeSeries {
 	return &p.request.Timeseries[i]
 }
 
-// number adds one sample to a series of the request.
+// number adds a sample to a series of the request.
 func (p *Protocol) number(k key, l []prompb.Label, endMs int64, v float64) {
 	t := p.timeSeries(k, l)
 	t.Samples = append(t.Samples, prompb.Sample{Timestamp: endMs, Value: v})
 }
 
-// staleNaN is Prometheus' marker for the end of a series, by its bits.
+// staleNaN marks the end of a series in Prometheus. It is distinguished from other NaNs by its bits.
 var staleNaN = math.Float64frombits(value.StaleNaN)
 
-// histogram writes a native histogram. A gap's marker is one whose sum is the stale NaN, as Prometheus' own remote
-// write has it.
+// histogram adds a native histogram. As in Prometheus' own remote write, a gap is a histogram whose sum is the stale
+// NaN.
 func (p *Protocol) histogram(s *series, point forward.Point, c *slice.Columns) {
 	t := p.timeSeries(key{point.Ref, 0}, s.labels)
 	h := c.Histograms[point.Index]
@@ -162,7 +163,7 @@ func (p *Protocol) Close() { p.client.CloseIdleConnections() }
 
 var _ forward.Protocol = (*Protocol)(nil)
 
-// named is l under another name.
+// named returns a builder with l's labels and another metric name.
 func named(l labels.Labels, name string) *labels.Builder {
 	return labels.NewBuilder(l).Set(model.MetricNameLabel, name)
 }

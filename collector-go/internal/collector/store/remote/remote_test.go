@@ -36,7 +36,7 @@ func columns() *slice.Columns {
 	}
 }
 
-// sent is the request that the columns become, as a receiver sees it.
+// sent returns the request for some columns, as a receiver decodes it.
 func sent(t *testing.T, classic bool) (header http.Header, write prompb.WriteRequest) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		header = r.Header
@@ -92,8 +92,8 @@ func TestClassicBuckets(t *testing.T) {
 	}
 }
 
-// A receiver that takes a request and never answers holds nothing up for longer than the timeout; nor does one that
-// sends a byte a second.
+// A receiver that accepts a request and never answers must not block for longer than the timeout. The same applies to
+// one that sends one byte per second.
 func TestASlowReceiverIsGivenUp(t *testing.T) {
 	ended := make(chan struct{})
 	asked, tooLong := context.WithCancel(t.Context())

@@ -1,10 +1,10 @@
 // Package upgrade converts the data directory of bullet-metrics 0.1.0, which kept slices in blocks of Prometheus' tsdb,
-// to the grid store. It goes with 0.3.0, as CHANGELOG announces. Start with Convert.
+// to the grid store. CHANGELOG announces that 0.3.0 removes it. Start with Convert.
 //
-// The conversion can end anywhere, also by a loss of power. It appends an hour of slices to the grid store, waits until
-// they are in parts, and notes the hour in a file. The next start goes on after the last hour that was noted. An hour
-// that was taken over twice does no harm, because the grid store recognises slices that it has. The old directory goes
-// last.
+// The conversion can be interrupted at any time, even by a loss of power. It appends an hour of slices to the grid
+// store, waits until they are in parts, and records the hour in a file. The next start continues after the last
+// recorded hour. Converting an hour twice does no harm, because the grid store recognises slices that it already has.
+// The old directory is deleted last.
 package upgrade
 
 import (
@@ -31,33 +31,34 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// OldDir, in the data directory, is where an older program kept its slices. convertedFile, in OldDir, records up to
-// which time they have been converted, in ms since the Unix epoch. It goes with OldDir.
+// OldDir is the directory, inside the data directory, in which an older program kept its slices. convertedFile, in
+// OldDir, records up to which time they have been converted, in ms since the Unix epoch. It is deleted together with
+// OldDir.
 const (
 	OldDir        = "embedded"
 	convertedFile = "converted"
 )
 
-// conversion is one run of Convert. Slices go through Store.Append, as those of a feed do, so the same rules reject
-// them. The journal positions that it hands over stay below the older program's cursor, because the journal is read
-// from there afterwards.
+// conversion is one run of Convert. Slices go through Store.Append, like those of a feed, so the same rules reject
+// them. The journal positions that it passes to Append stay below the older program's cursor, because the journal is
+// read from there afterwards.
 type conversion struct {
 	edition  *blocks.Edition
 	store    *grid.Store
-	progress string // file
+	progress string // path of convertedFile
 	logger   *slog.Logger
 
-	position uint64 // rises with each hand-over, and stays below the older program's cursor
-	given    uint64 // slices, markers included
+	position uint64 // rises with each call of Append, and stays below the older program's cursor
+	given    uint64 // number of slices, gap markers included
 	rejected map[string]int
 }
 
-// conversionStep is how much time, in ms, is taken over between two notes of the progress.
+// conversionStep is how much time, in ms, is converted before the progress is recorded.
 const conversionStep = int64(time.Hour / time.Millisecond)
 
 // Convert moves the slices of an older program in dataDir to the grid store at gridDir, and then deletes OldDir. It
-// does nothing if dataDir has none. If it is interrupted, the next call continues where this one ended. It must be
-// called before the grid store is opened for use: it opens it itself.
+// does nothing if dataDir has no OldDir. If it is interrupted, the next call continues where this one ended. It opens
+// the grid store itself, so it must be called before the store is opened for use.
 func Convert(ctx context.Context, dataDir, gridDir string, keep grid.Options, logger *slog.Logger) (err error) {
 	dir := filepath.Join(dataDir, OldDir)
 	edition, err := blocks.OpenEdition(dir)
@@ -88,7 +89,7 @@ func Convert(ctx context.Context, dataDir, gridDir string, keep grid.Options, lo
 	return done.Remove()
 }
 
-// run converts what is left, hour by hour, and then moves the store's position to the older program's cursor.
+// run converts the remaining hours one by one, and then moves the store's position to the older program's cursor.
 func (c *conversion) run(ctx context.Context) error {
 	from, to := c.edition.Range()
 	begun, done, err := c.done()
@@ -106,7 +107,8 @@ func (c *conversion) run(ctx context.Context) error {
 		}
 		c.logger.Info("converted", "up_to", time.UnixMilli(min(at+conversionStep, to)).UTC(), "slices", c.given)
 	}
-	// What closed before the older program's cursor is all here: the journal is read on from there.
+	// The store now has everything that closed before the older program's cursor. The feed reads the journal from
+	// there.
 	if _, err := c.store.Append(ctx, c.edition.Cursor(), &slice.Columns{}); err != nil {
 		return err
 	}
@@ -124,8 +126,9 @@ func (c *conversion) run(ctx context.Context) error {
 	return nil
 }
 
-// done is up to where an earlier start came, in ms. A file that cannot be read as a number was being written when the
-// process died: the conversion begins again, which changes nothing that is there.
+// done returns the time up to which an earlier start converted, in ms. If the file does not contain a number, the
+// process died while it wrote the file. The conversion then begins again, which does not change slices that the store
+// already has.
 func (c *conversion) done() (begun bool, ms int64, err error) {
 	text, err := os.ReadFile(c.progress)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -136,13 +139,13 @@ func (c *conversion) done() (begun bool, ms int64, err error) {
 	}
 	ms, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
-		return false, 0, nil // half-written by a crash: begin again, which changes nothing that is there
+		return false, 0, nil // half-written by a crash: begin again
 	}
 	return true, ms, nil
 }
 
-// hour takes over the slices that end within [minMs, maxMs], and notes that it has once they are on disk. The note
-// comes after the flush, so it never says more than parts hold.
+// hour converts the slices that end within [minMs, maxMs], and records that once they are on disk. The record is
+// written after the flush, so it never claims more than the parts hold.
 func (c *conversion) hour(ctx context.Context, minMs, maxMs int64) error {
 	h := hour{c: c, ctx: ctx, minMs: minMs, maxMs: maxMs}
 	if err := c.edition.Each(ctx, minMs, maxMs, h.series); err != nil {
@@ -157,8 +160,8 @@ func (c *conversion) hour(ctx context.Context, minMs, maxMs int64) error {
 	return disk.WriteAside(disk.System{}, filepath.Dir(c.progress), c.progress, fmt.Appendln(nil, maxMs+1))
 }
 
-// hour is the slices of some time on their way into the grid store. Refs begin at 0 in each hour, since nothing refers
-// to them later.
+// hour is one hour's slices on their way into the grid store. Refs begin at 0 in each hour, because nothing refers to
+// them later.
 type hour struct {
 	c            *conversion
 	ctx          context.Context
@@ -167,11 +170,11 @@ type hour struct {
 	next         slice.Ref
 }
 
-// handSlices is how many slices are handed over at once. It bounds the memory of the columns.
+// handSlices limits how many slices are passed to the store at once, and thereby the memory of the columns.
 const handSlices = 1 << 16
 
-// series adds the slices of one series. The blocks do not say how far its slices are apart, so the least distance that
-// is seen is taken for it: it decides how slices are laid out and nothing else.
+// series adds the slices of one series. The blocks do not record the distance between its slices, so the smallest one
+// that occurs is used. It only determines how slices are stored in memory and on disk.
 func (h *hour) series(s storage.Series) error {
 	ref := h.next
 	h.next++
@@ -213,8 +216,8 @@ func (h *hour) series(s storage.Series) error {
 	return h.hand()
 }
 
-// hand gives the columns to the store. If its memory is full, they are written to disk first, and handed over again.
-// What is rejected is counted by reason and reported at the end.
+// hand passes the columns to the store. If the store's memory is full, hand flushes it and tries again. Rejected slices
+// are counted by reason and logged at the end.
 func (h *hour) hand() error {
 	if h.columns.Len() == 0 {
 		return nil

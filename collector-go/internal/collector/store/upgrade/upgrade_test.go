@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/blockstest"
 )
 
-// Wherever it ends, the next start goes on, and the outcome is the same.
+// Wherever a conversion is interrupted, the next start continues it, and the result is the same.
 func TestAConversionGoesOnWhereItEnded(t *testing.T) {
 	dir := blockstest.FirstEdition(t)
 	to := filepath.Join(dir, "grid")
@@ -43,7 +43,7 @@ func TestAConversionGoesOnWhereItEnded(t *testing.T) {
 	require.Equal(t, want, blockstest.Points(t, store))
 }
 
-// cancelling cancels at the n-th line that is logged.
+// cancelling is a log handler that cancels a context at the n-th line.
 type cancelling struct {
 	slog.Handler
 	left   *int

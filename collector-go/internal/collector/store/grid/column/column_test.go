@@ -13,7 +13,7 @@ import (
 
 var stale = math.Float64frombits(staleBits)
 
-// series are data as stores see it, of n values each.
+// series generates n values like those in real stores.
 var series = map[string]func(r *rand.Rand, n int) []float64{
 	"constant": func(r *rand.Rand, n int) []float64 { return walk(n, func(int, float64) float64 { return 42 }) },
 	"walk": func(r *rand.Rand, n int) []float64 { // TSBS cpu: a random walk of sigma 1 within 0 to 100, whole
@@ -23,7 +23,7 @@ var series = map[string]func(r *rand.Rand, n int) []float64{
 	"counter": func(r *rand.Rand, n int) []float64 {
 		return walk(n, func(_ int, last float64) float64 { return last + 1000 + math.Round(30*r.NormFloat64()) })
 	},
-	"heap": func(r *rand.Rand, n int) []float64 { // bytes, growing until the collector runs
+	"heap": func(r *rand.Rand, n int) []float64 { // bytes that grow until the garbage collector runs
 		return walk(n, func(_ int, last float64) float64 {
 			if last > 2e9 {
 				return 3e8 + float64(r.IntN(1e7))
@@ -63,7 +63,7 @@ func TestFloatsTakeFewBytes(t *testing.T) {
 	for _, c := range []struct {
 		data   string
 		places int
-		most   float64 // bytes a value
+		most   float64 // bytes per value
 	}{
 		{"constant", 60, 0.16}, {"constant", 1024, 0.01},
 		{"walk", 60, 0.55}, {"walk", 1024, 0.42},
@@ -81,7 +81,7 @@ func TestFloatsTakeFewBytes(t *testing.T) {
 	}
 }
 
-// number draws one value, of the kinds that go different ways.
+// number draws one value, of kinds that are encoded differently.
 func number() *rapid.Generator[float64] {
 	return rapid.OneOf(
 		rapid.Map(rapid.Int64Range(-100, 100), func(v int64) float64 { return float64(v) }),
@@ -141,7 +141,7 @@ func presence(t *rapid.T, places int) []uint64 {
 	return present
 }
 
-// samePresence compares place by place.
+// samePresence compares presence place by place.
 func samePresence(t require.TestingT, want, got []uint64, places int) {
 	for i := range places {
 		require.Equal(t, has(want, i), has(got, i), "place %d", i)
@@ -163,7 +163,7 @@ func TestFloatsComeBack(t *testing.T) {
 				require.Equal(t, math.Float64bits(all[i]), math.Float64bits(got[i]), "place %d", i)
 			}
 		}
-		if len(src) > 0 { // nothing may be missing or left over
+		if len(src) > 0 { // no byte may be missing or left over
 			_, err = Floats(src[:len(src)-1], got)
 			require.ErrorIs(t, err, ErrDamaged)
 		}
@@ -211,7 +211,7 @@ func spans(t *rapid.T, buckets int) []histogram.Span {
 	return all
 }
 
-// distributions draws a run of them, of changing shape, some of them markers.
+// distributions draws distributions whose shape changes, some of which are gap markers.
 func distributions(t *rapid.T, places int) []*histogram.Histogram {
 	all := make([]*histogram.Histogram, places)
 	var last *histogram.Histogram
@@ -248,7 +248,7 @@ func distributions(t *rapid.T, places int) []*histogram.Histogram {
 	return all
 }
 
-// sameHistogram compares to the bit; an empty list is as nil.
+// sameHistogram compares histograms bit by bit. An empty list equals nil.
 func sameHistogram(t require.TestingT, want, got *histogram.Histogram, place int) {
 	if want == nil || got == nil {
 		require.True(t, want == nil && got == nil, "place %d", place)

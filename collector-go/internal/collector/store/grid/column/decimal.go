@@ -2,18 +2,18 @@ package column
 
 import "math"
 
-// maxExponent is the most decimals that are tried. Numbers with more are seldom decimal at all. Four bits of the first
-// byte hold the exponent.
+// maxExponent is the largest number of decimals that is tried. Numbers with more are seldom decimal at all. The
+// exponent takes four bits of the column's first byte.
 const maxExponent = 10
 
-// maxInteger bounds whole numbers. Above it, a float64 cannot represent every whole number.
+// maxInteger limits whole numbers. A float64 cannot represent every whole number above it.
 const maxInteger = 1 << 53
 
-// powers are exact as float64: up to 10^22 every power of ten is.
+// powers are exact as float64, like all powers of ten up to 10^22.
 var powers = [maxExponent + 1]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10}
 
-// integer returns the whole number that gives v to the bit when it is divided by 10^exponent, and false if there is
-// none. -0 has none: it would come back as 0.
+// integer returns the whole number that gives exactly the bits of v when it is divided by 10^exponent. It returns false
+// if there is none. -0 has none, because it would be decoded as 0.
 func integer(v float64, exponent byte) (int64, bool) {
 	scaled := v
 	if exponent > 0 {
@@ -30,7 +30,8 @@ func integer(v float64, exponent byte) (int64, bool) {
 	return i, math.Float64bits(back) == math.Float64bits(v)
 }
 
-// exponentOf is the least exponent, from one on, at which v is decimal, and false if there is none up to maxExponent.
+// exponentOf returns the least exponent, beginning with from, at which v is decimal. It returns false if there is
+// none.
 func exponentOf(v float64, from byte) (byte, bool) {
 	for e := from; e <= maxExponent; e++ {
 		if _, ok := integer(v, e); ok {
@@ -40,11 +41,11 @@ func exponentOf(v float64, from byte) (byte, bool) {
 	return 0, false
 }
 
-// decimals fills e.integers and e.exceptions if all but a few values are decimal. Metrics mostly are: counts, and times
-// in milliseconds. As whole numbers they take a fraction of the space of a float64.
+// decimals fills e.integers and e.exceptions if nearly all values are decimal. Most metrics are: counts, and times in
+// milliseconds. As whole numbers they take a fraction of the space of a float64.
 //
-// A sample of eight values decides first whether that is worth trying, and guesses the exponent. Values outside of the
-// sample may need a higher one, so the conversion is repeated up to four times.
+// A sample of eight values first decides whether that is worth trying, and estimates the exponent. Other values may
+// need a higher one, so the conversion is repeated up to four times.
 func (e *Encoder) decimals(values []float64) (exponent byte, ok bool) {
 	const samples = 8
 	exponent, failed := byte(0), 0
@@ -64,7 +65,7 @@ func (e *Encoder) decimals(values []float64) (exponent byte, ok bool) {
 	if seen > 0 && failed == seen {
 		return 0, false
 	}
-	for range 4 { // values that were not in the sample may have more decimals
+	for range 4 { // values outside of the sample may have more decimals
 		more, ok := e.convert(values, exponent)
 		if more == exponent {
 			return exponent, ok
@@ -74,11 +75,11 @@ func (e *Encoder) decimals(values []float64) (exponent byte, ok bool) {
 	return 0, false
 }
 
-// convert fills e.integers and e.exceptions. It ends early with a higher exponent where a value asks for it.
+// convert fills e.integers and e.exceptions. If a value needs a higher exponent, it ends early and returns that.
 //
-// A value that is not decimal becomes an exception: it keeps its own bits beside the integers. Among the integers the
-// value before it stands in its place, so that differences stay small. NaN, and with it the gap's marker, is always an
-// exception. With too many exceptions convert reports false, and the column becomes one of XORs.
+// A value that is not decimal becomes an exception, whose bits are stored in addition to the integers. In the integers,
+// the value before it takes its place, so that differences stay small. NaN, and therefore a gap marker, is always an
+// exception. If exceptions would take too much space, convert returns false, and the column is stored as XORs.
 func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
 	if cap(e.integers) < len(values) {
 		e.integers = make([]int64, len(values), max(len(values), 1024))
@@ -109,7 +110,7 @@ func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
 		e.integers[i] = last
 		e.exceptions = append(e.exceptions, exception{i, math.Float64bits(v)})
 	}
-	// An exception of its own bits costs nine bytes; of those that are like the one before it, one.
+	// An exception costs nine bytes, or one byte if it has the same bits as the one before.
 	cost, lastBits := 0, uint64(staleBits)
 	for _, x := range e.exceptions {
 		if x.bits == lastBits {
@@ -122,9 +123,9 @@ func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
 	return exponent, cost <= 2*len(values)+18
 }
 
-// readDecimals fills values, and returns what follows. It divides by the power of ten, as the encoder checked:
-// multiplying by the inverse would give other bits. Exceptions are put over the result at the end, where the encoder
-// left the value before them.
+// readDecimals fills values, and returns the bytes after them. It divides by the power of ten, as the encoder checked;
+// multiplying by the inverse would give other bits. At the end it writes the exceptions over the integers that took
+// their places.
 func readDecimals(src []byte, values []float64, exponent byte) ([]byte, error) {
 	if exponent > maxExponent {
 		return nil, ErrDamaged
@@ -165,8 +166,8 @@ func readDecimals(src []byte, values []float64, exponent byte) ([]byte, error) {
 	return r.src, err
 }
 
-// eachException passes n exceptions and, unless values is nil, writes them there. The first pass checks them and finds
-// where the integers begin. The second, after these are decoded, puts the exceptions over them.
+// eachException reads n exceptions and, unless values is nil, writes them there. In a first pass the caller checks them
+// and finds where the integers begin. After it has decoded these, a second pass writes the exceptions over them.
 func eachException(src []byte, n, places int, values []float64) (rest []byte, err error) {
 	next, bits := uint64(0), uint64(staleBits)
 	for range n {

@@ -5,34 +5,34 @@ import (
 	"math"
 )
 
-// What a column begins with.
+// These are the kinds of columns, and the bits of a column's first byte.
 const (
-	// kindConstant is one value for all slices, or a column without any.
+	// kindConstant has one value for all slices. A column without slices has this kind too.
 	kindConstant byte = iota
-	// kindIntegers are decimal numbers as whole numbers, with exceptions beside them.
+	// kindIntegers has decimal numbers as whole numbers, and exceptions.
 	kindIntegers
-	// kindXOR is the bits of each number as their difference from the number before.
+	// kindXOR has each number as the XOR of its bits with those of the number before.
 	kindXOR
-	// kindPlain is eight bytes for each number.
+	// kindPlain has eight bytes for each number.
 	kindPlain
-	// kindDistributions are native histograms; a column has either these or numbers.
+	// kindDistributions has native histograms. A column has either these or numbers.
 	kindDistributions
 
-	// The first byte of a column: the kind, whether presence follows, and the exponent.
+	// The first byte of a column contains the kind, whether presence follows, and the exponent.
 	kindMask      = 0x07
 	hasPresence   = 0x08
 	exponentShift = 4
 )
 
-// shortConstant bounds the constants that are shorter as whole numbers than as eight bytes.
+// shortConstant limits the constants that are shorter as whole numbers than as eight bytes.
 const shortConstant = 1 << 33
 
-// staleBits are Prometheus' staleness marker. The first exception is compared with it, so that a gap's marker among
-// integers costs a byte or two.
+// staleBits are the bits of Prometheus' staleness marker. The first exception is compared with it, so that a gap marker
+// among integers costs only a byte or two.
 const staleBits = 0x7ff0000000000002
 
 // Encoder compresses columns. Its zero value is ready for use. It keeps its buffers between calls, so use one Encoder
-// for many columns; it is not safe for concurrent use. The same input always gives the same bytes, whatever was encoded
+// for many columns. It is not safe for concurrent use. The same input always gives the same bytes, whatever was encoded
 // before.
 type Encoder struct {
 	dense      []float64
@@ -41,15 +41,15 @@ type Encoder struct {
 	histograms histogramBuffers
 }
 
-// exception is a value that is not decimal, by its place among the slices and its bits.
+// exception is a value that is not decimal. It has the value's place among the slices, and its bits.
 type exception struct {
 	place int
 	bits  uint64
 }
 
 // Floats appends a column of at most MaxPlaces numbers. present has a bit for each place that holds a slice; nil means
-// that all do. Values of absent places are ignored. It cannot fail: every float64 can be stored, NaN with all its bits
-// too.
+// that all do. Values at absent places are ignored. It cannot fail, because every float64 can be stored, including all
+// bits of NaNs.
 func (e *Encoder) Floats(dst []byte, values []float64, present []uint64) []byte {
 	head := len(dst)
 	dst = append(dst, 0)
@@ -62,12 +62,11 @@ func (e *Encoder) Floats(dst []byte, values []float64, present []uint64) []byte 
 	return e.append(dst, head, values)
 }
 
-// append writes the values and their kind at head. It tries the kinds from the shortest on: constant, integers, XOR,
-// and plain if XOR would be longer. The choice depends on the values alone, so the same slices always give the same
-// bytes.
+// append writes the values, and their kind at head. It tries the kinds in the order constant, integers, XOR, and uses
+// plain if XOR would be longer. The choice depends only on the values, so the same slices always give the same bytes.
 func (e *Encoder) append(dst []byte, head int, values []float64) []byte {
 	if len(values) == 0 {
-		return dst // constant, of nothing
+		return dst // a constant without values
 	}
 	if isConstant(values) {
 		if x, ok := integer(values[0], 0); ok && x > -shortConstant && x < shortConstant {
@@ -95,7 +94,7 @@ func (e *Encoder) append(dst []byte, head int, values []float64) []byte {
 	return dst
 }
 
-// isConstant compares bits, so that -0 does not become 0 and one NaN does not become another.
+// isConstant compares bits, so that -0 does not become 0, nor one NaN another.
 func isConstant(values []float64) bool {
 	first := math.Float64bits(values[0])
 	for _, v := range values {
@@ -106,8 +105,8 @@ func isConstant(values []float64) bool {
 	return true
 }
 
-// appendExceptions writes where the exceptions are, by the gaps between them, and their bits unless they are those of
-// the exception before.
+// appendExceptions writes the places of the exceptions as the gaps between them. It writes their bits only if they
+// differ from those of the exception before.
 func appendExceptions(dst []byte, exceptions []exception) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(exceptions)))
 	next, last := 0, uint64(staleBits)
@@ -123,9 +122,9 @@ func appendExceptions(dst []byte, exceptions []exception) []byte {
 	return dst
 }
 
-// Floats decodes a column of numbers into values, whose length is the number of places: the index of a part states it,
-// not the column. The value of a place without a slice is undefined. present is nil if all places hold one. On an error
-// the values are undefined.
+// Floats decodes a column of numbers into values. The length of values is the number of places, which the index of a
+// part has and the column does not. The value at a place without a slice is undefined. present is nil if all places
+// hold one. After an error the values are undefined.
 func Floats(src []byte, values []float64) (present []uint64, err error) {
 	if len(src) == 0 || len(values) > MaxPlaces {
 		return nil, ErrDamaged
@@ -163,7 +162,7 @@ func Floats(src []byte, values []float64) (present []uint64, err error) {
 	return present, nil
 }
 
-// readConstant fills values with one number.
+// readConstant fills values with one number, and returns the bytes after it.
 func readConstant(src []byte, values []float64) ([]byte, error) {
 	if len(values) == 0 {
 		return src, nil
@@ -176,7 +175,7 @@ func readConstant(src []byte, values []float64) ([]byte, error) {
 	return src, err
 }
 
-// readPlain fills values with eight bytes each, in the order of the places that hold a slice.
+// readPlain fills values from eight bytes each, in the order of the places that hold a slice.
 func readPlain(src []byte, values []float64) ([]byte, error) {
 	if len(src) < 8*len(values) {
 		return nil, ErrDamaged
@@ -187,12 +186,12 @@ func readPlain(src []byte, values []float64) ([]byte, error) {
 	return src[8*len(values):], nil
 }
 
-// IsDistributions reports whether a column contains distributions, which its first byte shows. A reader that expects
-// numbers refuses such a column, and the other way round.
+// IsDistributions reports whether a column has distributions, according to its first byte. A reader that expects
+// numbers must refuse such a column, and vice versa.
 func IsDistributions(src []byte) bool { return len(src) > 0 && src[0]&kindMask == kindDistributions }
 
-// Stored returns how many of a column's places hold a slice. It does not decode the values, and is what a merge needs
-// of a column that it copies.
+// Stored returns how many of a column's places hold a slice. It does not decode the values. A merge needs it for
+// columns that it copies.
 func Stored(src []byte, places int) (int, error) {
 	if len(src) == 0 || places > MaxPlaces {
 		return 0, ErrDamaged

@@ -11,12 +11,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// ErrTooManyBuckets is what a column of distributions with more than MaxBuckets fails with. A reader reserves memory
-// for all buckets of a column, so their number is bounded where they are written.
+// ErrTooManyBuckets means that the distributions of a column have more than MaxBuckets buckets. A reader reserves
+// memory for all buckets of a column, so the writer limits their number.
 var ErrTooManyBuckets = errors.New("distributions hold more buckets than a column may")
 
-// histogramBuffers holds the buffers of Histograms between calls. Distributions of earlier calls are cleared, so that
-// the encoder keeps none alive.
+// histogramBuffers holds the buffers of Histograms between calls. References to distributions are cleared after each
+// call, so that the encoder does not keep any in memory.
 type histogramBuffers struct {
 	dense, real []*histogram.Histogram
 	some        []uint64
@@ -27,11 +27,11 @@ type histogramBuffers struct {
 }
 
 // Histograms appends a column of at most MaxPlaces distributions. present has a bit for each place that holds a slice;
-// nil means that all do. A nil distribution in such a place is a gap's marker. On ErrTooManyBuckets nothing is
-// appended, and fewer places may fit.
+// nil means that all do. A nil distribution at such a place is a gap marker. If it returns ErrTooManyBuckets, nothing
+// is appended, and the caller may try fewer places.
 //
-// The distributions are stored by field: all counts, then all zero counts, then the sums, then bucket after bucket.
-// Distributions are cumulative, so each field is a counter and packs like one.
+// The distributions are stored by field: all counts, all zero counts, all sums, and then one bucket after the other.
+// Distributions are cumulative, so each field is a counter and is packed like one.
 func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []uint64) ([]byte, error) {
 	buffers := &e.histograms
 	head := len(dst)
@@ -80,7 +80,7 @@ func (e *Encoder) Histograms(dst []byte, all []*histogram.Histogram, present []u
 	return dst, nil
 }
 
-// end is where the shape that begins at starts[i] ends.
+// end returns where the shape that begins at starts[i] ends.
 func end(starts []int, i, all int) int {
 	if i+1 < len(starts) {
 		return starts[i+1]
@@ -88,8 +88,8 @@ func end(starts []int, i, all int) int {
 	return all
 }
 
-// markers writes which of the distributions are no gap markers, and keeps those in r.real. A marker has no fields, so
-// it takes part in nothing that follows.
+// markers writes which of the distributions are not gap markers, and collects those in r.real. A marker has no fields,
+// so nothing else is written for it.
 func (r *histogramBuffers) markers(dst []byte, all []*histogram.Histogram) []byte {
 	r.real = r.real[:0]
 	r.some = append(r.some[:0], make([]uint64, (len(all)+63)/64)...)
@@ -102,8 +102,8 @@ func (r *histogramBuffers) markers(dst []byte, all []*histogram.Histogram) []byt
 	return appendPresence(dst, r.some, len(all))
 }
 
-// shapesOf is where each shape begins. A shape is what buckets there are: schema, threshold, spans and custom bounds.
-// It is written once for all distributions in a row that have it.
+// shapesOf returns where each shape begins. A shape says which buckets there are: schema, threshold, spans and custom
+// bounds. It is written once for all consecutive distributions that have it.
 func shapesOf(all []*histogram.Histogram) []int {
 	var starts []int
 	for i, h := range all {
@@ -115,7 +115,7 @@ func shapesOf(all []*histogram.Histogram) []int {
 }
 
 // sameShape reports whether two distributions have the same buckets. Floats are compared by their bits, since a column
-// must decode to the bits that were encoded: 0 and -0 are two thresholds.
+// must decode to the bits that were encoded: 0 and -0 are different thresholds.
 func sameShape(a, b *histogram.Histogram) bool {
 	return a.Schema == b.Schema && math.Float64bits(a.ZeroThreshold) == math.Float64bits(b.ZeroThreshold) &&
 		len(a.PositiveBuckets) == len(b.PositiveBuckets) && len(a.NegativeBuckets) == len(b.NegativeBuckets) &&
@@ -125,8 +125,8 @@ func sameShape(a, b *histogram.Histogram) bool {
 		})
 }
 
-// appendShape writes a shape and how many distributions in a row have it. Custom bounds stand in full, since they may
-// be any numbers.
+// appendShape writes a shape and the number of consecutive distributions that have it. Custom bounds are written as
+// eight bytes each, since they may be any numbers.
 func appendShape(dst []byte, h *histogram.Histogram, times int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(times))
 	dst = binary.AppendVarint(dst, int64(h.Schema))
@@ -140,8 +140,8 @@ func appendShape(dst []byte, h *histogram.Histogram, times int) []byte {
 	return dst
 }
 
-// appendSpans writes spans and the number of their buckets. The number is apart from the spans' lengths, because a
-// histogram may state another.
+// appendSpans writes spans and the number of their buckets. The number is written separately, because a histogram's
+// buckets may differ in number from its spans' lengths.
 func appendSpans(dst []byte, spans []histogram.Span, buckets int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(spans)))
 	for _, s := range spans {
@@ -151,9 +151,9 @@ func appendSpans(dst []byte, spans []histogram.Span, buckets int) []byte {
 	return binary.AppendUvarint(dst, uint64(buckets))
 }
 
-// buckets writes the buckets of distributions of one shape, a bucket at a time. A histogram holds the first count and
-// then differences between neighbours; a column holds counts. Counts of one bucket only grow from one distribution to
-// the next, which differences between buckets do not.
+// buckets writes the buckets of distributions with one shape, one bucket after the other. A histogram has the first
+// count and then the differences between adjacent buckets, but a column has counts. The counts of one bucket only grow
+// from one distribution to the next, which the differences do not.
 func (r *histogramBuffers) buckets(dst []byte, all []*histogram.Histogram) []byte {
 	n := len(all)
 	for _, of := range [2]func(h *histogram.Histogram) []int64{positive, negative} {
@@ -176,8 +176,9 @@ func (r *histogramBuffers) buckets(dst []byte, all []*histogram.Histogram) []byt
 func positive(h *histogram.Histogram) []int64 { return h.PositiveBuckets }
 func negative(h *histogram.Histogram) []int64 { return h.NegativeBuckets }
 
-// Histograms decodes a column of distributions of so many places. present is nil where all hold a slice; nil in a place
-// that does is a gap's marker. Distributions of one shape share their spans: nothing in them may be changed.
+// Histograms decodes a column of distributions with a number of places. present is nil if all places hold a slice. A
+// nil distribution at a place that does is a gap marker. Distributions of one shape share their spans, so the caller
+// must not change them.
 func Histograms(src []byte, places int) (all []*histogram.Histogram, present []uint64, err error) {
 	if !IsDistributions(src) || places > MaxPlaces {
 		return nil, nil, ErrDamaged
@@ -214,7 +215,7 @@ func Histograms(src []byte, places int) (all []*histogram.Histogram, present []u
 	return all, present, nil
 }
 
-// scatterPointers is scatter that leaves nil behind, since nil means a gap's marker or no slice.
+// scatterPointers is like scatter, but leaves nil at the other places, because nil means a gap marker or no slice.
 func scatterPointers(all []*histogram.Histogram, present []uint64, stored int) {
 	for at := len(all) - 1; at >= 0; at-- {
 		if !has(present, at) {
@@ -229,15 +230,16 @@ func scatterPointers(all []*histogram.Histogram, present []uint64, stored int) {
 	}
 }
 
-// shape is a distribution without its numbers, which all that have the shape begin as.
+// shape is a distribution without its numbers. Decoding begins with a copy of it for each distribution that has the
+// shape.
 type shape struct {
 	like               histogram.Histogram
 	times              int
 	positive, negative int // buckets
 }
 
-// readReal reads n distributions, which are all of src. Memory for n is within MaxPlaces, which the caller has checked,
-// and memory for buckets within MaxBuckets, which readShapes has checked.
+// readReal reads n distributions, which must take all of src. The caller has checked that n is within MaxPlaces, and
+// readShapes checks that the buckets are within MaxBuckets.
 func readReal(src []byte, n int) ([]histogram.Histogram, error) {
 	shapes, src, err := readShapes(src, n)
 	if err != nil {
@@ -293,8 +295,8 @@ func readSums(src []byte, all []histogram.Histogram) ([]byte, error) {
 	return r.Rest(), nil
 }
 
-// readShapes reads the shapes of n distributions. Every distribution must have one, and all buckets together must be at
-// most MaxBuckets. Both are checked before anything is reserved for them.
+// readShapes reads the shapes of n distributions. Every distribution must have one, and there may be at most MaxBuckets
+// buckets in total. Both are checked before memory for the distributions is reserved.
 func readShapes(src []byte, n int) ([]shape, []byte, error) {
 	r := varint.Of(src)
 	shapes := make([]shape, r.Length(min(n, len(src))))
@@ -313,7 +315,7 @@ func readShapes(src []byte, n int) ([]shape, []byte, error) {
 	return shapes, r.Rest(), nil
 }
 
-// readShape reads one shape of at most left distributions.
+// readShape reads one shape, which at most left distributions may have.
 func readShape(r *varint.Reader, left int) (s shape) {
 	if s.times = r.Length(left); s.times == 0 {
 		r.Fail(ErrDamaged)
@@ -331,8 +333,8 @@ func readShape(r *varint.Reader, left int) (s shape) {
 	return s
 }
 
-// readSpans reads spans and how many buckets they have. The bytes that are left bound both, so a few damaged bytes
-// cannot ask for much memory.
+// readSpans reads spans and the number of their buckets. The number of remaining bytes limits both, so a few damaged
+// bytes cannot reserve much memory.
 func readSpans(r *varint.Reader) (spans []histogram.Span, buckets int) {
 	if n := r.Count(2); n > 0 {
 		spans = make([]histogram.Span, n)
@@ -343,16 +345,16 @@ func readSpans(r *varint.Reader) (spans []histogram.Span, buckets int) {
 	return spans, r.Length(min(r.Len(), MaxBuckets))
 }
 
-// readBuckets reads the buckets of distributions of one shape. numbers is a buffer. A column holds counts, and a
-// histogram the differences between neighbouring buckets, so counts are turned back at the end. All buckets of one
-// distribution lie in one slice of memory, those of the next behind them.
+// readBuckets reads the buckets of distributions with one shape. numbers is a buffer. A column has counts, which are
+// converted to the differences between adjacent buckets at the end. All distributions share one block of memory, in
+// which the buckets of each are adjacent.
 func readBuckets(src []byte, s shape, all []histogram.Histogram, numbers []int64) (rest []byte, err error) {
 	numbers = numbers[:len(all)]
 	for sign, width := range [2]int{s.positive, s.negative} {
 		if width == 0 {
 			continue
 		}
-		if width > len(src) { // each takes two bytes at least
+		if width > len(src) { // the integers of a bucket take at least two bytes
 			return nil, ErrDamaged
 		}
 		cells := make([]int64, width*len(all))

@@ -5,21 +5,21 @@ import (
 	"math/bits"
 )
 
-// How whole numbers are written.
+// These are the modes in which whole numbers are written.
 const (
-	// modeFrame stores each number as its distance from the least one.
+	// modeFrame stores each number as its difference from the least one.
 	modeFrame byte = iota
-	// modeDelta stores the first number, and then differences, each less a usual difference that stands in front.
+	// modeDelta stores the first number and a usual difference. For each further number it stores its difference from
+	// the one before, less the usual one.
 	modeDelta
-	// modeDeltaOfDelta stores the first number and the first difference, and then how much each difference grew.
+	// modeDeltaOfDelta stores the first number and the first difference, and then the change of each difference.
 	modeDeltaOfDelta
 	// modeConstant stores one number for all.
 	modeConstant
 )
 
-// appendIntegers writes whole numbers in the mode that is likely the shortest: as distances from the least number
-// (frame), as differences from the number before (delta), or as differences of those (delta of delta). All arithmetic
-// is modulo 2^64, so that no difference can overflow.
+// appendIntegers writes whole numbers in the mode that is likely the shortest. Arithmetic is modulo 2^64, so that no
+// difference can overflow.
 func appendIntegers(dst []byte, v []int64) []byte {
 	if len(v) == 0 {
 		return dst
@@ -77,22 +77,22 @@ func appendIntegers(dst []byte, v []int64) []byte {
 	return dst
 }
 
-// Of more numbers than triedIntegers the mode is chosen by some stretches of them: of 1,024 that takes a tenth of the
-// time of encoding off, and makes few columns longer, by a hundredth.
+// If there are more than triedIntegers numbers, only some stretches of them decide the mode. For 1,024 numbers this
+// saves a tenth of the encoding time. It makes few columns longer, by one percent.
 const (
 	triedIntegers = 4 * blockLen
 	stretches     = 3
 )
 
-// choose finds the mode for at least two numbers, and the base that goes with it. It estimates the length from the bits
-// of the numbers instead of packing them three times. A wrong guess makes a column longer and nothing else.
+// choose returns the mode for at least two numbers, and its base. It estimates the lengths from the bits of the numbers
+// instead of packing them three times. A wrong estimate only makes a column longer.
 func choose(v []int64) (mode byte, base int64) {
 	least := v[0]
 	for _, x := range v {
 		least = min(least, x)
 	}
 	usual := usualDelta(v)
-	var cost [modeDeltaOfDelta + 1]int // bits, without patches
+	var cost [modeDeltaOfDelta + 1]int // in bits, without patches
 	if len(v) <= triedIntegers {
 		add(&cost, v, least, usual)
 	} else {
@@ -110,7 +110,7 @@ func choose(v []int64) (mode byte, base int64) {
 	return modeDeltaOfDelta, 0
 }
 
-// add adds the bits that at least two numbers take in each mode to cost. Patches are left out of the estimate.
+// add adds to cost the bits that at least two numbers take in each mode. The estimate ignores patches.
 func add(cost *[modeDeltaOfDelta + 1]int, v []int64, least, usual int64) {
 	frame := bits.Len64(uint64(v[0]) - uint64(least))
 	var delta, second int
@@ -127,9 +127,9 @@ func add(cost *[modeDeltaOfDelta + 1]int, v []int64, least, usual int64) {
 	cost[modeDeltaOfDelta] += second
 }
 
-// usualDelta returns the median of a few deltas, which is a counter's usual step even if the counter was reset. It
-// returns 0 if the deltas have both signs. Only seven deltas are looked at, spread over the column, so that it costs
-// the same for every length.
+// usualDelta returns the median of a few differences, which is the usual step of a counter even if it was reset. It
+// returns 0 if the differences have both signs. It only looks at seven differences, spread over the column, so its cost
+// does not depend on the length.
 func usualDelta(v []int64) int64 {
 	const samples = 7
 	var some [samples]int64
@@ -149,17 +149,18 @@ func usualDelta(v []int64) int64 {
 	return some[n/2]
 }
 
-// integerReader reads whole numbers one block at a time, so that its callers need no buffer for the whole column. It is
-// open, then next until left is 0; src is then what follows.
+// integerReader reads whole numbers one block at a time, so that its callers need no buffer for the whole column. Call
+// open, and then next until left is 0. Then src has the bytes after the numbers.
 type integerReader struct {
 	src               []byte
 	left              int
 	mode              byte
-	first             bool // the first number stands apart from the blocks
+	first             bool // next returns the first number alone
 	last, base, delta int64
 }
 
-// open reads the mode and the first numbers of n numbers. A mode that does not exist is damage.
+// open begins to read n numbers: it reads the mode and the numbers before the blocks. It returns ErrDamaged for an
+// unknown mode.
 func (r *integerReader) open(src []byte, n int) (err error) {
 	r.src, r.left = src, n
 	if n == 0 {
@@ -189,8 +190,8 @@ func (r *integerReader) open(src []byte, n int) (err error) {
 	return err
 }
 
-// next reads at least one and at most 64 numbers into out, and returns how many. It is called until left is 0. In the
-// modes of differences the first number stands before the blocks and is returned alone.
+// next reads 1 to 64 numbers into out, and returns how many. Call it until left is 0. In the modes with differences,
+// the first number is stored before the blocks and is returned alone.
 func (r *integerReader) next(out *[blockLen]uint64) (n int, err error) {
 	if r.first {
 		r.first = false
@@ -234,8 +235,8 @@ func (r *integerReader) next(out *[blockLen]uint64) (n int, err error) {
 	return n, nil
 }
 
-// readIntegers fills out with whole numbers, and returns the bytes after them. The number of numbers is not in the
-// bytes: the caller knows it.
+// readIntegers fills out with whole numbers, and returns the bytes after them. The caller must know how many there are,
+// because the bytes do not say.
 func readIntegers(src []byte, out []int64) ([]byte, error) {
 	var r integerReader
 	if err := r.open(src, len(out)); err != nil {
@@ -255,10 +256,10 @@ func readIntegers(src []byte, out []int64) ([]byte, error) {
 	return r.src, nil
 }
 
-// appendBits64 writes a number in eight bytes, little-endian: the bits of a float64, mostly.
+// appendBits64 writes a number as eight bytes, little-endian. Most of these numbers are the bits of a float64.
 func appendBits64(dst []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(dst, v) }
 
-// readBits64 reads eight bytes, and returns the bytes after them. Fewer than eight are damage.
+// readBits64 reads eight bytes, and returns the bytes after them. It returns ErrDamaged if there are fewer.
 func readBits64(src []byte) (uint64, []byte, error) {
 	if len(src) < 8 {
 		return 0, nil, ErrDamaged

@@ -5,19 +5,19 @@ import (
 	"math/bits"
 )
 
-// blockLen is how many numbers share one bit width; the last block may have fewer.
+// blockLen is the number of numbers that share one bit width. The last block may have fewer.
 const blockLen = 64
 
-// maxPatches is the most numbers of a block that may be wider than its width. They are stored apart as patches, so that
-// one outlier does not widen the whole block. More of them would slow decoding and gain little. A patch takes a byte
-// for its place and at least one for its bits.
+// maxPatches is the largest number of numbers in a block that may exceed its width. Their high bits are stored
+// separately as patches, so that one outlier does not widen the whole block. More patches would slow decoding and gain
+// little. A patch takes one byte for its place and at least one for its bits.
 const maxPatches = 15
 
-// hasPatches marks a block whose wider numbers follow as patches.
+// hasPatches marks a block that is followed by patches.
 const hasPatches = 0x80
 
-// appendBlock packs 1 to 64 numbers with as many bits each as the widest needs. A few wider ones may be cut and
-// patched, see maxPatches.
+// appendBlock packs 1 to 64 numbers with the same number of bits each. A few wider numbers may be stored with patches
+// (see maxPatches).
 func appendBlock(dst []byte, v []uint64) []byte {
 	var or uint64
 	for _, x := range v {
@@ -46,8 +46,8 @@ func appendBlock(dst []byte, v []uint64) []byte {
 	return dst
 }
 
-// narrow finds the width at which a block is shortest, and how many of its numbers need a patch. It counts numbers by
-// their width and tries every smaller width, until more than maxPatches would be cut.
+// narrow returns the width at which a block is shortest, and how many of its numbers then need a patch. It counts
+// numbers by their width and tries every smaller width that needs at most maxPatches patches.
 func narrow(v []uint64, top int) (width, patches int) {
 	var counts [65]uint8
 	for _, x := range v {
@@ -67,8 +67,8 @@ func narrow(v []uint64, top int) (width, patches int) {
 	return width, patches
 }
 
-// appendBits writes the low bits of each number, one number after the other, low bit first, and fills the last byte up.
-// Widths from 0 to 64 are possible; of width 0 nothing is written.
+// appendBits writes the low bits of each number, lowest bit first, and pads the last byte. width may be 0 to 64; for 0
+// nothing is written.
 func appendBits(dst []byte, v []uint64, width uint) []byte {
 	if width == 0 {
 		return dst
@@ -82,7 +82,7 @@ func appendBits(dst []byte, v []uint64, width uint) []byte {
 		if n += width; n >= 64 {
 			dst = binary.LittleEndian.AppendUint64(dst, acc)
 			n -= 64
-			acc = x >> (width - n) // 0 where nothing is left: a shift by 64 or less
+			acc = x >> (width - n) // 0 if nothing is left, even for a shift by 64
 		}
 	}
 	for ; n > 0; n -= min(n, 8) {
@@ -92,8 +92,8 @@ func appendBits(dst []byte, v []uint64, width uint) []byte {
 	return dst
 }
 
-// readBlock unpacks len(out) numbers, from 1 to 64, and returns the bytes after them. A width above 64 bits or a block
-// that is too short is damage.
+// readBlock unpacks len(out) numbers, from 1 to 64, and returns the bytes after them. It returns ErrDamaged if the
+// width is above 64 bits or the block is too short.
 func readBlock(src []byte, out []uint64) ([]byte, error) {
 	if len(src) == 0 || len(out) > blockLen {
 		return nil, ErrDamaged
@@ -105,7 +105,7 @@ func readBlock(src []byte, out []uint64) ([]byte, error) {
 	if width > 64 || len(src) < size {
 		return nil, ErrDamaged
 	}
-	// A load of 9 bytes at the last number reads beyond the block; what is there does not count.
+	// The load of 9 bytes for the last number reads beyond the block. Those bytes do not affect the result.
 	if cap(src) >= size+9 {
 		unpack(src[:size+9], out, width)
 	} else {
@@ -118,22 +118,22 @@ func readBlock(src []byte, out []uint64) ([]byte, error) {
 	return patch(src, out, width)
 }
 
-// unpackEnd is unpack for a block with nothing after it. It copies the block, because unpack reads up to nine bytes
-// beyond its end.
+// unpackEnd is like unpack, for a block at the end of its memory. It copies the block, because unpack reads up to nine
+// bytes beyond the end.
 func unpackEnd(data []byte, out []uint64, width uint) {
 	var padded [blockLen*8 + 16]byte
 	copy(padded[:], data)
 	unpack(padded[:], out, width)
 }
 
-// unpack reads numbers of one width. For speed it loads whole words, so data must be up to nine bytes longer than the
-// numbers. Narrow numbers are unrolled eight at a time, widths up to 56 need one load each, and wider ones a word and
-// the byte behind it.
+// unpack reads numbers of one width. For speed it loads whole words, so data must be readable up to nine bytes beyond
+// the numbers. Narrow numbers are unrolled eight at a time. Widths up to 56 need one load each, and wider ones a word
+// and the byte after it.
 func unpack(data []byte, out []uint64, width uint) {
 	switch {
 	case width == 0:
 		clear(out)
-	case width <= 8: // eight numbers are in one word
+	case width <= 8: // eight numbers fit into one word
 		mask := uint64(1)<<width - 1
 		for len(out) >= 8 {
 			word := binary.LittleEndian.Uint64(data)
@@ -182,8 +182,8 @@ func unpack(data []byte, out []uint64, width uint) {
 	}
 }
 
-// patch adds the high bits of the numbers that are wider than the block. A patch for a number that the block does not
-// have is damage.
+// patch adds the high bits of the numbers that are wider than the block, and returns the bytes after the patches. It
+// returns ErrDamaged if a patch is for a number that the block does not have.
 func patch(src []byte, out []uint64, width uint) ([]byte, error) {
 	if len(src) == 0 {
 		return nil, ErrDamaged
@@ -205,11 +205,11 @@ func patch(src []byte, out []uint64, width uint) ([]byte, error) {
 	return src, nil
 }
 
-// zigzag maps small negative numbers to small unsigned ones, as Protocol Buffers does.
+// zigzag maps numbers with small absolute values to small unsigned ones, as Protocol Buffers does.
 func zigzag(v int64) uint64   { return uint64(v)<<1 ^ uint64(v>>63) }
 func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 
-// readUvarint reads an unsigned number of variable length, and returns the bytes after it.
+// readUvarint reads an unsigned varint, and returns the bytes after it.
 func readUvarint(src []byte) (uint64, []byte, error) {
 	v, n := binary.Uvarint(src)
 	if n <= 0 {
@@ -218,7 +218,7 @@ func readUvarint(src []byte) (uint64, []byte, error) {
 	return v, src[n:], nil
 }
 
-// readVarint reads a signed number of variable length, and returns the bytes after it.
+// readVarint reads a signed varint, and returns the bytes after it.
 func readVarint(src []byte) (int64, []byte, error) {
 	v, rest, err := readUvarint(src)
 	return unzigzag(v), rest, err

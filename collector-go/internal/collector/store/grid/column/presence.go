@@ -7,14 +7,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// has reports whether a place holds a slice. A nil present means that all places do, here and everywhere in this
-// package.
+// has reports whether a place holds a slice. Everywhere in this package, a nil present means that all places do.
 func has(present []uint64, place int) bool {
 	return present == nil || present[place>>6]>>(place&63)&1 == 1
 }
 
-// runEnd returns the first place after at that differs from at in whether it holds a slice, or places if there is none.
-// It looks at 64 places at once.
+// runEnd returns the first place after at whose presence differs from that of at, or places if there is none. It looks
+// at 64 places at once.
 func runEnd(present []uint64, at, places int) int {
 	stored := has(present, at)
 	for at < places {
@@ -30,9 +29,9 @@ func runEnd(present []uint64, at, places int) int {
 	return places
 }
 
-// appendPresence writes the lengths of the runs of places that hold a slice and of those that do not, alternately.
-// Slices are usually missing in a row, while a worker is down, so a few numbers say all. The first run is of places
-// that hold a slice, and is empty where the first place does not. A nil present is one run of all places.
+// appendPresence writes the lengths of alternating runs: of places that hold a slice, and of places that do not.
+// Usually several adjacent slices are missing, while a worker is down, so a few numbers suffice. The first run is of
+// places that hold a slice, and is empty if place 0 does not. A nil present is one run of all places.
 func appendPresence(dst []byte, present []uint64, places int) []byte {
 	runs := uint64(0)
 	if places > 0 && !has(present, 0) {
@@ -61,8 +60,8 @@ func appendPresence(dst []byte, present []uint64, places int) []byte {
 	return dst
 }
 
-// readPresence reads what appendPresence wrote. present is nil if all places hold a slice; stored is how many do. The
-// runs must add up to the places that the index states.
+// readPresence reads what appendPresence wrote. present is nil if all places hold a slice, and stored is how many do.
+// The lengths of the runs must add up to places.
 func readPresence(src []byte, places int) (present []uint64, stored int, rest []byte, err error) {
 	r := varint.Of(src)
 	at := 0
@@ -88,7 +87,7 @@ func readPresence(src []byte, places int) (present []uint64, stored int, rest []
 	return present, stored, r.Rest(), nil
 }
 
-// setRange sets the bits from one up to another.
+// setRange sets the bits in [from, to).
 func setRange(present []uint64, from, to int) {
 	for from < to {
 		n := min(64-from&63, to-from)
@@ -97,8 +96,8 @@ func setRange(present []uint64, from, to int) {
 	}
 }
 
-// gather appends the values of those places that hold a slice. Only these are encoded, so an absent place costs nothing
-// beside presence.
+// gather appends the values of the places that hold a slice. Only these are encoded, so an absent place only costs its
+// presence.
 func gather[T any](to, all []T, present []uint64) []T {
 	for at := 0; at < len(all); {
 		end := runEnd(present, at, len(all))
@@ -110,8 +109,8 @@ func gather[T any](to, all []T, present []uint64) []T {
 	return to
 }
 
-// scatter is the inverse of gather, in place: it moves the first stored values of all to the places that hold a slice,
-// from the last to the first, so that no value is overwritten before it was moved.
+// scatter is the inverse of gather, in place. It moves the first stored values of all to the places that hold a slice.
+// It begins with the last, so that no value is overwritten before it is moved.
 func scatter[T any](all []T, present []uint64, stored int) {
 	for at := len(all) - 1; at >= 0 && stored <= at; at-- {
 		if has(present, at) {
@@ -121,7 +120,7 @@ func scatter[T any](all []T, present []uint64, stored int) {
 	}
 }
 
-// count returns how many of the places hold a slice. Bits behind the last place do not count.
+// count returns how many of the places hold a slice. It ignores bits after the last place.
 func count(present []uint64, places int) int {
 	n := 0
 	for i := 0; i < places; i += 64 {

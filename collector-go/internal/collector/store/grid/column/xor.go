@@ -6,14 +6,14 @@ import (
 	"math/bits"
 )
 
-// sparse is which share of a block's XORs, one in so many, must be 0 for a bitmap of those that are not. A bitmap costs
-// a bit for each value, and the values that did not change then take nothing else.
+// sparse decides whether a block gets a bitmap of its XORs that are not 0. It does if at least one in sparse XORs is 0.
+// A bitmap costs one bit for each value, and unchanged values then take nothing else.
 const sparse = 16
 
-// appendXOR writes each value as the XOR of its bits with those of its predecessor. Neighbouring values of a series
-// share sign, exponent and often digits, so the XOR has few bits that are set. Low bits that are 0 in all XORs of a
-// block are cut off, and the rest is packed like integers. The first value is compared with 0. If many XORs of a block
-// are 0, a bitmap says which are not, and only those are packed.
+// appendXOR writes the XOR of each value's bits with those of the value before. Neighbouring values of a series share
+// sign, exponent and often digits, so few bits of the XOR are set. Low bits that are 0 in all XORs of a block are cut
+// off, and the rest is packed like integers. The first value is compared with 0. If many XORs of a block are 0, a
+// bitmap says which are not, and only those are packed.
 func appendXOR(dst []byte, values []float64) []byte {
 	last := uint64(0)
 	var block, packed [blockLen]uint64
@@ -33,7 +33,7 @@ func appendXOR(dst []byte, values []float64) []byte {
 			}
 		}
 		values = values[n:]
-		cut := bits.TrailingZeros64(or) & 63 // of nothing: 0
+		cut := bits.TrailingZeros64(or) & 63 // 0 if all XORs are 0
 		head := byte(cut)
 		if zeros*sparse < n {
 			for i := range block[:n] {
@@ -60,8 +60,8 @@ func appendXOR(dst []byte, values []float64) []byte {
 	return dst
 }
 
-// readXOR fills values, and returns what follows. A bit of the block's first byte that is never set, or a bitmap with
-// bits behind the block, is damage.
+// readXOR fills values, and returns the bytes after them. It returns ErrDamaged if an unused bit is set in a block's
+// first byte, or a bit of the bitmap after the block.
 func readXOR(src []byte, values []float64) (rest []byte, err error) {
 	last := uint64(0)
 	var block [blockLen]uint64

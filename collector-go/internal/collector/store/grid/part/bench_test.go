@@ -18,7 +18,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// cpuSeries are TSBS's cpu-only series of so many hosts, in order: ten metrics each, with the host's ten labels.
+// cpuSeries returns TSBS's cpu-only series for a number of hosts, sorted by labels: ten metrics each, with the host's
+// ten labels.
 func cpuSeries(hosts int) []labels.Labels {
 	var all []labels.Labels
 	names := make([]string, hosts)
@@ -45,7 +46,7 @@ func cpuSeries(hosts int) []labels.Labels {
 	return all
 }
 
-// walks are random walks of whole numbers from 0 to 100.
+// walks returns random walks of whole numbers from 0 to 100.
 func walks(series, places int) [][]float64 {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := make([][]float64, series)
@@ -91,7 +92,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkLevels measures what levels cost on disk and while writing: 6 h of gauges at some interval, whole numbers
+// BenchmarkLevels measures what levels cost on disk and in time, for 6 h of gauges at several intervals: whole numbers,
 // and means of some.
 func BenchmarkLevels(b *testing.B) {
 	means := walks(200, 21_600)
@@ -175,7 +176,8 @@ func BenchmarkSelect(b *testing.B) {
 	}
 }
 
-// BenchmarkMerge makes one part of ten, of columns that follow each other: joined, or as they are.
+// BenchmarkMerge merges ten parts, whose columns follow each other, into one. Columns are either joined or kept as they
+// are.
 func BenchmarkMerge(b *testing.B) {
 	dir := b.TempDir()
 	all := cpuSeries(400)
@@ -210,7 +212,7 @@ func BenchmarkMerge(b *testing.B) {
 	}
 }
 
-// BenchmarkOpen opens a part of a million series, and reports what it then holds in memory.
+// BenchmarkOpen opens a part with a million series, and reports the memory that it takes.
 func BenchmarkOpen(b *testing.B) {
 	name := filepath.Join(b.TempDir(), "part")
 	writeFile(b, name, cpuSeries(100_000), [][]float64{{1}}, 0)

@@ -12,8 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// Parts that are written with a cache, one after the other, each of some of the series, are those that are written
-// without one.
+// A sequence of parts, each with some of the series, is the same whether it is written with a cache or without.
 func TestCacheChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []labels.Labels
@@ -54,7 +53,7 @@ func TestCacheChangesNothing(t *testing.T) {
 	})
 }
 
-// Series out of order are refused though each is known.
+// Series that are out of order are refused even if the cache has them.
 func TestCacheKeepsOrder(t *testing.T) {
 	a, b := labels.FromStrings("a", "1"), labels.FromStrings("a", "2")
 	fs, cache := disktest.NewMemory(1), &Cache{}

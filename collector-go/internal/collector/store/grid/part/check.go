@@ -12,9 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// Check reads the whole file and reports all damage, also in what only makes reading faster: a page once, with the
-// first of its series. The error is one of reading, not damage. fsck and Repair use it; the store itself finds damage
-// only where it reads.
+// Check reads the whole file and reports all damage, even in data that only makes reading faster. A damaged page is
+// reported once, with the first of its series. The error is one of reading, not damage. fsck and Repair use Check; the
+// store itself only finds damage where it reads.
 func (p *Part) Check(report func(*run.DamageError)) error {
 	c := check{part: p, report: report, pages: map[uint64]*pageDamage{}, chunks: map[uint64]bool{}}
 	var head [headerBytes]byte
@@ -35,19 +35,19 @@ func (p *Part) Check(report func(*run.DamageError)) error {
 	return nil
 }
 
-// check walks over a whole part and keeps what it has reported, so that a page shared by hundreds of series is reported
-// once.
+// check reads a whole part. It keeps what it has reported, so that a damaged page is reported only once although
+// hundreds of series share it.
 type check struct {
 	part   *Part
 	report func(*run.DamageError)
 	pages  map[uint64]*pageDamage
-	chunks map[uint64]bool // reported
+	chunks map[uint64]bool // damaged chunks that were reported
 	last   labels.Labels
 	some   bool
 }
 
-// pageDamage is a damaged page with the time that it covers, and how many series it costs. The first of the series
-// names it.
+// pageDamage is a damaged page with its time range and the number of series that it affects. It names the first of the
+// series.
 type pageDamage struct {
 	damage run.DamageError
 	series int
@@ -62,8 +62,8 @@ func (c *check) found(err error) error {
 	return err
 }
 
-// chunk reads a directory chunk, and reports its damage once. ok is false where the entry cannot be known: what it
-// names is part of that damage.
+// chunk reads the directory chunk of an entry, and reports its damage once. ok is false if the entry cannot be read;
+// everything that the entry describes is part of that damage.
 func (c *check) chunk(entry uint64) (ok bool, err error) {
 	_, err = c.part.entry(entry)
 	if err == nil {
@@ -76,8 +76,8 @@ func (c *check) chunk(entry uint64) (ok bool, err error) {
 	return false, nil
 }
 
-// series reads all series blocks and columns. What is damaged in pages is gathered first and reported at the end, with
-// the number of series that it costs.
+// series reads all series blocks and columns. It collects the damaged pages and reports them at the end, with the
+// number of series that each affects.
 func (c *check) series() error {
 	p := c.part
 	for block := range p.footer.blocks {
@@ -100,8 +100,7 @@ func (c *check) series() error {
 	return nil
 }
 
-// block reads all series of one block, and checks that they are in the order of their labels: readers search by that
-// order.
+// block reads all series of one block. It checks that they are sorted by labels, because readers search by that order.
 func (c *check) block(block uint64) error {
 	at := cursor{part: c.part, block: block + 1}
 	if err := at.open(block); err != nil {
@@ -131,8 +130,8 @@ func (c *check) block(block uint64) error {
 	return nil
 }
 
-// columns decodes the columns of a series, and notes damage by page. A page that cannot be found, because its directory
-// chunk is damaged, is reported with the chunk.
+// columns decodes the columns of a series, and collects damage by page. If the page's directory chunk is damaged, it
+// only reports the chunk.
 func (c *check) columns(l labels.Labels, pieces []piece) error {
 	noted := map[uint64]bool{}
 	for i := range pieces {
@@ -169,8 +168,8 @@ func (c *check) columns(l labels.Labels, pieces []piece) error {
 	return nil
 }
 
-// levels decodes the levels of a series, and reports a page of which some cannot be decoded once. A damaged level loses
-// no slice, so it is reported as a part of the index.
+// levels decodes the levels of a series. It reports a page once if some of it cannot be decoded. A damaged level loses
+// no slice, so it is reported as part of the index.
 func (c *check) levels(levels []level) error {
 	for k := range levels {
 		one := &levels[k]
@@ -196,7 +195,7 @@ func (c *check) levels(levels []level) error {
 	return nil
 }
 
-// values reads the index of label values. Damage there costs time and no slice, so it is reported with nothing lost.
+// values reads the index of label values. Damage there costs time but no slice, so it is reported with no loss.
 func (c *check) values() error {
 	p := c.part
 	for i := range p.footer.lists + 1 {
@@ -223,7 +222,7 @@ func (c *check) values() error {
 	return nil
 }
 
-// allPages reads the pages that no series led to: those of damaged series blocks.
+// allPages reads the pages that series did not read, because the blocks that refer to them are damaged.
 func (c *check) allPages() error {
 	for number := range c.part.footer.pages {
 		if ok, err := c.chunk(number); err != nil {

@@ -39,7 +39,7 @@ func TestManyReadAtOnce(t *testing.T) {
 	wait.Wait()
 }
 
-// Queries that go through different series at once read each page as often as if each were alone.
+// Concurrent queries that read different series read each page as often as a single query would.
 func TestQueriesDoNotTakeEachOthersPages(t *testing.T) {
 	const series = 400
 	fs := disktest.NewMemory(1)
@@ -74,6 +74,6 @@ func TestQueriesDoNotTakeEachOthersPages(t *testing.T) {
 	}
 	alone := read(1, 0)
 	require.Less(t, alone, series)
-	// two begin and end in the middle, and read some blocks of the directory again
+	// Two of the queries begin and end in the middle, and read some directory chunks again.
 	require.Less(t, read(3, series/3), 4*alone)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// someSeries is the same each time: 300 series of one metric and hosts, and a few of the others.
+// someSeries returns the same series each time: 300 series of one metric with hosts, and some others.
 func someSeries() []one {
 	all := rapid.Custom(func(t *rapid.T) []one { return drawSeries(t, 200) }).Example(3)
 	values := walks(300, 90)
@@ -33,7 +33,7 @@ func someSeries() []one {
 	return all
 }
 
-// damaged is a part of someSeries in pages of 500 bytes, after change has had its bytes.
+// damaged writes a part of someSeries with pages of 500 bytes, and lets change modify its bytes.
 func damaged(t require.TestingT, change func(p *Part, b []byte)) (*disktest.Memory, []one) {
 	all, whole := wholePart()
 	fs := disktest.NewMemory(1)
@@ -53,13 +53,14 @@ var wholePart = sync.OnceValues(func() ([]one, []byte) {
 	return all, fs.Bytes("part")
 })
 
-// panicking is a test outside of a test.
+// panicking is a require.TestingT that can be used outside of a test.
 type panicking struct{}
 
 func (panicking) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 func (panicking) FailNow()                          { panic("failed") }
 
-// costs is what a damaged part no longer answers: slices lost with damage reported, by series.
+// costs returns what a damaged part no longer has, as the number of lost slices by series. It requires that all loss is
+// reported.
 func costs(t require.TestingT, p *Part, all []one) (lost map[string]int, reported []*run.DamageError) {
 	lost = map[string]int{}
 	found, err := p.Select(context.Background(), math.MinInt64, math.MaxInt64, nil)
@@ -107,7 +108,7 @@ func costs(t require.TestingT, p *Part, all []one) (lost map[string]int, reporte
 
 var twins sync.Map
 
-// knownTwin is twinOf, made once.
+// knownTwin returns twinOf(runs), which it computes once for each key.
 func knownTwin(key string, runs []run.Run) twin {
 	if w, known := twins.Load(key); known {
 		return w.(twin)
@@ -117,7 +118,7 @@ func knownTwin(key string, runs []run.Run) twin {
 	return w
 }
 
-// reports is what Check reports.
+// reports returns the damage that Check reports.
 func reports(t require.TestingT, p *Part) (all []*run.DamageError) {
 	require.NoError(t, p.Check(func(d *run.DamageError) { all = append(all, d) }))
 	return all
@@ -274,7 +275,7 @@ func TestClosedPartIsNotDamage(t *testing.T) {
 	require.Error(t, err)
 }
 
-// readAll reads everything every way. It must not panic, whatever the bytes.
+// readAll reads everything in every way. It must not panic, whatever the bytes.
 func readAll(b []byte) {
 	fs := disktest.NewMemory(1)
 	fs.Put("part", b)
@@ -303,7 +304,7 @@ func readAll(b []byte) {
 	_, _ = p.LabelValues(ctx, "host", nil)
 }
 
-// reseal makes all checksums right again, as far as they are where they were.
+// reseal recomputes all checksums that are still at their positions.
 func reseal(b []byte) {
 	if len(b) < footerBytes {
 		return
@@ -331,7 +332,7 @@ func reseal(b []byte) {
 	binary.LittleEndian.PutUint32(foot[footerBytes-12:], sum)
 }
 
-// smallPart is a whole part of few bytes, nothing of it compressed.
+// smallPart returns a valid part of few bytes, none of which are compressed.
 func smallPart(t require.TestingT) []byte {
 	fs := disktest.NewMemory(1)
 	all := someSeries()
@@ -339,8 +340,9 @@ func smallPart(t require.TestingT) []byte {
 	return fs.Bytes("part")
 }
 
-// FuzzPart reads a part after some of its bytes were changed: of each four bytes of changes three are where and one is
-// the change. Its checksums are made right again, since they would keep most damage from what reads it.
+// FuzzPart reads a part after some of its bytes were changed. Of each four bytes in changes, three are a position and
+// one is the change. If sealed is set, checksums are recomputed, since most damage would otherwise never reach the
+// decoders.
 func FuzzPart(f *testing.F) {
 	whole := smallPart(f)
 	f.Add([]byte{}, true)
@@ -361,7 +363,7 @@ func FuzzPart(f *testing.F) {
 	})
 }
 
-// FuzzBytes reads any bytes behind a footer that is right for them.
+// FuzzBytes reads arbitrary bytes with a footer that is valid for them.
 func FuzzBytes(f *testing.F) {
 	f.Add([]byte{}, smallPart(f))
 	f.Fuzz(func(t *testing.T, _, b []byte) {

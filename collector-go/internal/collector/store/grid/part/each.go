@@ -10,9 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// Each calls fn for all series in order, with all their runs; fn may keep what it is given. It ends with fn's first
-// error. Damage does not end it: the first *run.DamageError comes after all that could be read. A series of which
-// nothing could be read is left out. Repair copies a damaged part with it.
+// Each calls fn for all series in order, with all their runs, which fn may keep. It ends at the first error of fn.
+// After damage it continues, and returns the first *run.DamageError at the end. It omits series without any readable
+// slice. Repair uses it to copy a damaged part.
 func (p *Part) Each(fn func(l labels.Labels, runs []run.Run) error) error {
 	var damage error
 	c := cursor{part: p}
@@ -33,35 +33,35 @@ func (p *Part) Each(fn func(l labels.Labels, runs []run.Run) error) error {
 	}
 }
 
-// errEnd is how next and move say that there are no further series.
+// errEnd is returned by next and move after the last series.
 var errEnd = errors.New("no further series")
 
-// cursor walks through a part's series in order, for Each and for Merge. Cursors of one merge share the labels of the
-// block that was read last.
+// cursor iterates over a part's series in order, for Each and for Merge. The cursors of one merge share the labels of
+// the block that was read last.
 type cursor struct {
 	part   *Part
-	block  uint64 // the next
+	block  uint64 // number of the next block
 	all    *labelReader
 	places *columns
 	i      int
 	build  labels.ScratchBuilder
-	// sharedLabels is what another cursor read last; nil: there is no other.
+	// sharedLabels has what another cursor read last. It is nil if cursors do not share labels.
 	sharedLabels *sharedLabels
-	known        []labels.Labels // of the block's series, where sharedLabels is not nil
+	known        []labels.Labels // labels of the block's series, if sharedLabels is set
 
 	labels labels.Labels
 	pieces []piece
 	runs   []run.Run
 }
 
-// sharedLabels is the labels of a series block that was read last. Parts that are merged mostly have the same series
-// in the same blocks: then they are read once for all.
+// sharedLabels holds the labels of the series block that was read last. Parts that are merged mostly have the same
+// series in the same blocks, and then these are decoded only once.
 type sharedLabels struct {
 	encoded []byte
 	labels  []labels.Labels
 }
 
-// next moves to the next series and reads it. After a *run.DamageError, runs holds what could be read, and next may be
+// next moves to the next series and reads it. After a *run.DamageError, runs has what could be read, and next may be
 // called again. If no series of a block could be read, the cursor has no runs for the block.
 func (c *cursor) next() error {
 	c.runs = nil
@@ -73,7 +73,7 @@ func (c *cursor) next() error {
 	return c.named(err)
 }
 
-// move moves to the next series, of which it reads labels and where its columns are.
+// move moves to the next series. It only reads the labels and the positions of the columns.
 func (c *cursor) move() error {
 	for c.all == nil && c.known == nil || c.i == c.part.seriesIn(c.block-1) {
 		if c.block == c.part.footer.blocks {
@@ -97,7 +97,8 @@ func (c *cursor) move() error {
 	return nil
 }
 
-// read reads the labels of the next series of the block. Fewer series than the footer states are damage.
+// read reads the labels of the next series of the block. If the block has fewer series than the footer states, it is
+// damaged.
 func (c *cursor) read() error {
 	if !c.all.next() {
 		e, _ := c.part.entry(c.part.footer.pages + c.block - 1)
@@ -107,8 +108,8 @@ func (c *cursor) read() error {
 	return nil
 }
 
-// named puts the series' labels into what is damaged of it. Runs of columns are read without labels, so damage knows
-// its file and time first, and its series only here.
+// named adds the series' labels to a *run.DamageError without labels. Columns are read without labels, so their damage
+// first names only the file and the time.
 func (c *cursor) named(err error) error {
 	if damage, is := errors.AsType[*run.DamageError](err); is && damage.Labels == "" {
 		damage.Labels = c.labels.String()
@@ -132,7 +133,8 @@ func (c *cursor) open(block uint64) error {
 	return err
 }
 
-// openShared takes the labels of a block's series from another cursor that has the same, or reads them all.
+// openShared uses the labels of another cursor if the encoded labels are equal. Otherwise it reads the labels of the
+// whole block.
 func (c *cursor) openShared(block uint64, b []byte) (err error) {
 	series := c.part.seriesIn(block)
 	encoded, err := labelPart(b, series)

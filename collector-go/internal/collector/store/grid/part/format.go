@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	version        = 2 // 1 is read too: its series have no shapes
+	version        = 2 // version 1 can be read too; its series have no shapes
 	headerMagic    = "BMGRIDP"
 	footerMagic    = "BMGRIDF"
 	headerBytes    = 8
 	footerBytes    = 112
 	entryBytes     = 32
-	chunkEntries   = 128 // of the directory
+	chunkEntries   = 128 // in a chunk of the directory
 	chunkBytes     = chunkEntries*entryBytes + 4
 	seriesInBlock  = 64
-	valuesBytes    = 4 << 10 // at which a values block ends
-	maxEntryLength = 1 << 30 // of a page or block
+	valuesBytes    = 4 << 10 // size from which a values block ends
+	maxEntryLength = 1 << 30 // of a page or block, in bytes
 )
 
-// What is wrong with bytes that cannot be read.
+// These errors say what is wrong with bytes that cannot be read.
 var (
 	errChecksum = errors.New("checksum does not match")
 	errContent  = errors.New("content makes no sense")
@@ -34,8 +34,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
-// entry says where a page or block is, what its checksum is, and which time it covers. Readers skip entries outside of
-// a query's time. It is fixed in size, so that entry i is found without a search.
+// entry has the position, checksum and time range of a page or block. Readers skip entries outside of a query's time
+// range. Its size is fixed, so that entry i can be read directly.
 type entry struct {
 	offset       uint64
 	length, crc  uint32
@@ -58,22 +58,22 @@ func readEntry(b []byte) entry {
 	}
 }
 
-// chunkSum is a chunk's checksum, over its number too, so that no chunk passes for another.
+// chunkSum returns the checksum of a directory chunk. It covers the chunk's number, so that one chunk is never accepted
+// in place of another.
 func chunkSum(number uint64, entries []byte) uint32 {
 	return crc32.Update(checksum(binary.LittleEndian.AppendUint64(nil, number)), castagnoli, entries)
 }
 
-// footer describes the whole file. It is read first, and it is written last, so that a file that was not finished has
-// none.
+// footer describes the whole file. It is written last and read first, so that a file that was not finished has none.
 type footer struct {
 	minMs, maxMs         int64
 	series, slices       uint64
-	pages, blocks, lists uint64 // pages, series blocks and values blocks
-	directory, size      uint64 // offset and file size
+	pages, blocks, lists uint64 // numbers of pages, series blocks and values blocks
+	directory, size      uint64 // offset of the directory, and size of the file
 }
 
-// append writes the footer. The magic is at the very end and under the checksum, so that a file that is too short or
-// has something behind it is recognised.
+// append writes the footer. The magic is at the very end and part of the checksum, so that a truncated or extended file
+// is recognised.
 func (f *footer) append(dst []byte) []byte {
 	start := len(dst)
 	for _, v := range [...]uint64{uint64(f.minMs), uint64(f.maxMs), f.series, f.slices, f.pages, f.blocks, f.lists,
@@ -86,13 +86,13 @@ func (f *footer) append(dst []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(dst, sum), magic...)
 }
 
-// nextVersions is how far ahead a version is taken for one even where nothing else confirms it: it is better not to
-// start for a flipped bit than to set aside what a newer program wrote.
+// nextVersions is how far ahead a version may be to count as newer although nothing confirms it. A refused start
+// because of a flipped bit is better than setting aside a file that a newer program wrote.
 const nextVersions = 4
 
-// readFooter reads the last footerBytes of a file of that size, whose first bytes state a version too. A newer version
-// is a disk.ErrNewer. Any number that does not fit the size of the file is damage, so that offsets computed from a
-// footer stay within the file.
+// readFooter decodes the last footerBytes of a file. size is the size of the file, and headerVersion the version in its
+// first bytes. For a newer version it returns a disk.ErrNewer. A number that does not fit the size of the file is
+// damage, so that offsets from a footer stay within the file.
 func readFooter(b []byte, size uint64, headerVersion byte) (f footer, err error) {
 	magic := b[footerBytes-8:]
 	sum := crc32.Update(checksum(b[:footerBytes-12]), castagnoli, magic)
@@ -101,7 +101,8 @@ func readFooter(b []byte, size uint64, headerVersion byte) (f footer, err error)
 		return f, errChecksum
 	}
 	if err := disk.CheckVersion(uint64(magic[7]), version); err != nil {
-		// The checksum of a newer version may be another. A file whose beginning has the version of its end is whole.
+		// A newer version may have another kind of checksum. A file is intact if its beginning and its end have the
+		// same version.
 		if intact || magic[7] == headerVersion || magic[7] <= version+nextVersions {
 			return f, err
 		}
@@ -119,10 +120,11 @@ func readFooter(b []byte, size uint64, headerVersion byte) (f footer, err error)
 	return f, nil
 }
 
-// entries is how many the directory has.
+// entries returns the number of entries in the directory.
 func (f *footer) entries() uint64 { return f.pages + f.blocks + f.lists + 1 }
 
-// appendShared writes text by what it shares with the one before. Sorted names and values share long beginnings.
+// appendShared writes the length of the prefix that text shares with before, and the rest. Sorted names and values
+// share long prefixes.
 func appendShared(dst []byte, before, text string) []byte {
 	n := 0
 	for n < len(before) && n < len(text) && before[n] == text[n] {
@@ -133,8 +135,8 @@ func appendShared(dst []byte, before, text string) []byte {
 	return append(dst, text[n:]...)
 }
 
-// readShared reads what appendShared wrote, behind what is in to; before is where the one before begins in it. The
-// shared length is bounded by the text before, and the rest by the bytes that are left.
+// readShared decodes what appendShared wrote, and appends the text. The previous text begins at to[before].
+// Its length limits the shared prefix, and the remaining bytes limit the rest.
 func readShared(r *varint.Reader, to []byte, before int) []byte {
 	n := r.Length(len(to) - before)
 	rest := r.Sized()

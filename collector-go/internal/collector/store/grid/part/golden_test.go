@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden part of this version again")
 
-// goldenSeries has every kind of column. It stays as it is, as long as versions 1 and 2 are read.
+// goldenSeries has every kind of column. It must not change as long as versions 1 and 2 can be read.
 func goldenSeries() []one {
 	var whole, decimal, double, sparse, few []float64
 	for i := range 1500 {

@@ -9,15 +9,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// MaxRunPlaces bounds the runs that Merge and Join make, and so the memory that reading one run takes.
+// MaxRunPlaces limits the length of the runs that Merge and Join make, and thereby the memory for reading one run.
 const MaxRunPlaces = 8192
 
-// maxGap is the most places without a slice that two runs are joined over. Memory is reserved for absent places too.
+// maxGap is the largest number of places without a slice over which runs are joined. Absent places take memory too.
 const maxGap = 512
 
-// Join merges the runs of one series from several sources, oldest first, each as run.Reader returns them. If two have a
-// slice of one kind at one time, the older one stays. Runs on one grid are joined up to MaxRunPlaces, also over gaps of
-// up to maxGap places. Join does not change its arguments, but the result may share memory with them.
+// Join merges the runs of one series from several sources, oldest first. Each list must be as run.Reader returns it. If
+// two have a slice of one kind at one time, the older one stays. Runs with the same distance and phase are joined up to
+// MaxRunPlaces, even over gaps of up to maxGap places. Join does not change its arguments, but the result may share
+// memory with them.
 func Join(lists ...[]run.Run) []run.Run {
 	all := make([]run.Run, 0, 2*len(lists))
 	for _, list := range lists {
@@ -32,7 +33,7 @@ func Join(lists ...[]run.Run) []run.Run {
 			all = append(all, r)
 		}
 	}
-	// One step, then one phase and one kind after the other, each by time.
+	// The order is by kind, distance and phase, and then by time.
 	slices.SortStableFunc(all, func(a, b run.Run) int {
 		return cmp.Or(cmp.Compare(kind(&a), kind(&b)), cmp.Compare(a.StepMs, b.StepMs),
 			cmp.Compare(phase(&a), phase(&b)), cmp.Compare(a.FirstMs, b.FirstMs))
@@ -47,7 +48,7 @@ func Join(lists ...[]run.Run) []run.Run {
 	return joined
 }
 
-// kind keeps runs of numbers apart from runs of distributions: a slice of one never replaces one of the other.
+// kind returns 0 for numbers and 1 for distributions. A slice of one kind never replaces one of the other.
 func kind(r *run.Run) int {
 	if r.Values == nil {
 		return 1
@@ -55,11 +56,11 @@ func kind(r *run.Run) int {
 	return 0
 }
 
-// phase is where the places of a run are within its step.
+// phase returns the remainder of the places' times divided by the distance.
 func phase(r *run.Run) int64 { return ((r.FirstMs % r.StepMs) + r.StepMs) % r.StepMs }
 
-// without takes from a run the slices at times at which an older one of its kind has some. It copies the presence
-// before the first change, because the run's belongs to its source.
+// without removes from r the slices at times at which an older run of its kind has one. It copies the presence before
+// the first change, because that of the run belongs to its source.
 func without(r, older *run.Run) {
 	if kind(r) != kind(older) || r.LastMs() < older.FirstMs || r.FirstMs > older.LastMs() {
 		return
@@ -81,15 +82,15 @@ func without(r, older *run.Run) {
 	}
 }
 
-// allBits is a copy of what is present, also where that is nil, which a caller may change.
+// allBits returns a copy of the run's presence that may be changed. If Present is nil, all bits are set.
 func allBits(r *run.Run) []uint64 {
 	bits := make([]uint64, (r.Places()+63)/64)
 	orBits(bits, 0, r.Present, r.Places())
 	return bits
 }
 
-// joinable is how many runs, from the first on, become one, and of how many places. They have one step, one phase and
-// one kind, and no gap of more than maxGap places between them.
+// joinable returns how many runs from the front are joined into one, and how many places that has. They have the same
+// distance, phase and kind, and no gap of more than maxGap places between them.
 func joinable(all []run.Run) (n, places int) {
 	first := &all[0]
 	places = first.Places()
@@ -107,15 +108,15 @@ func joinable(all []run.Run) (n, places int) {
 	return n, places
 }
 
-// join makes one run of some that hold no two slices at one time. A single run is returned as it is, without a copy.
-// Presence is left out if the runs follow each other without a gap.
+// join joins runs that have no two slices at one time. It returns a single run without copying it. Presence is nil if
+// the runs follow each other without a gap.
 func join(all []run.Run, places int) run.Run {
 	first := all[0]
 	if len(all) == 1 {
 		return first
 	}
 	to := run.Run{FirstMs: first.FirstMs, StepMs: first.StepMs}
-	dense := true // nothing is missing, nothing doubled
+	dense := true // no places are missing or doubled
 	next := 0
 	for i := range all {
 		at := int((all[i].FirstMs - to.FirstMs) / to.StepMs)
@@ -142,7 +143,7 @@ func join(all []run.Run, places int) run.Run {
 	return to
 }
 
-// place copies what a run holds to its places in a longer one.
+// place copies the slices of a run into a longer one, from place at on.
 func place[T any](to, from []T, at int, r *run.Run) {
 	if r.Present == nil {
 		copy(to[min(at, len(to)):], from)

@@ -14,23 +14,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// levelSlices is how many slices the windows of a level must hold on average for the level to be kept. With this bound
-// levels take 5 to 15% of the bytes of the slices (BenchmarkLevels, decision 11).
+// levelSlices is the average number of slices in a level's windows from which the level is stored. With it, levels take
+// 5 to 15% of the bytes of the slices (BenchmarkLevels, decision 11).
 const levelSlices = 16
 
 // windows holds the least and greatest number of each window of one level for one series. With them, max_over_time over
 // a month reads a few numbers instead of every slice. Number i belongs to the window that ends at (first+i)*levelMs. A
-// window without a number is absent, as a place without a slice is.
+// window without numbers is absent, like a place without a slice.
 type windows struct {
 	first          int64
 	least, greater []float64
 	present        []uint64
-	filled         int // windows with a number
-	slices         int // numbers
+	filled         int // number of windows with a number
+	slices         int // how many numbers all windows have together
 }
 
-// windowOf is the number of the window in which a slice ends: window n is ((n-1)*levelMs, n*levelMs]. The end belongs
-// to it, as the end of a slice does.
+// windowOf returns the number of the window in which a slice ends. Window n is ((n-1)*levelMs, n*levelMs].
 func windowOf(ms, levelMs int64) int64 {
 	n := ms / levelMs
 	if ms%levelMs > 0 {
@@ -39,8 +38,8 @@ func windowOf(ms, levelMs int64) int64 {
 	return n
 }
 
-// foldable reports whether a series may have levels. A series with distributions or with overlapping runs has none:
-// windows are of numbers, each taken once.
+// foldable reports whether a series may have levels. A series with distributions or overlapping runs has none, because
+// windows are of numbers, each of which must count once.
 func foldable(runs []run.Run) bool {
 	for i := range runs {
 		if r := &runs[i]; r.Values == nil || len(r.Histograms) > 0 || i > 0 && r.FirstMs <= runs[i-1].LastMs() {
@@ -50,15 +49,15 @@ func foldable(runs []run.Run) bool {
 	return len(runs) > 0
 }
 
-// The shape of a series, beside how many levels it has.
+// The shape of a series is stored in the same byte as its number of levels.
 const (
-	even  = 0x80 // one step from the first slice to the last, none missing, all of them numbers
-	rises = 0x40 // even, and none is less than the one before
+	even  = 0x80 // all slices are numbers at one distance, and none is missing
+	rises = 0x40 // even, and no number is less than the one before
 )
 
-// shapeOf is the shape of a series that may have levels. A series that is even and rises needs no slices for a rate:
-// the least number of a window is its first and the greatest its last (decision 15). One missing slice or one NaN ends
-// that, so the test is strict.
+// shapeOf returns the shape of a foldable series. If a series is even and rises, a rate needs no slices: the least
+// number of a window is its first, and the greatest is its last (decision 15). A single missing slice or NaN makes that
+// false, so the shape is then 0.
 func shapeOf(runs []run.Run) byte {
 	shape, last := byte(even|rises), math.Inf(-1)
 	for i := range runs {
@@ -79,8 +78,8 @@ func shapeOf(runs []run.Run) byte {
 	return shape
 }
 
-// fold makes windows of runs. It reports false if there would be too many windows for a column, or if there is no
-// number.
+// fold computes windows from runs. It returns false if there would be too many windows for a column, or if there are no
+// numbers.
 func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 	if !w.span(windowOf(runs[0].FirstMs, levelMs), windowOf(runs[len(runs)-1].LastMs(), levelMs)) {
 		return false
@@ -91,9 +90,9 @@ func (w *windows) fold(runs []run.Run, levelMs int64) bool {
 	return w.filled > 0
 }
 
-// foldFiner makes windows from those of a finer level. The result is the same as from the slices, because the least of
-// several minima is the least of all. Each width is a multiple of the next finer one, so no finer window lies in two
-// coarser ones.
+// foldFiner computes windows from those of a finer level. The result is the same as from the slices, because the least
+// of several minima is the least of all. Each width is a multiple of the next finer one, so each finer window is in
+// exactly one coarser window.
 func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
 	last := finer.first + int64(len(finer.least)) - 1
 	w.span(windowOf(finer.first*finerMs, levelMs), windowOf(last*finerMs, levelMs))
@@ -107,8 +106,7 @@ func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
 	w.slices = finer.slices
 }
 
-// span begins with windows from one to another, none of which holds a number. It reports false where they would be more
-// than a column holds.
+// span resets w to the windows from first to last, without numbers. It returns false if a column cannot hold that many.
 func (w *windows) span(first, last int64) bool {
 	w.first, w.filled, w.slices = first, 0, 0
 	if last-first >= column.MaxPlaces || first < -maxWindow || last > maxWindow {
@@ -121,11 +119,11 @@ func (w *windows) span(first, last int64) bool {
 	return true
 }
 
-// maxWindow bounds the numbers of windows, so that times computed from them cannot overflow.
+// maxWindow limits the numbers of windows, so that times computed from them cannot overflow.
 const maxWindow = 1 << 40
 
-// foldRun takes the numbers of a run, those of one window after the other. A run without absent places is cut into
-// whole windows, so that the inner loop has no checks.
+// foldRun adds the numbers of a run, one window after the other. It splits a run without absent places into whole
+// windows, so that the inner loop needs no checks.
 func (w *windows) foldRun(r *run.Run, levelMs int64) {
 	for i := 0; i < len(r.Values); {
 		n := windowOf(r.FirstMs+int64(i)*r.StepMs, levelMs)
@@ -144,9 +142,9 @@ func (w *windows) foldRun(r *run.Run, levelMs int64) {
 	}
 }
 
-// take takes numbers into a window as min_over_time and max_over_time do: the first of equals, and one that is not a
-// number only while there is no other. So what is folded of windows is what is folded of their numbers, to the bit. Gap
-// markers are left out.
+// take adds numbers to a window as min_over_time and max_over_time do. Of equal numbers the first counts, and a NaN
+// counts only while there is no other number. Folding windows therefore gives the same bits as folding their numbers.
+// Gap markers are ignored.
 func (w *windows) take(at int, values []float64) {
 	bit := uint64(1) << (at & 63)
 	some := w.present[at>>6]&bit != 0
@@ -173,16 +171,16 @@ func (w *windows) take(at int, values []float64) {
 	w.least[at], w.greater[at] = least, greatest
 }
 
-// takeGreatest takes the greatest number of a finer window, of which take was given the least: it is not less, so it is
-// compared with the greatest only.
+// takeGreatest adds the greatest number of a finer window after take has added the least. It is not less than that, so
+// it is only compared with the greatest.
 func (w *windows) takeGreatest(at int, v float64) {
 	if greatest := w.greater[at]; v > greatest || math.IsNaN(greatest) {
 		w.greater[at] = v
 	}
 }
 
-// cut takes away the windows at both ends that hold no number; there is one that does. Presence is left out if all
-// others hold one.
+// cut removes the windows without numbers at both ends. At least one window must have a number. present is nil if all
+// remaining windows have one.
 func (w *windows) cut() (first int64, least, greatest []float64, present []uint64) {
 	places := len(w.least)
 	from, to := 0, places
@@ -202,19 +200,19 @@ func (w *windows) cut() (first int64, least, greatest []float64, present []uint6
 	return w.first + int64(from), w.least[from:to], w.greater[from:to], present
 }
 
-// levelWriter makes the levels of a block's series. The columns of each level are collected in a page of their own,
-// behind the pages of the slices.
+// levelWriter makes the levels of a block's series. It collects the columns of each level in a page, which is written
+// after the pages of the slices.
 type levelWriter struct {
-	pages   [len(run.LevelsMs)][]byte // a level's columns, the coarsest level first
+	pages   [len(run.LevelsMs)][]byte // the columns of each level, coarsest level first
 	pageMs  [len(run.LevelsMs)][2]int64
-	before  [len(run.LevelsMs)]int64 // first window of the series before
+	before  [len(run.LevelsMs)]int64 // first window of the previous series
 	index   []byte
 	some    bool
-	windows [len(run.LevelsMs)]windows // of the series
+	windows [len(run.LevelsMs)]windows // of the current series
 }
 
-// fold makes the windows of the levels up to one that is likely the finest that is worth its cost. The coarser ones are
-// made from those of the finer, which looks at each slice once. It returns how many levels those are.
+// fold computes the windows of all levels up to the one that is likely the finest worth storing, and returns their
+// number. Coarser levels are computed from finer ones, so it looks at each slice once.
 func (l *levelWriter) fold(runs []run.Run) (levels int) {
 	stepMs := runs[0].StepMs
 	for i := range runs {
@@ -233,8 +231,8 @@ func (l *levelWriter) fold(runs []run.Run) (levels int) {
 	return finest + 1
 }
 
-// add adds a series' levels, from the coarsest on, as long as they are worth their cost. A series that has a level has
-// all coarser ones, so that a reader needs to know the finest only.
+// add adds a series' levels, coarsest first, as long as they are worth storing. A series with a level has all coarser
+// ones, so that a reader only needs to know the finest.
 func (l *levelWriter) add(encoder *column.Encoder, runs []run.Run) {
 	at := len(l.index)
 	l.index = append(l.index, 0)
@@ -277,8 +275,8 @@ func (l *levelWriter) reset() {
 	l.before = [len(run.LevelsMs)]int64{}
 }
 
-// endLevels writes the pages of a block's levels behind its other pages, and has the block say where they are. The page
-// of slices ends with the block, so that a page of a level holds nothing else.
+// endLevels writes the pages of a block's levels after its other pages, and records their positions in the block. It
+// ends the page of slices first, so that a page has either slices or one level.
 func (w *Writer) endLevels() error {
 	l := &w.levels
 	defer l.reset()
@@ -302,18 +300,19 @@ func (w *Writer) endLevels() error {
 	return nil
 }
 
-// level is where a series' columns of a level are: two columns in one page, the least numbers and then the greatest.
+// level is the position of one level of a series: two adjacent columns in one page, the least numbers and then the
+// greatest.
 type level struct {
-	first           int64 // window
-	places          int   // 0: the series has no such level
+	first           int64 // number of the first window
+	places          int   // 0 means that the series has no such level
 	page            uint64
 	offset          uint32
-	least, greatest uint32 // lengths
+	least, greatest uint32 // lengths in bytes
 }
 
-// readLevels reads the entries of the writer's index for a block's series: series i's level k, the coarsest being 0, is
-// number i*len(run.LevelsMs)+k, its shape number i. Both are nil where the block has no levels. Version 1 has levels
-// without shapes: then all shapes are 0.
+// readLevels decodes the index of a block's levels. Level k of series i is all[i*len(run.LevelsMs)+k], where level 0 is
+// the coarsest, and its shape is shapes[i]. Both are nil if the block has no levels. Format version 1 has no shapes, so
+// all shapes are then 0.
 func readLevels(b []byte, series int, pages uint64) (all []level, shapes []byte, err error) {
 	if len(b) == 0 {
 		return nil, nil, nil
@@ -348,8 +347,8 @@ func readLevels(b []byte, series int, pages uint64) (all []level, shapes []byte,
 	return all, shapes, nil
 }
 
-// levelsOf are those of a series of the block, the coarsest first; nil where it has none. A series without a level has
-// none that is finer.
+// levelsOf returns the levels of series i of the block, coarsest first, or none if it has none. A series without a
+// level has no finer ones.
 func (c *columns) levelsOf(i int) []level {
 	if c.levels == nil {
 		return nil
@@ -362,7 +361,7 @@ func (c *columns) levelsOf(i int) []level {
 	return all[:n]
 }
 
-// shapeOf is the shape of a series of the block; 0 where that is not known.
+// shapeOf returns the shape of series i of the block, or 0 if it is unknown.
 func (c *columns) shapeOf(i int) byte {
 	if c.shapes == nil {
 		return 0
@@ -370,8 +369,7 @@ func (c *columns) shapeOf(i int) byte {
 	return c.shapes[i]
 }
 
-// Extent implements run.LevelReader. It reads the index only, and is what a reader decides by whether it needs the
-// slices.
+// Extent implements run.LevelReader. It only reads the index. Readers use it to decide whether they need the slices.
 func (p *Part) Extent(ref uint32) (run.Extent, error) {
 	c, err := p.columnsFor(ref)
 	if err != nil {
@@ -391,7 +389,7 @@ func (p *Part) Extent(ref uint32) (run.Extent, error) {
 	return e, nil
 }
 
-// columnsFor returns the columns of the block that a series is in.
+// columnsFor returns the columns of the block that contains a series.
 func (p *Part) columnsFor(ref uint32) (*columns, error) {
 	if uint64(ref) >= p.footer.series {
 		return nil, fmt.Errorf("part %s: no series %d", p.name, ref)
@@ -399,12 +397,11 @@ func (p *Part) columnsFor(ref uint32) (*columns, error) {
 	return p.columnsOf(uint64(ref) / seriesInBlock)
 }
 
-// errNoLevel says that a level was asked for that the part does not have. A reader looks at Extent first, so it is an
-// error of the program.
+// errNoLevel means that the part does not have a requested level. Readers call Extent first, so this is a bug.
 var errNoLevel = errors.New("the series has no such level")
 
-// Extremes implements run.LevelReader. A level whose page is damaged is an error that costs nothing: the caller reads
-// the slices instead.
+// Extremes implements run.LevelReader. If the level's page is damaged, it returns an error, and the caller reads the
+// slices instead.
 func (p *Part) Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs int64) (run.Run, error) {
 	c, err := p.columnsFor(ref)
 	if err != nil {
@@ -422,8 +419,8 @@ func (p *Part) Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs i
 	return run.Run{}, fmt.Errorf("part %s: series %d: %w", p.name, ref, errNoLevel)
 }
 
-// levelDamage makes an error for a damaged page of a level. It costs nothing but time: what is in a level is in other
-// pages too, so the labels that it names are those of nothing.
+// levelDamage returns an error for a damaged page of a level. Nothing is lost, because other pages have the slices, so
+// the error's labels are "nothing".
 func (p *Part) levelDamage(err error, page uint64) error {
 	if !isDamage(err) {
 		return fmt.Errorf("part %s: %w", p.name, err)
@@ -432,7 +429,7 @@ func (p *Part) levelDamage(err error, page uint64) error {
 		ToMs: -1, Err: err})
 }
 
-// windows decodes one column of a level: that of the least numbers or that of the greatest.
+// windows decodes one column of a level: the greatest numbers if greatest is set, otherwise the least.
 func (p *Part) windows(at *level, levelMs int64, greatest bool) (run.Run, error) {
 	page, err := p.page(at.page)
 	if err != nil {
@@ -450,7 +447,7 @@ func (p *Part) windows(at *level, levelMs int64, greatest bool) (run.Run, error)
 	return r, err
 }
 
-// cutRun is what of a run of numbers is within [minMs, maxMs]; without places where nothing is. It shares the values
+// cutRun returns the part of a run of numbers within [minMs, maxMs], which may have no places. It shares the values
 // with r.
 func cutRun(r run.Run, minMs, maxMs int64) run.Run {
 	from, to := 0, len(r.Values)

@@ -17,8 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// drawNumbers draws runs of numbers that follow each other, with gaps, markers, zeros of both signs and what is not a
-// number.
+// drawNumbers draws runs of numbers that follow each other, with gaps, gap markers, zeros of both signs and NaNs.
 func drawNumbers(t *rapid.T) (runs []run.Run) {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 4))
 	firstMs := random.Int64N(8_000_000) - 4_000_000
@@ -51,7 +50,7 @@ func drawNumbers(t *rapid.T) (runs []run.Run) {
 	return runs
 }
 
-// extremesOf is what Prometheus' functions take in each window, by the windows' ends.
+// extremesOf returns what Prometheus' functions compute for each window, by the windows' ends.
 func extremesOf(runs []run.Run, levelMs int64, greatest bool) map[int64]uint64 {
 	found, all := map[int64]bool{}, map[int64]float64{}
 	for i := range runs {
@@ -73,8 +72,8 @@ func extremesOf(runs []run.Run, levelMs int64, greatest bool) map[int64]uint64 {
 	return bits
 }
 
-// A series' levels are as many as are worth their cost, and hold what Prometheus' functions take of each window's
-// slices, to the bit.
+// A series has as many levels as are worth storing. Their numbers equal those that Prometheus' functions compute from
+// each window's slices, bit by bit.
 func TestExtremesAreThoseOfTheSlices(t *testing.T) {
 	levelled := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -137,7 +136,7 @@ func TestExtremesAreThoseOfTheSlices(t *testing.T) {
 	require.NotZero(t, levelled)
 }
 
-// A part knows of a series with levels whether its slices are even, and whether they rise.
+// A part records whether the slices of a series with levels are even, and whether they rise.
 func TestShapes(t *testing.T) {
 	seen := map[[2]bool]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -207,7 +206,7 @@ func requireWindows(t require.TestingT, p *Part, ref uint32, levelMs int64, grea
 	requireSame(t, wanted, twinOf([]run.Run{got}))
 }
 
-// A damaged page of a level is named and costs no slice.
+// A damaged page of a level is reported and loses no slice.
 func TestDamagedLevelCostsNothing(t *testing.T) {
 	all := []one{{labels.FromStrings("a", "b"), []run.Run{{StepMs: 1000, Values: walks(1, 20_000)[0]}}}}
 	fs := disktest.NewMemory(1)

@@ -13,33 +13,33 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// gatheredPlaces is from how many places on Gather keeps a column as it is. The head of a shorter column is as long as
-// its numbers, so joining it saves half.
+// gatheredPlaces is the number of places from which Gather keeps a column as it is. The header of a shorter column is
+// as long as its numbers, so joining it saves half.
 const gatheredPlaces = 16
 
-// fullPlaces is from how many places on a column is merged as it is: a longer one would save nothing. (From 256 on it
-// would take 1.4% more bytes.)
+// fullPlaces is the number of places from which Merge keeps a column as it is, because a longer one would save nothing.
+// A limit of 256 would take 1.4% more bytes.
 const fullPlaces = columnPlaces * 3 / 4
 
-// Merge adds all series of the sources to w. The oldest source comes first: if two have a slice of one kind at one
-// time, the older one stays. Where the journal was replayed both are the same.
+// Merge adds all series of the sources to w. Sources must be ordered from the oldest: if two have a slice of one kind
+// at one time, the older one stays. If the slices come from a replay of the journal, both are the same.
 //
-// Damage in a source ends it with a *run.DamageError, because the merged file would have a valid checksum and nobody
-// would notice the loss. When ctx is done, it stops after the current series with the error of ctx.
+// Damage in a source ends the merge with a *run.DamageError. The merged file would have valid checksums, so nobody
+// would notice the loss. If ctx is done, it ends after the current series with ctx's error.
 func Merge(ctx context.Context, w *Writer, sources []*Part) error {
 	return merge(ctx, merger{w: w, full: fullPlaces}, sources)
 }
 
-// Gather is Merge without joining any columns but the shortest. It takes a third of the time and a tenth more bytes.
-// Use it for parts that are merged again soon; the last merge of a partition joins everything.
+// Gather is like Merge, but only joins the shortest columns. It takes a third of the time and a tenth more bytes. Use
+// it for parts that will soon be merged again; the last merge of a partition joins everything.
 func Gather(ctx context.Context, w *Writer, sources []*Part) error {
 	return merge(ctx, merger{w: w, full: gatheredPlaces}, sources)
 }
 
-// merge walks through all sources at once, in the order of labels, and hands each series to the merger with all cursors
-// that stand at it.
+// merge iterates over all sources in the order of labels. It passes each series to the merger with all cursors that are
+// at it.
 func merge(ctx context.Context, m merger, sources []*Part) error {
-	cursors := make([]*cursor, 0, len(sources)) // oldest first
+	cursors := make([]*cursor, 0, len(sources)) // oldest source first
 	for _, p := range sources {
 		c := &cursor{part: p, sharedLabels: &m.sharedLabels}
 		if err := c.move(); err == nil {
@@ -48,14 +48,14 @@ func merge(ctx context.Context, m merger, sources []*Part) error {
 			return err
 		}
 	}
-	var same []*cursor // that are at the least series
+	var same []*cursor // the cursors at the least series
 	for len(cursors) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		same = append(same[:0], cursors[0])
 		for _, c := range cursors[1:] {
-			if labels.Equal(c.labels, same[0].labels) { // mostly; and where they were read once it costs nothing
+			if labels.Equal(c.labels, same[0].labels) { // mostly true, and cheap if the labels were decoded once
 				same = append(same, c)
 			} else if labels.Compare(c.labels, same[0].labels) < 0 {
 				same = append(same[:0], c)
@@ -75,27 +75,27 @@ func merge(ctx context.Context, m merger, sources []*Part) error {
 	return nil
 }
 
-// merger merges one series after the other and reuses its buffers. Columns that do not overlap in time and are long
-// enough are copied as they are; only the others are decoded.
+// merger merges one series after the other, and reuses its buffers. It copies columns that are long enough and do not
+// overlap in time, and decodes only the others.
 type merger struct {
 	w            *Writer
 	sharedLabels sharedLabels
-	full         int // from how many places on a column stays as it is
+	full         int // number of places from which a column is kept as it is
 	pieces       []found
 	values       []float64
 	present      []uint64
 }
 
-// found is a column of a series, and the cursor of the part that it is in.
+// found is a column of a series with the cursor of its part.
 type found struct {
 	*piece
 	at *cursor
 }
 
-// series merges one series of several sources. Overlapping columns, which come from a replay of the journal or a
-// changed interval, go through woven.
+// series merges one series of several sources. If the writer makes levels, or if columns overlap after a replay of the
+// journal or a changed interval, woven does it.
 func (m *merger) series(sources []*cursor) error {
-	if m.w.o.Levels { // which are made of slices, not of columns
+	if m.w.o.Levels { // levels are computed from slices, which must be decoded
 		return m.woven(sources)
 	}
 	m.pieces = m.pieces[:0]
@@ -122,7 +122,7 @@ func (m *merger) series(sources []*cursor) error {
 	})
 }
 
-// woven merges a series whose columns overlap in time, by decoding all of them. Join then decides which slice stays.
+// woven merges a series by decoding all its columns. Join then decides which slices stay.
 func (m *merger) woven(sources []*cursor) error {
 	lists := make([][]run.Run, 0, len(sources))
 	for _, c := range sources {
@@ -135,8 +135,8 @@ func (m *merger) woven(sources []*cursor) error {
 	return m.w.Add(sources[0].labels, Join(lists...))
 }
 
-// take writes at least the first of some columns that follow each other in time, and returns how many. A long column is
-// copied, distributions are decoded and joined, and short columns of numbers on one grid become one.
+// take writes at least the first of some columns that follow each other in time, and returns how many. It copies a long
+// column. It decodes and joins distributions, and joins short columns of numbers with the same distance and phase.
 func (m *merger) take(pieces []found) (int, error) {
 	first := pieces[0]
 	switch {
@@ -166,7 +166,7 @@ func (m *merger) take(pieces []found) (int, error) {
 	return n, m.numbers(pieces[:n], int(places))
 }
 
-// numbers writes columns of one grid as one run. It decodes them side by side into one buffer.
+// numbers writes columns with the same distance and phase as one run. It decodes them into one buffer.
 func (m *merger) numbers(pieces []found, places int) error {
 	r := run.Run{FirstMs: pieces[0].firstMs, StepMs: pieces[0].stepMs}
 	m.values = slices.Grow(m.values[:0], places)[:places]
@@ -194,8 +194,8 @@ func (m *merger) numbers(pieces []found, places int) error {
 	return m.w.addRun(&r)
 }
 
-// distributions writes columns of distributions that follow each other. They are always decoded: short columns of one
-// shape join, and a column that has more buckets than it may is split again.
+// distributions writes columns of distributions that follow each other. It always decodes them: short columns of one
+// shape are joined, and a column that would have too many buckets is split again.
 func (m *merger) distributions(pieces []found) error {
 	lists := make([][]run.Run, 0, len(pieces))
 	for _, f := range pieces {
@@ -214,13 +214,13 @@ func (m *merger) distributions(pieces []found) error {
 	return nil
 }
 
-// bytes is a column as it is kept, with the series' labels in an error.
+// bytes returns an encoded column. Its error names the series.
 func (f found) bytes() ([]byte, error) {
 	src, err := f.at.part.columnBytes(f.piece)
 	return src, f.at.named(err)
 }
 
-// damaged names a column that cannot be read, with its series. It returns nil for no error.
+// damaged returns an error for a column that cannot be read, which names the series, or nil if err is nil.
 func (f found) damaged(err error) error {
 	if err == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// Columns of any length behind each other, full ones and short ones, with gaps and without, are merged to what they
-// hold; so are those that overlap.
+// A merged part has the slices of its sources, whatever the lengths of the columns and the gaps between them, and even
+// if columns overlap.
 func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 	l := labels.FromStrings("__name__", "m")
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,7 +67,7 @@ func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 	})
 }
 
-// Columns that are gathered stay apart, and those that are merged become one.
+// Gather keeps columns separate, and Merge joins them.
 func TestGatheredColumnsStayAsTheyAre(t *testing.T) {
 	l := labels.FromStrings("__name__", "m")
 	fs := disktest.NewMemory(1)

@@ -20,13 +20,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// one is a series, as tests have it.
+// one is a series of a test.
 type one struct {
 	labels labels.Labels
 	runs   []run.Run
 }
 
-// write makes a part.
+// write writes a part.
 func write(t require.TestingT, fs *disktest.Memory, name string, o WriterOptions, all []one) Info {
 	w, err := Create(fs, name, o)
 	require.NoError(t, err)
@@ -44,13 +44,13 @@ func open(t require.TestingT, fs *disktest.Memory, name string) *Part {
 	return p
 }
 
-// slot is where a slice is in the twin: a plain list of slices.
+// slot is the key of a slice in a twin.
 type slot struct {
 	kind int
 	ms   int64
 }
 
-// twin is a series' slices, one by one; of two at one time the first counts.
+// twin is a plain map of a series' slices. Of two slices at one time, the first counts.
 type twin map[slot]any
 
 func (w twin) add(runs []run.Run) {
@@ -72,7 +72,7 @@ func (w twin) add(runs []run.Run) {
 	}
 }
 
-// within is what counts of a time range.
+// within returns the slices within a time range.
 func (w twin) within(minMs, maxMs int64) twin {
 	some := twin{}
 	for at, v := range w {
@@ -89,7 +89,7 @@ func twinOf(runs []run.Run) twin {
 	return w
 }
 
-// requireSame is require.Equal in less time.
+// requireSame is a faster require.Equal.
 func requireSame(t require.TestingT, want, got twin) {
 	if !maps.Equal(want, got) {
 		require.Equal(t, want, got)
@@ -111,7 +111,7 @@ func drawLabels(t *rapid.T) labels.Labels {
 	return labels.FromStrings(all...)
 }
 
-// drawRuns draws runs of one series that hold no two slices of one kind at one time.
+// drawRuns draws runs of one series, in which no two slices of one kind have the same time.
 func drawRuns(t *rapid.T, most int) []run.Run {
 	var all []run.Run
 	next := [2]int64{}
@@ -178,7 +178,7 @@ func drawHistograms(t *rapid.T, n int) []*histogram.Histogram {
 	return all
 }
 
-// drawSeries draws series in order.
+// drawSeries draws series, sorted by labels.
 func drawSeries(t *rapid.T, most int) []one {
 	known := map[string]one{}
 	for range rapid.OneOf(rapid.IntRange(0, 20), rapid.IntRange(0, 150)).Draw(t, "series") {
@@ -315,7 +315,7 @@ func sortedKeysOf(all map[string]bool) []string {
 	return keys
 }
 
-// requireAscending checks the promises of run.Reader.
+// requireAscending checks the guarantees of run.Reader.
 func requireAscending(t require.TestingT, runs []run.Run) {
 	require.True(t, slices.IsSortedFunc(runs, byFirst))
 	if len(runs) < 2 {
@@ -421,7 +421,7 @@ func TestFailedWritesAreReported(t *testing.T) {
 		if err == nil {
 			_, err = w.Finish()
 		}
-		if call < 2 { // one write, one sync
+		if call < 2 { // one write and one sync
 			require.ErrorIs(t, err, disktest.ErrNoSpace)
 		}
 		fs.SetFault(nil)

@@ -11,37 +11,37 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// span is series blocks from one to another, both included. Series are sorted by labels, so the blocks of a value often
-// follow each other.
+// span is a range of series blocks, both ends included. Series are sorted by labels, so the blocks with a value are
+// often adjacent.
 type span struct{ from, to uint64 }
 
-// postings collects in which series blocks each label value occurs. It refers to blocks of 64 series rather than to
-// series, which keeps the index small; the labels in a block settle the rest. A wrong entry therefore cannot make an
-// answer wrong, as long as no block is missing.
+// postings collects in which series blocks each label value occurs. It refers to blocks of 64 series instead of series,
+// which keeps the index small. Readers compare the labels in the blocks, so a superfluous entry does not make an answer
+// wrong. A missing one would.
 type postings struct {
 	names  map[string]map[string]*[]span
 	before labels.Labels
-	block  uint64 // of before
+	block  uint64 // the block of before
 	some   bool
 }
 
-// add notes a series of a block; blocks ascend. Only labels that differ from the series before it in the block are
-// noted, since most labels repeat.
+// add adds a series of a block. Blocks must ascend. It only adds labels that differ from those of the previous series
+// in the block, since most labels repeat.
 func (p *postings) add(block uint64, l labels.Labels) {
 	if p.names == nil {
 		p.names = map[string]map[string]*[]span{}
 	}
 	l.Range(func(one labels.Label) {
 		if p.some && p.block == block && p.before.Get(one.Name) == one.Value {
-			return // most labels are those of the series before
+			return // most labels equal those of the previous series
 		}
 		p.note(block, one)
 	})
 	p.before, p.block, p.some = l, block, true
 }
 
-// note adds a block to the spans of a value: it extends the last span if the block follows it. Names and values are
-// cloned, so that the index keeps no labels of series alive.
+// note adds a block to the spans of a value. It extends the last span if the block is adjacent. It clones names and
+// values, so that the index does not keep the labels of series in memory.
 func (p *postings) note(block uint64, one labels.Label) {
 	values := p.names[one.Name]
 	if values == nil {
@@ -62,7 +62,7 @@ func (p *postings) note(block uint64, one labels.Label) {
 	}
 }
 
-// write returns the values blocks, in order, and the names block.
+// write returns the encoded values blocks, in order, and the names block.
 func (p *postings) write() (lists [][]byte, names []byte) {
 	names = binary.AppendUvarint(nil, uint64(len(p.names)))
 	for _, name := range slices.Sorted(maps.Keys(p.names)) {
@@ -77,8 +77,8 @@ func (p *postings) write() (lists [][]byte, names []byte) {
 	return lists, wrap(nil, names)
 }
 
-// writeValues writes the values of one name in blocks of about 4 KiB. Each begins without a shared prefix, so that it
-// can be read alone.
+// writeValues encodes the values of one name in blocks of about 4 KiB. Each block begins without a shared prefix, so
+// that it can be read alone.
 func writeValues(values map[string]*[]span) (blocks [][]byte) {
 	var body []byte
 	last, count := "", uint64(0)
@@ -108,16 +108,16 @@ func writeValues(values map[string]*[]span) (blocks [][]byte) {
 	return blocks
 }
 
-// nameEntry is a label name and where its values are. The values blocks of a name follow each other, so the first and
-// the number say all.
+// nameEntry is a label name and the position of its values. The values blocks of a name are adjacent, so the first one
+// and their number suffice.
 type nameEntry struct {
 	name   string
-	first  uint64 // of its values blocks, among all values blocks
+	first  uint64 // index of its first values block among all values blocks
 	blocks uint64
 }
 
-// readNames reads the names block. Names must ascend and their values blocks must add up to all, so that a damaged
-// block is not taken for an index of fewer values.
+// readNames decodes the names block. Names must ascend, and their numbers of values blocks must add up to lists. A
+// damaged block is therefore not accepted as an index of fewer values.
 func readNames(b []byte, lists uint64) ([]nameEntry, error) {
 	r := varint.Of(b)
 	all := make([]nameEntry, r.Length(len(b)/3))
@@ -138,8 +138,8 @@ func readNames(b []byte, lists uint64) ([]nameEntry, error) {
 	return all, nil
 }
 
-// eachValue reads a values block until fn returns false. The value is valid until the next call. spans reads the ranges
-// of series blocks of the value; fn may leave them unread.
+// eachValue decodes a values block and calls fn for each value until fn returns false. The value is valid until the
+// next call. spans reads the value's ranges of series blocks; fn need not read them.
 func eachValue(b []byte, fn func(value []byte, spans varint.Reader) (more bool)) error {
 	r := varint.Of(b)
 	var value []byte
@@ -167,13 +167,13 @@ func eachValue(b []byte, fn func(value []byte, spans varint.Reader) (more bool))
 	return nil
 }
 
-// blockSet is a set of series blocks, a bit for each.
+// blockSet is a set of series blocks, with one bit for each.
 type blockSet []uint64
 
-// newBlockSet is the empty set for a part of so many blocks.
+// newBlockSet returns an empty set for a part with a number of series blocks.
 func newBlockSet(blocks uint64) blockSet { return make(blockSet, (blocks+63)/64) }
 
-// fill adds all blocks. The bits behind the last block stay 0, since walk visits every bit that is set.
+// fill adds all blocks. Bits after the last block stay 0, since walk visits every bit that is set.
 func (s blockSet) fill(blocks uint64) {
 	for i := range s {
 		s[i] = ^uint64(0)
@@ -183,7 +183,7 @@ func (s blockSet) fill(blocks uint64) {
 	}
 }
 
-// addSpans adds what the spans of a value say. Spans that name blocks which do not exist end it.
+// addSpans adds the blocks in a value's spans. It returns an error for a span with blocks that do not exist.
 func (s blockSet) addSpans(spans varint.Reader, blocks uint64) {
 	next := uint64(0)
 	for range spans.Length(spans.Len() / 2) {

@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// Runs implements run.Reader. Values may be decoded into buffers that the caller passes behind the end of to (see
-// run.Run.Given), so that a query over many series allocates once.
+// Runs implements run.Reader. It may decode values into buffers that the caller leaves behind the end of to (see
+// run.Run.Given). A query over many series then allocates memory only once.
 func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
 	c, err := p.columnsFor(ref)
 	if err != nil {
@@ -29,9 +29,9 @@ func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, er
 	return to, err
 }
 
-// runs appends what the columns hold within [minMs, maxMs]. Whole columns are decoded, so a run may reach beyond; the
-// reader skips what it does not want. Columns that follow each other become one run. One *run.DamageError, without
-// labels, covers all that is damaged.
+// runs appends the runs of columns that have places within [minMs, maxMs]. Whole columns are decoded, so a run may
+// extend beyond that range, and the reader skips what it does not want. Columns that follow each other become one run.
+// All damage is returned as one *run.DamageError without labels.
 func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
 	var damage *run.DamageError
 	first := len(to)
@@ -72,8 +72,8 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 			damage.FromMs, damage.ToMs = min(damage.FromMs, c.firstMs), max(damage.ToMs, c.lastMs())
 		}
 	}
-	// Runs that overlap come in the order in which they begin; where one is cut off in front, that is not the order of
-	// the columns.
+	// Runs that overlap are sorted by their beginnings. If a run is cut at its beginning, this differs from the order
+	// of the columns.
 	slices.SortStableFunc(to[first:], byFirst)
 	if damage != nil {
 		return to, damage
@@ -81,18 +81,18 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 	return to, nil
 }
 
-// byFirst orders runs by their beginnings.
+// byFirst compares runs by their beginnings.
 func byFirst(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) }
 
-// follows reports whether a column's places are the next of a run: on the same grid, of the same kind, and within
-// MaxRunPlaces.
+// follows reports whether a column continues a run: it has the same distance, phase and kind, begins where the run
+// ends, and fits within MaxRunPlaces.
 func follows(r *run.Run, c *piece) bool {
 	return r.StepMs == c.stepMs && c.firstMs == r.FirstMs+int64(r.Places())*r.StepMs &&
 		(r.Values == nil) == c.distributions &&
 		r.Places()+c.places <= MaxRunPlaces
 }
 
-// ahead is how many places the first column and those that follow on it up to maxMs have, at most MaxRunPlaces. The
+// ahead returns how many places the first column and those that continue it up to maxMs have, at most MaxRunPlaces. The
 // run's memory is reserved once for all of them.
 func ahead(pieces []piece, maxMs int64) int {
 	n := pieces[0].places
@@ -108,8 +108,8 @@ func ahead(pieces []piece, maxMs int64) int {
 	return n
 }
 
-// column decodes a column behind what a run has. On an error the run is as before, so that a run with a damaged column
-// keeps the places before it.
+// column decodes a column and appends it to a run. After an error the run is unchanged, so that it keeps the places
+// before a damaged column.
 func (p *Part) column(c *piece, to *run.Run) error {
 	src, err := p.columnBytes(c)
 	if err != nil {
@@ -141,7 +141,7 @@ func (p *Part) column(c *piece, to *run.Run) error {
 	return nil
 }
 
-// columnBytes returns a column as it is encoded. The bytes are shared with the cached page, so nobody may change them.
+// columnBytes returns an encoded column. The bytes are shared with the cached page, so the caller must not change them.
 func (p *Part) columnBytes(c *piece) ([]byte, error) {
 	page, err := p.page(c.page)
 	if err != nil {
@@ -153,14 +153,15 @@ func (p *Part) columnBytes(c *piece) ([]byte, error) {
 	return page[c.offset : c.offset+c.length], nil
 }
 
-// columnDamage says which column of a page cannot be decoded, and which time it covers. Its caller adds the labels.
+// columnDamage returns an error that names the column of a page that cannot be decoded, and its time range. The caller
+// adds the labels.
 func (p *Part) columnDamage(err error, c *piece) error {
 	what := fmt.Sprintf("page %d, bytes %d to %d", c.page, c.offset, uint64(c.offset)+uint64(c.length))
 	return p.damage(err, what, "", c.firstMs, c.lastMs())
 }
 
-// appendPresent joins what is present of so many places, and of so many more; nil: all. A run gets presence with its
-// first column that lacks a slice.
+// appendPresent joins the presence of before places and that of the next places. nil means that all are present. A run
+// only gets presence with its first column that lacks a slice.
 func appendPresent(all []uint64, before int, more []uint64, places int) []uint64 {
 	if before == 0 {
 		return more
@@ -171,8 +172,8 @@ func appendPresent(all []uint64, before int, more []uint64, places int) []uint64
 	return joined
 }
 
-// orBits sets the bits from at on that are set in from; nil means that all places are present. Bits that are set
-// already stay, so that presence of several sources may be joined in one slice.
+// orBits sets the bits from at on that are set in from. nil means that all places are present. Bits that are already
+// set stay set, so the presence of several sources can be combined in one slice.
 func orBits(to []uint64, at int, from []uint64, places int) {
 	for i := 0; i < places; i += 64 {
 		word := ^uint64(0)
@@ -189,7 +190,7 @@ func orBits(to []uint64, at int, from []uint64, places int) {
 	}
 }
 
-// labelsOf reads the labels of one series, for the name of damage. Readers have the labels already.
+// labelsOf reads the labels of one series, to name damage. Readers already have the labels.
 func (p *Part) labelsOf(ref uint32) (labels.Labels, error) {
 	block := uint64(ref) / seriesInBlock
 	b, err := p.block(block)

@@ -14,13 +14,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// manyBlocks is the number of series blocks from which trying all values of a label is cheaper than reading the blocks.
-// With fewer blocks left, the labels in them are compared at once.
+// manyBlocks is the number of series blocks above which trying all values of a label is cheaper than reading the
+// blocks. If fewer blocks are left, their labels are compared directly.
 const manyBlocks = 128
 
-// Select implements run.Source. A *run.DamageError comes with all series that could be read. The series found are read
-// through a Part of their own, which shares the file and nothing else: queries that shared caches would evict each
-// other's pages (TestQueriesDoNotTakeEachOthersPages).
+// Select implements run.Source. If some data is damaged, it returns a *run.DamageError together with all series that it
+// could read. Found series are read through a Part of their own, which only shares the file. If queries shared caches,
+// they would evict each other's pages (TestQueriesDoNotTakeEachOthersPages).
 func (p *Part) Select(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) ([]run.Found, error) {
 	var found []run.Found
 	var build labels.ScratchBuilder
@@ -31,8 +31,8 @@ func (p *Part) Select(ctx context.Context, minMs, maxMs int64, matchers []*label
 	return found, err
 }
 
-// LabelNames implements run.Source. Without matchers the names block answers; it has all names, whatever the time. A
-// *run.DamageError comes with all that could be read.
+// LabelNames implements run.Source. Without matchers it uses the names block, which has all names, independent of time.
+// If some data is damaged, it returns a *run.DamageError together with all that it could read.
 func (p *Part) LabelNames(ctx context.Context, matchers []*labels.Matcher) ([]string, error) {
 	if len(matchers) == 0 {
 		if names, err := p.labelNames(); err == nil {
@@ -52,8 +52,8 @@ func (p *Part) LabelNames(ctx context.Context, matchers []*labels.Matcher) ([]st
 	})
 }
 
-// LabelValues implements run.Source. Without matchers the values blocks of the name answer. A *run.DamageError comes
-// with all that could be read.
+// LabelValues implements run.Source. Without matchers it uses the values blocks of the name. If some data is damaged,
+// it returns a *run.DamageError together with all that it could read.
 func (p *Part) LabelValues(ctx context.Context, name string, matchers []*labels.Matcher) ([]string, error) {
 	if len(matchers) == 0 {
 		var all []string
@@ -74,8 +74,8 @@ func (p *Part) LabelValues(ctx context.Context, name string, matchers []*labels.
 	})
 }
 
-// collect returns what of adds for all series that match, sorted and each once. It is the slow way, through the series,
-// for callers who have matchers or whose index of values is damaged.
+// collect returns what of adds for all series that match, sorted and without duplicates. It is slow, because it reads
+// the series. It is used if there are matchers or if the index of values is damaged.
 func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(l *labelReader, add func(string))) (
 	[]string, error) {
 	known := map[string]bool{}
@@ -93,8 +93,8 @@ func (p *Part) collect(ctx context.Context, matchers []*labels.Matcher, of func(
 	return all, err
 }
 
-// walk calls fn for all series that the matchers match and that have columns within [minMs, maxMs], in order. It
-// continues after damage; the first damage is returned at the end. It asks before each block whether the query has
+// walk calls fn, in order, for all series that the matchers match and that have columns within [minMs, maxMs]. It
+// continues after damage and returns the first damage at the end. It checks before each block whether the query has
 // ended.
 func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher,
 	fn func(ref uint32, l *labelReader)) error {
@@ -120,7 +120,7 @@ func (p *Part) walk(ctx context.Context, minMs, maxMs int64, matchers []*labels.
 	return damage
 }
 
-// keepFirst keeps the first damage of a walk that goes on after it, and returns any other error.
+// keepFirst stores the first damage in *damage, so that a walk can continue. It returns any other error.
 func keepFirst(damage *error, err error) error {
 	if _, is := errors.AsType[*run.DamageError](err); !is {
 		return err
@@ -130,7 +130,7 @@ func keepFirst(damage *error, err error) error {
 }
 
 // walkBlock calls fn for the series of one block that match and have columns within [minMs, maxMs]. The directory has
-// the times of a block, so blocks outside of them are not read.
+// the time range of each block, so blocks outside of the range are not read.
 func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Matcher,
 	fn func(ref uint32, l *labelReader)) error {
 	e, err := p.entry(p.footer.pages + block)
@@ -145,7 +145,7 @@ func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Ma
 	if err != nil {
 		return err
 	}
-	var places *columns // needed only where some series may have none in the time asked for
+	var places *columns // read only if some series may have no columns in the range
 	if e.minMs < minMs || e.maxMs > maxMs {
 		if places, err = p.columnsOf(block); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Ma
 	return nil
 }
 
-// anyWithin reports whether a column may have slices within [minMs, maxMs].
+// anyWithin reports whether one of the columns may have slices within [minMs, maxMs].
 func anyWithin(pieces []piece, minMs, maxMs int64) bool {
 	for i := range pieces {
 		if pieces[i].firstMs <= maxMs && pieces[i].lastMs() >= minMs {
@@ -177,20 +177,20 @@ func anyWithin(pieces []piece, minMs, maxMs int64) bool {
 // compared once, however many series have it.
 type matching []matchingOne
 
-// matchingOne is one matcher against one block.
+// matchingOne is the state of one matcher for one block.
 type matchingOne struct {
 	matcher *labels.Matcher
-	name    uint32 // its number; absent where the block does not have it
-	empty   bool   // it matches where the label is absent
+	name    uint32 // number of its label name; absent if the block does not have the name
+	empty   bool   // whether it matches series without the label
 	texts   []string
-	known   []int8 // by number of the value: 1 matches, -1 does not
+	known   []int8 // by number of the value: 1 matches, -1 does not, 0 is unknown
 }
 
-// absent is the number of a name that the block's dictionary does not have.
+// absent stands for a name that the block's dictionary does not have.
 const absent = ^uint32(0)
 
-// newMatching looks each matcher's label name up in a block's dictionary. Where the block does not have the name, the
-// matcher answers the same for all its series.
+// newMatching looks up each matcher's label name in a block's dictionary. If the block does not have the name, the
+// matcher gives the same result for all its series.
 func newMatching(matchers []*labels.Matcher, texts []string) matching {
 	all := make(matching, len(matchers))
 	for i, m := range matchers {
@@ -203,7 +203,7 @@ func newMatching(matchers []*labels.Matcher, texts []string) matching {
 	return all
 }
 
-// all reports whether every matcher matches a series, given its names and values as numbers.
+// all reports whether every matcher matches a series, whose names and values are given as numbers.
 func (m matching) all(now [][2]uint32) bool {
 	for i := range m {
 		if !m[i].is(now) {
@@ -213,7 +213,7 @@ func (m matching) all(now [][2]uint32) bool {
 	return true
 }
 
-// is reports whether the matcher matches a series. Regular expressions are evaluated once for each value of the block.
+// is reports whether the matcher matches a series. It evaluates a regular expression once for each value of the block.
 func (m *matchingOne) is(now [][2]uint32) bool {
 	if m.name == absent {
 		return m.empty
@@ -233,24 +233,24 @@ func (m *matchingOne) is(now [][2]uint32) bool {
 	return m.empty
 }
 
-// candidates returns the series blocks that may have series which all matchers match. Matchers with few values come
-// first, since looking a value up is cheap. A regular expression without a list of values is tried with every value of
-// its label, which is done only while more than manyBlocks blocks are left. If the index of values is damaged, it
-// returns more blocks than necessary, never fewer.
+// candidates returns the series blocks that may have series that all matchers match. It tries matchers with few values
+// first, since looking up a value is cheap. A regular expression without a list of values must be compared with every
+// value of its label. It does this only while more than manyBlocks blocks are left. If the index of values is damaged,
+// it returns more blocks than necessary, but never fewer.
 func (p *Part) candidates(matchers []*labels.Matcher) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	set.fill(p.footer.blocks)
 	var costly []*labels.Matcher
 	for _, m := range matchers {
 		if m.Matches("") {
-			continue // a series without the label matches too
+			continue // it matches series without the label too
 		}
 		values := m.SetMatches()
 		switch {
 		case m.Type == labels.MatchEqual:
 			values = []string{m.Value}
 		case m.Type != labels.MatchRegexp || m.Value == ".+":
-			continue // matches nearly all
+			continue // it matches nearly all series
 		case len(values) == 0:
 			costly = append(costly, m)
 			continue
@@ -272,8 +272,8 @@ func (p *Part) candidates(matchers []*labels.Matcher) (blockSet, error) {
 	return set, nil
 }
 
-// narrow keeps what is in the other set too. If the index of values could not be read, it keeps everything: the labels
-// in the blocks decide.
+// narrow keeps the blocks that are also in another set. If err says that the index of values is damaged, it keeps all
+// blocks; then the labels in the blocks decide.
 func (s blockSet) narrow(with blockSet, err error) error {
 	switch {
 	case err == nil:
@@ -286,7 +286,7 @@ func (s blockSet) narrow(with blockSet, err error) error {
 	return nil
 }
 
-// size is how many blocks the set has.
+// size returns the number of blocks in the set.
 func (s blockSet) size() (n int) {
 	for _, word := range s {
 		n += bits.OnesCount64(word)
@@ -294,7 +294,7 @@ func (s blockSet) size() (n int) {
 	return n
 }
 
-// blocksOfValues returns the blocks with a series that has one of the values.
+// blocksOfValues returns the blocks that have a series with one of the values.
 func (p *Part) blocksOfValues(name string, values []string) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	for _, want := range values {
@@ -311,8 +311,8 @@ func (p *Part) blocksOfValues(name string, values []string) (blockSet, error) {
 	return set, nil
 }
 
-// blocksOfMatching returns the blocks with a series whose value matches a regular expression. It tries all values that
-// begin with the expression's literal prefix.
+// blocksOfMatching returns the blocks that have a series whose value matches a regular expression. It tries all values
+// that begin with the expression's literal prefix.
 func (p *Part) blocksOfMatching(m *labels.Matcher) (blockSet, error) {
 	set := newBlockSet(p.footer.blocks)
 	prefix := m.Prefix()
@@ -328,7 +328,7 @@ func (p *Part) blocksOfMatching(m *labels.Matcher) (blockSet, error) {
 	return set, err
 }
 
-// labelNames reads the names block, or has it from the cache.
+// labelNames returns the decoded names block, from the cache if possible.
 func (p *Part) labelNames() ([]nameEntry, error) {
 	return p.names.get(0, func(uint64) ([]nameEntry, error) {
 		b, _, err := p.load(p.footer.entries() - 1)
@@ -339,9 +339,8 @@ func (p *Part) labelNames() ([]nameEntry, error) {
 	})
 }
 
-// eachValueOf calls fn for the values of a label from one on, and some before it, in order, until fn returns false.
-// Values blocks are sorted, so the first one is found by halving, which reads about as many blocks as the number of
-// blocks has bits.
+// eachValueOf calls fn, in order, for the values of a label that are not below from, until fn returns false. It may
+// also call fn for some values before from. Values blocks are sorted, so it finds the first one by binary search.
 func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint.Reader) (more bool)) error {
 	names, err := p.labelNames()
 	if err != nil {
@@ -353,7 +352,7 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint
 		return nil
 	}
 	of := names[at]
-	// The last block that begins with a value up to from, or the first.
+	// This finds the last block that begins with a value up to from, or else the first block.
 	low, high := uint64(0), of.blocks
 	for high-low > 1 {
 		middle := low + (high-low)/2
@@ -381,7 +380,7 @@ func (p *Part) eachValueOf(name, from string, fn func(value []byte, spans varint
 	return nil
 }
 
-// values calls fn for the values of one values block, see eachValue.
+// values calls fn for each value of one values block (see eachValue).
 func (p *Part) values(list uint64, fn func(value []byte, spans varint.Reader) bool) error {
 	b, _, err := p.load(p.footer.pages + p.footer.blocks + list)
 	if err != nil {

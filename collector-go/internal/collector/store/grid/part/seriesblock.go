@@ -12,36 +12,36 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// piece describes a column: where it is in the file, and which places it has. A series has several columns if it has
-// many slices, if its interval changed, or if it has numbers and distributions.
+// piece describes a column: its position in the file, and its places. A series has several columns if it has many
+// slices, if its interval changed, or if it has numbers and distributions.
 type piece struct {
 	firstMs, stepMs int64
 	places          int
 	distributions   bool
 	page            uint64
-	offset, length  uint32 // in the page
+	offset, length  uint32 // within the page
 }
 
-// lastMs is the end of the last place.
+// lastMs returns the end of the last place.
 func (p *piece) lastMs() int64 { return p.firstMs + int64(p.places-1)*p.stepMs }
 
-// Flags of a column in a series block.
+// These flags describe a column in a series block.
 const (
 	asPredicted   = 1
 	distributions = 2
 	beginsPage    = 4
 )
 
-// grid is what can be predicted about a column from the series before it. Series of one worker report at the same
-// times, so most columns are described by the single fact that the prediction holds: one byte of flags and the length.
+// grid is what can be predicted about a column from the previous series. Series of one worker report at the same times,
+// so the prediction is true for most columns. Such a column is described by one byte of flags and its length.
 type grid struct {
 	firstMs, stepMs int64
 	places          int
 }
 
-// predict is the grid of column number i of a series whose columns so far are in now, after a series with those of
-// before. The first guess is the same column of the series before. For a further column it is the place where the
-// previous column ended. Writer and reader call the same function, so they cannot disagree.
+// predict predicts the grid of column number i of a series. before are the grids of the previous series, and now those
+// of the series' earlier columns. It predicts the grid of the same column in before. If there is none, it predicts that
+// the column begins where the previous column ended. Writer and reader use this function, so they always agree.
 func predict(before, now []grid, i int) grid {
 	switch {
 	case i < len(before):
@@ -55,7 +55,7 @@ func predict(before, now []grid, i int) grid {
 }
 
 // blockWriter makes a series block: the columns of up to 64 series, followed by their labels. Columns come first,
-// because reading a series that is already known needs no labels.
+// because a reader that already knows the series needs no labels.
 type blockWriter struct {
 	labels       []labels.Labels
 	columns      []byte
@@ -63,12 +63,12 @@ type blockWriter struct {
 	before, now  []grid
 	firstPage    uint64
 	firstOffset  uint32
-	page         uint64 // of the newest column
+	page         uint64 // page of the newest column
 	begun        bool
 	minMs, maxMs int64
 }
 
-// add adds a series with its columns. Only what the prediction misses is written in full.
+// add adds a series with its columns. It only writes what differs from the prediction.
 func (w *blockWriter) add(l labels.Labels, pieces []piece) {
 	w.columns = binary.AppendUvarint(w.columns, uint64(len(pieces)))
 	w.now = w.now[:0]
@@ -105,8 +105,8 @@ func (w *blockWriter) add(l labels.Labels, pieces []piece) {
 	w.labels = append(w.labels, l)
 }
 
-// appendColumns writes the block's first part; its labels follow. The lengths stand in front, so that a reader of
-// labels skips the columns and the other way round.
+// appendColumns writes the block's first section, which the labels follow. The lengths come first, so that a reader of
+// labels can skip the columns, and vice versa.
 func (w *blockWriter) appendColumns(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(w.labels)))
 	dst = binary.AppendUvarint(dst, uint64(len(w.columns)))
@@ -117,20 +117,20 @@ func (w *blockWriter) appendColumns(dst []byte) []byte {
 	return append(dst, w.levels...)
 }
 
-// reset empties the writer and keeps its buffers. Labels are cleared, so that it keeps none of them alive.
+// reset empties the writer and keeps its buffers. It clears the labels, so that none of them stay in memory.
 func (w *blockWriter) reset() {
 	clear(w.labels)
 	*w = blockWriter{labels: w.labels[:0], columns: w.columns[:0], levels: w.levels[:0], before: w.before[:0],
 		now: w.now[:0]}
 }
 
-// appendLabels writes the labels of a block's series. Each text stands once in a sorted dictionary, and a series is
-// written as the values that differ from the series before it. Series are in the order of their labels, so that often
-// one value differs.
+// appendLabels writes the labels of a block's series. Each text is written once, in a sorted dictionary. A series is
+// written as the values that differ from the previous series. Series are sorted by labels, so often only one value
+// differs.
 func appendLabels(dst []byte, all []labels.Labels) []byte {
-	numbers := make(map[string]uint32, 4*len(all)) // in the order in which texts come
+	numbers := make(map[string]uint32, 4*len(all)) // number of each text, in the order in which they occur
 	var texts []string
-	var used []uint32 // by the series, one after the other
+	var used []uint32 // numbers of the texts of all series, one series after the other
 	note := func(s string) {
 		n, known := numbers[s]
 		if !known {
@@ -140,7 +140,7 @@ func appendLabels(dst []byte, all []labels.Labels) []byte {
 		}
 		used = append(used, n)
 	}
-	changes := make([]uint64, len(all)) // 0: all are written
+	changes := make([]uint64, len(all)) // 0 means that all labels are written
 	counts := make([]int, len(all))
 	var before, now []labels.Label
 	for i, l := range all {
@@ -174,8 +174,8 @@ func appendLabels(dst []byte, all []labels.Labels) []byte {
 	return dst
 }
 
-// appendDictionary writes the texts in order, and returns the place of each. Order lets a reader find a name by
-// halving, and lets neighbours share their beginnings.
+// appendDictionary writes the texts in sorted order, and returns the index of each. The order lets a reader find a name
+// by binary search, and neighbours share prefixes.
 func appendDictionary(dst []byte, texts []string) (_ []byte, places []uint32) {
 	order := make([]uint32, len(texts))
 	for i := range order {
@@ -193,8 +193,8 @@ func appendDictionary(dst []byte, texts []string) (_ []byte, places []uint32) {
 	return dst, places
 }
 
-// changedValues has a bit for each label whose value is another than before. It is 0 where the names differ too, or
-// where there are more labels than bits: then all labels are written.
+// changedValues returns a bit for each label whose value differs from before. It returns 0, so that all labels are
+// written, if the names differ or if there are too many labels for the bits.
 func changedValues(before, now []labels.Label) (changed uint64) {
 	if len(before) != len(now) || len(now) > 63 {
 		return 0
@@ -210,8 +210,8 @@ func changedValues(before, now []labels.Label) (changed uint64) {
 	return changed
 }
 
-// columns lists where the columns of a block's series are. Those of series i are pieces[starts[i]:starts[i+1]]. It is
-// decoded once for a block and kept for the next series of it.
+// columns has the positions of the columns of a block's series. Those of series i are pieces[starts[i]:starts[i+1]]. It
+// is decoded once per block and cached.
 type columns struct {
 	pieces []piece
 	starts []int32
@@ -222,8 +222,9 @@ type columns struct {
 // of returns the columns of series i of the block.
 func (c *columns) of(i int) []piece { return c.pieces[c.starts[i]:c.starts[i+1]] }
 
-// readColumns reads a block's first part. series is how many it must have, pages how many the file has. Every number is
-// checked against a bound, since later code computes with them and indexes pages by them.
+// readColumns decodes a block's first section. series is the number of series that it must have, and pages the number
+// of pages in the file. Every number is checked against a bound, since later code uses them in arithmetic and as
+// indices.
 func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 	r := varint.Of(b)
 	n := r.Length(seriesInBlock)
@@ -260,7 +261,7 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 				offset = 0
 			}
 			length := uint64(r.Length(maxEntryLength))
-			last := g.firstMs + int64(g.places)*g.stepMs // of what cannot be is less than the first
+			last := g.firstMs + int64(g.places)*g.stepMs // if it overflows, it is less than the first
 			if r.Err() != nil || g.stepMs <= 0 || g.stepMs > 1<<48 || g.places == 0 || last < g.firstMs ||
 				page >= pages || offset+length > maxEntryLength {
 				return nil, errContent
@@ -279,17 +280,17 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 	return c, nil
 }
 
-// labelReader reads the labels of a block's series one after the other. Names and values are numbers into texts, the
-// block's dictionary. Matchers compare these numbers, and strings are built only for series that match.
+// labelReader reads the labels of a block's series one after the other. Names and values are indices into texts, the
+// block's dictionary. Matchers compare these numbers, and strings are only built for series that match.
 type labelReader struct {
 	r     varint.Reader
-	texts []string // ascending
+	texts []string // sorted
 	left  int
 	now   [][2]uint32
 }
 
-// labelPart is the bytes of a block that say what labels its series have: its dictionary, and what follows. Two blocks
-// with equal bytes have the same series, which a merge compares before it decodes either.
+// labelPart returns the section of a block that determines the labels of its series. If it is equal in two blocks, they
+// have the same series. A merge compares it before it decodes either.
 func labelPart(b []byte, series int) ([]byte, error) {
 	r := varint.Of(b)
 	n := r.Length(seriesInBlock)
@@ -304,8 +305,8 @@ func labelPart(b []byte, series int) ([]byte, error) {
 	return r.Rest(), nil
 }
 
-// readLabels reads the dictionary of a block. The texts of all series are parts of one string, so that a block costs
-// one allocation for its texts instead of one for each.
+// readLabels decodes the dictionary of a block. All texts are substrings of one string, so that a block needs one
+// allocation for its texts instead of one for each.
 func readLabels(b []byte, series int) (*labelReader, error) {
 	b, err := labelPart(b, series)
 	if err != nil {
@@ -334,15 +335,15 @@ func readLabels(b []byte, series int) (*labelReader, error) {
 	return &labelReader{r: r, texts: texts, left: series}, nil
 }
 
-// maxArena bounds the decoded texts of a block, in bytes. Texts share beginnings, so a small malformed block could
-// otherwise ask for a huge amount of memory.
+// maxArena limits the decoded texts of a block, in bytes. Texts share prefixes, so a small malformed block could
+// otherwise reserve a huge amount of memory.
 const maxArena = 16 << 20
 
-// maxLabels bounds the labels of a series when reading, for the same reason.
+// maxLabels limits the number of labels that a series may have when it is read, for the same reason.
 const maxLabels = 1 << 12
 
-// next moves to the next series. It returns false after the last, and where the bytes are malformed, which failed
-// reports. Labels that did not change stay as they were in now, so the series must be read in order.
+// next moves to the next series. It returns false after the last one and for malformed bytes, which failed reports.
+// Labels that did not change keep their entries in now, so all series must be read in order.
 func (l *labelReader) next() bool {
 	if l.left == 0 {
 		return false
@@ -364,7 +365,7 @@ func (l *labelReader) next() bool {
 	return l.r.Err() == nil
 }
 
-// text reads the number of a text. A number beyond the dictionary is damage, and not an index.
+// text reads the number of a text. A number outside of the dictionary is damage.
 func (l *labelReader) text() uint32 {
 	n := l.r.Uint()
 	if n >= uint64(len(l.texts)) {
@@ -374,10 +375,10 @@ func (l *labelReader) text() uint32 {
 	return uint32(n)
 }
 
-// failed reports whether bytes are missing, make no sense or are left over.
+// failed reports whether bytes are missing, invalid or left over.
 func (l *labelReader) failed() bool { return l.r.Err() != nil || l.left == 0 && l.r.Len() != 0 }
 
-// labels builds the present series' labels.
+// labels builds the labels of the current series.
 func (l *labelReader) labels(b *labels.ScratchBuilder) labels.Labels {
 	b.Reset()
 	for _, pair := range l.now {

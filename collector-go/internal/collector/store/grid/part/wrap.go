@@ -9,23 +9,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// How a page or block is kept.
+// These are the ways in which a page or block is stored.
 const (
 	plain      byte = iota
-	compressed      // with Zstandard, its length before it
+	compressed      // with Zstandard, after its length
 )
 
-// maxUnpacked bounds what is compressed, so that no bytes make a reader take much memory.
+// maxUnpacked limits the size of what is compressed, so that damaged bytes cannot make a reader reserve much memory.
 const maxUnpacked = 1 << 20
 
-// encoder and decoder are shared: making one costs more than using it.
+// encoder and decoder are shared, because making one costs more than using it.
 var (
 	encoder = sync.OnceValue(func() *zstd.Encoder {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 			zstd.WithEncoderCRC(false),
 			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
 		if err != nil {
-			panic(err) // an option that does not exist
+			panic(err) // an option is invalid
 		}
 		return e
 	})
@@ -39,8 +39,9 @@ var (
 	})
 )
 
-// wrap appends a page or block as it is kept: compressed where that saves a quarter, which unpacking is worth. Each
-// page and block is decided alone, and its first byte says how it is kept.
+// wrap appends a page or block in its stored form. It is compressed if that saves at least a quarter; otherwise
+// decompressing it would not be worthwhile. This is decided for each page or block alone, and its first byte records
+// it.
 func wrap(dst, b []byte) []byte {
 	if len(b) > maxUnpacked {
 		return append(append(dst, plain), b...)
@@ -55,8 +56,8 @@ func wrap(dst, b []byte) []byte {
 	return append(append(dst[:start], plain), b...)
 }
 
-// unwrap returns what wrap was given. The length is stated twice, before the frame and in it. They must agree, and be
-// at most maxUnpacked, before memory is reserved.
+// unwrap is the inverse of wrap. The decompressed length is stored twice, before the compressed data and in it. Both
+// must agree and be at most maxUnpacked before memory is reserved.
 func unwrap(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] > compressed {
 		return nil, errContent

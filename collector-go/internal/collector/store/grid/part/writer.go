@@ -15,62 +15,63 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// WriterOptions are a writer's; the zero value has the defaults.
+// WriterOptions are the settings of a writer. The zero value has the defaults.
 type WriterOptions struct {
-	// PageBytes is when a page ends: at the first column that reaches it. 0 is DefaultPageBytes.
+	// PageBytes is the size at which a page ends, with the first column that reaches it. 0 means DefaultPageBytes.
 	PageBytes int
-	// Levels has the least and greatest numbers of windows kept beside the slices, where they hold enough of them.
+	// Levels stores the least and greatest numbers of windows in addition to the slices, if windows have enough of
+	// them.
 	Levels bool
-	// Cache is used to write labels that an earlier writer wrote; nil: none.
+	// Cache has the encoded labels of earlier writers. It may be nil.
 	Cache *Cache
 }
 
-// DefaultPageBytes is small enough that reading one series reads little beside it, and large enough that a page's 32
-// bytes of directory are nothing. Tests write smaller pages to have many of them.
+// DefaultPageBytes is small enough that reading one series reads little else. It is large enough that the 32 bytes of a
+// page's directory entry do not matter. Tests write smaller pages to get many of them.
 const DefaultPageBytes = 16 << 10
 
-// How long a column gets. Reading a place reads its column.
+// These constants limit the length of a column. Reading one place decodes its whole column.
 const (
 	columnPlaces       = 1024
 	distributionPlaces = 256
-	distributionCells  = 1 << 15 // buckets in all its places
+	distributionCells  = 1 << 15 // buckets in all places of a column
 )
 
-// writeBytes is how much is written at once, in bytes.
+// writeBytes is the number of bytes that are written to the file at once.
 const writeBytes = 256 << 10
 
-// Writer writes a part, series by series. It is not safe for concurrent use. After an error, only Abandon is of use.
+// Writer writes a part, series by series. It is not safe for concurrent use. After an error, only Abandon may be
+// called.
 //
-// The order of the file follows from writing once, without seeking: pages come first and are written as they fill, and
-// the index, which says where they are, comes last. Besides a buffer of 256 KiB the writer holds the index in memory:
-// about 20 bytes for each series and 200 for each label value. The slices go to the file at once, so that a part may be
-// larger than memory.
+// The file is written once, without seeking, which determines its order: pages are written as they fill, and the index
+// with their positions comes last. The writer has a buffer of 256 KiB and keeps the index in memory: about 20 bytes for
+// each series and 200 for each label value. It does not keep the slices, so a part may be larger than memory.
 type Writer struct {
 	fs      disk.FS
 	file    disk.File
 	name    string
 	o       WriterOptions
-	offset  uint64 // of buffer
+	offset  uint64 // of the buffer in the file
 	buffer  []byte
 	encoder column.Encoder
 	page    []byte
-	pageMs  [2]int64 // first and last place in page
+	pageMs  [2]int64 // first and last place in the page
 	pages   []entry
 	block   blockWriter
-	blocks  []byte // series blocks, one behind the other
+	blocks  []byte // encoded series blocks, one after the other
 	blockAt []entry
 	levels  levelWriter
 	pieces  []piece
 	present []uint64
 	plain   []byte // a block before it is wrapped
-	wrapped []byte // a page or block after it
+	wrapped []byte // a page or block after it is wrapped
 	footer  footer
 	last    labels.Labels
-	cached  bool // the series of the block so far are as in the cache
+	cached  bool // the cache has the series of the current block so far
 }
 
-// Create begins a part in a file that must not exist. The file has no valid footer until Finish, so a crash leaves
-// nothing that could be taken for a part.
+// Create begins a part in a file that must not exist. The file has no valid footer until Finish, so after a crash it is
+// not accepted as a part.
 func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 	if o.PageBytes == 0 {
 		o.PageBytes = DefaultPageBytes
@@ -88,8 +89,8 @@ func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
 }
 
 // Add writes a series. Series must arrive in the order of labels.Compare, each once, since readers search by that
-// order; anything else is an error. Runs ascend by FirstMs and are as run.Reader returns them: no two slices of one
-// kind at one time. A series without a slice is left out. Add keeps nothing of runs.
+// order; otherwise Add returns an error. Runs must be sorted by FirstMs and be as run.Reader returns them: no two
+// slices of one kind at one time. A series without a slice is omitted. Add does not keep runs.
 func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
 	return w.add(l, func() error {
 		for i := range runs {
@@ -104,11 +105,11 @@ func (w *Writer) Add(l labels.Labels, runs []run.Run) error {
 	})
 }
 
-// add writes a series; columns writes its columns. Labels that the cache knows, at the place after labels that it
-// knows, are in order and need no comparison.
+// add writes a series, whose columns the function columns writes. If the cache has this series and the one before it at
+// these positions, they are in order and need not be compared.
 func (w *Writer) add(l labels.Labels, columns func() error) error {
 	cached := w.cached && w.o.Cache.knows(len(w.blockAt), len(w.block.labels), l)
-	inOrder := cached && len(w.block.labels) > 0 // as they were when the cache took them
+	inOrder := cached && len(w.block.labels) > 0 // the order was checked when the cache stored them
 	if !inOrder && w.footer.series > 0 && labels.Compare(w.last, l) >= 0 {
 		return fmt.Errorf("part %s: series %s comes behind %s", w.name, l, w.last)
 	}
@@ -128,8 +129,8 @@ func (w *Writer) add(l labels.Labels, columns func() error) error {
 	return nil
 }
 
-// addRun writes a run in columns of bounded length. A run without a positive step, or with numbers and distributions,
-// is an error of the caller: written, it could not be read again.
+// addRun writes a run in columns of limited length. A run without a positive step, or with both numbers and
+// distributions, is an error, because it could not be read again.
 func (w *Writer) addRun(r *run.Run) error {
 	places := r.Places()
 	if r.StepMs <= 0 || len(r.Values) > 0 && len(r.Histograms) > 0 || r.Present != nil &&
@@ -150,8 +151,8 @@ func (w *Writer) addRun(r *run.Run) error {
 	return nil
 }
 
-// distributionsInColumn is how many of them, at least one, a column takes. Reading one distribution decodes its whole
-// column, so columns of wide distributions are shorter.
+// distributionsInColumn returns how many distributions a column takes, at least one. Reading one distribution decodes
+// its whole column, so columns of distributions with many buckets are shorter.
 func distributionsInColumn(all []*histogram.Histogram) int {
 	cells := 0
 	for i, h := range all {
@@ -164,8 +165,8 @@ func distributionsInColumn(all []*histogram.Histogram) int {
 	return len(all)
 }
 
-// addColumn writes the places from one up to another, without those at both ends that hold no slice. Cutting them keeps
-// the time of a column exact, and readers skip columns by their time.
+// addColumn writes the places in [from, to), without the places at both ends that hold no slice. The time range of
+// a column is therefore exact, and readers use it to skip columns.
 func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	for from < to && !r.Has(from) {
 		from++
@@ -192,8 +193,8 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	return w.endColumn(p, stored)
 }
 
-// copyColumn writes a column of numbers as another part has it, without decoding it. Only its presence is read, since
-// the footer counts slices.
+// copyColumn writes an encoded column of numbers from another part without decoding it. It only reads the presence,
+// since the footer counts slices.
 func (w *Writer) copyColumn(p piece, src []byte) error {
 	stored, err := column.Stored(src, p.places)
 	if err != nil {
@@ -204,9 +205,9 @@ func (w *Writer) copyColumn(p piece, src []byte) error {
 	return w.endColumn(p, stored)
 }
 
-// endColumn notes a column that is at the end of the page: its length, and the times of the page and of the file. A
-// page ends with the column that takes it to the size, so a column is never split over two pages and a reader needs one
-// page for it.
+// endColumn records the column at the end of the page: its length, and the times of the page and the file. A page ends
+// with the column that makes it large enough. A column is therefore never split over two pages, and a reader needs only
+// one page for it.
 func (w *Writer) endColumn(p piece, stored int) error {
 	p.length = uint32(len(w.page)) - p.offset
 	w.pieces = append(w.pieces, p)
@@ -225,8 +226,8 @@ func (w *Writer) endColumn(p piece, stored int) error {
 	return nil
 }
 
-// presence is the bits of some places, nil where all hold a slice, and how many do. A column without absent places is
-// written, and later copied and joined, without any presence.
+// presence returns the presence of some places, or nil if all hold a slice, and how many do. Columns without absent
+// places are written, copied and joined without presence.
 func (w *Writer) presence(r *run.Run, from, to int) (present []uint64, stored int) {
 	if r.Present == nil {
 		return nil, to - from
@@ -241,7 +242,7 @@ func (w *Writer) presence(r *run.Run, from, to int) (present []uint64, stored in
 	return w.present, stored
 }
 
-// copyBits appends the bits from one up to another, the first of them lowest. The bits behind the last are 0, since
+// copyBits appends the bits in [from, to), with the first in the lowest bit. Bits after the last one are 0, since
 // other code counts whole words.
 func copyBits(dst, all []uint64, from, to int) []uint64 {
 	for ; from < to; from += 64 {
@@ -257,7 +258,7 @@ func copyBits(dst, all []uint64, from, to int) []uint64 {
 	return dst
 }
 
-// endPage writes the page, if it has anything.
+// endPage writes the page, unless it is empty.
 func (w *Writer) endPage() error {
 	if len(w.page) == 0 {
 		return nil
@@ -270,8 +271,8 @@ func (w *Writer) endPage() error {
 	return err
 }
 
-// endBlock encodes the block's 64 series. Blocks stay in memory until Finish, because the file has all pages before
-// them.
+// endBlock encodes the current block of up to 64 series. Blocks stay in memory until Finish, because all pages come
+// before them in the file.
 func (w *Writer) endBlock() error {
 	if len(w.block.labels) == 0 {
 		return nil
@@ -291,13 +292,13 @@ func (w *Writer) endBlock() error {
 	return nil
 }
 
-// put writes a page or a block, and notes in its entry where it is.
+// put writes a page or block, and records its position in its entry.
 func (w *Writer) put(e *entry, b []byte) error {
 	e.offset = w.offset + uint64(len(w.buffer))
 	return w.write(b)
 }
 
-// write appends to the buffer, which goes to the file when it has 256 KiB.
+// write appends to the buffer, which is written to the file when it has 256 KiB.
 func (w *Writer) write(b []byte) error {
 	w.buffer = append(w.buffer, b...)
 	if len(w.buffer) >= writeBytes {
@@ -306,7 +307,7 @@ func (w *Writer) write(b []byte) error {
 	return nil
 }
 
-// flush writes the buffer at its offset. The file is only ever extended.
+// flush writes the buffer at its offset. The file only grows.
 func (w *Writer) flush() error {
 	if _, err := w.file.WriteAt(w.buffer, int64(w.offset)); err != nil {
 		return fmt.Errorf("write part %s: %w", w.name, err)
@@ -317,8 +318,8 @@ func (w *Writer) flush() error {
 }
 
 // Finish writes the index and the footer, and syncs and closes the file. The footer is written last, so a file without
-// a valid one was never finished. The caller publishes the file: it renames it and syncs the directory. After an error
-// the file is useless; call Abandon.
+// a valid one was never finished. The caller must publish the file by renaming it and syncing the directory. After an
+// error the file is unusable; call Abandon.
 func (w *Writer) Finish() (Info, error) {
 	if err := w.endBlock(); err != nil {
 		return Info{}, err
@@ -340,8 +341,8 @@ func (w *Writer) Finish() (Info, error) {
 	return w.footer.info(), nil
 }
 
-// writeIndex writes everything after the pages: series blocks, values blocks, names block, directory, footer. The
-// blocks' offsets are known only now, since they were collected in memory.
+// writeIndex writes everything after the pages: series blocks, values blocks, names block, directory and footer. The
+// offsets of the blocks are known only now, since the blocks were collected in memory.
 func (w *Writer) writeIndex() error {
 	all := w.pages
 	base := w.offset + uint64(len(w.buffer))
@@ -373,8 +374,8 @@ func (w *Writer) writeIndex() error {
 	return w.flush()
 }
 
-// directory is the entries in chunks of 128, each with its own checksum. A reader finds an entry without a search, and
-// a damaged chunk costs its own entries only.
+// directory returns the entries in chunks of 128, each with its own checksum. A reader finds an entry without a search,
+// and a damaged chunk only costs its own entries.
 func directory(all []entry) []byte {
 	var dst []byte
 	for number := uint64(0); len(all) > 0; number++ {
@@ -389,8 +390,8 @@ func directory(all []entry) []byte {
 	return dst
 }
 
-// Abandon closes and removes the file. It may be called after Finish failed, and after Abandon; after a Finish that did
-// not fail it does nothing. The caller may therefore call it on every error.
+// Abandon closes and removes the file. It may be called after an error of Finish, and twice. After a successful Finish
+// it does nothing, so the caller may call it on every error.
 func (w *Writer) Abandon() error {
 	if w.fs == nil || w.file == nil && w.footer.size > 0 {
 		return nil

@@ -34,7 +34,7 @@ func benchLabels(i int) labels.Labels {
 
 func benchValue(series, place int) float64 { return float64(place*(series+1)) * 1e-4 }
 
-// decoded is a day of series in memory, in runs of two hours.
+// decoded returns a day of series in memory, in runs of two hours.
 func decoded() sources {
 	memory := &gridtest.Memory{}
 	for i := range benchSeries {
@@ -52,7 +52,7 @@ func decoded() sources {
 	return sources{memory}
 }
 
-// compressed is the same day in blocks of Prometheus' store.
+// compressed returns the same day in blocks of Prometheus' store.
 func compressed(b *testing.B) storage.Queryable {
 	options := tsdb.DefaultOptions()
 	options.RetentionDuration = 0
@@ -86,15 +86,16 @@ func (q unplannedQuerier) Select(_ context.Context, sorted bool, hints *storage.
 	return q.Querier.Select(context.Background(), sorted, hints, matchers...)
 }
 
-// cpuTime is what the process has used, which other processes on the machine do not change.
+// cpuTime returns the CPU time of the process, which other processes on the machine do not affect.
 func cpuTime(b *testing.B) time.Duration {
 	var usage unix.Rusage
 	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkDay asks a day of 500 series, a slice every 10 s, at 1,440 instants: of runs that are decoded, which shows
-// what reading and evaluating cost, with and without thinning, and of a Prometheus store, which decodes too.
+// BenchmarkDay queries a day of 500 series, with a slice every 10 s, at 1,440 instants. With decoded runs it shows the
+// cost of reading and evaluating, with and without thinning. A Prometheus store, which has to decode too, is the
+// comparison.
 func BenchmarkDay(b *testing.B) {
 	ours := decoded()
 	stores := []struct {
@@ -128,8 +129,8 @@ func BenchmarkDay(b *testing.B) {
 	}
 }
 
-// BenchmarkGreatest asks the same day for the greatest of the last hour, every 5 min: of runs that are decoded,
-// computed and not, and of parts of 6 h with and without levels.
+// BenchmarkGreatest queries the same day for the greatest number of the last hour, every 5 min. It uses decoded runs
+// with and without computed windows, and parts of 6 h with and without levels.
 func BenchmarkGreatest(b *testing.B) {
 	ours := decoded()
 	for name, store := range map[string]storage.Queryable{
@@ -140,7 +141,7 @@ func BenchmarkGreatest(b *testing.B) {
 	}
 }
 
-// parts is the day in four parts.
+// parts returns the day in four parts.
 func parts(b *testing.B, levels bool) (all sources) {
 	for at := 0; at < benchPlaces; at += benchPlaces / 4 {
 		fs := disktest.NewMemory(1)

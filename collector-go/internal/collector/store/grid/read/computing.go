@@ -9,9 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// computing is an iterator over results instead of slices. For every instant it gives the result of a function over the
-// window that ends there, or a gap's marker if there is no result. All windows are computed when it first moves. The
-// engine then takes the results for samples of a plain selector (decision 15).
+// computing is an iterator over results instead of slices. For every instant it returns the result of a function over
+// the window that ends there, or a gap marker if there is no result. It computes all windows when it first moves. The
+// engine then treats the results as samples of a plain selector (decision 15).
 type computing struct {
 	iterator
 	begun   bool
@@ -20,26 +20,26 @@ type computing struct {
 	at      int
 }
 
-// reset makes it one of another series, and keeps its buffers.
+// reset prepares the iterator for another series, and keeps its buffers.
 func (c *computing) reset(s *series) {
 	c.iterator.reset(s)
 	c.begun, c.results, c.at = false, c.results[:0], -1
 }
 
-// begin computes all windows. It first tries without the slices of sources that levels describe. If these lie among
+// begin computes all windows. It first tries without the slices of sources that levels describe. If these overlap with
 // slices of other sources, it reads everything and computes again.
 func (c *computing) begin() {
 	c.begun = true
 	c.windows.spans = c.windows.spans[:0]
 	if c.outlined(); c.err == nil && !c.compute() {
 		c.windows.spans = c.windows.spans[:0]
-		c.iterator.reset(c.series) // which skips no source
+		c.iterator.reset(c.series) // after this, no source is skipped
 		c.compute()
 	}
 }
 
-// compute reads what is not outlined, and computes; false where what is outlined lies among other slices. A
-// distribution ends the query with plan.ErrNotComputed, and the engine evaluates it alone.
+// compute reads the sources without an outline, and computes. It returns false if an outlined source overlaps with
+// slices of others. A distribution ends the query with plan.ErrNotComputed, and the engine then evaluates it alone.
 func (c *computing) compute() bool {
 	if c.start(); c.err != nil || c.series.noSlices {
 		return true
@@ -71,7 +71,7 @@ func (c *computing) compute() bool {
 	return true
 }
 
-// Next goes to the next instant.
+// Next moves to the next instant.
 func (c *computing) Next() chunkenc.ValueType {
 	if !c.begun {
 		c.begin()
@@ -80,7 +80,7 @@ func (c *computing) Next() chunkenc.ValueType {
 	return c.stands()
 }
 
-// Seek goes to the first instant whose result is not before ms; it stays where it is if that is so already.
+// Seek moves to the first instant whose result is not before ms. It does not move if that is already so.
 func (c *computing) Seek(ms milliseconds) chunkenc.ValueType {
 	if !c.begun {
 		c.begin()
@@ -92,7 +92,7 @@ func (c *computing) Seek(ms milliseconds) chunkenc.ValueType {
 	return c.stands()
 }
 
-// stands says whether the iterator is at a result.
+// stands returns whether the iterator is at a result.
 func (c *computing) stands() chunkenc.ValueType {
 	if c.at >= len(c.results) {
 		c.at = len(c.results)
@@ -101,14 +101,14 @@ func (c *computing) stands() chunkenc.ValueType {
 	return chunkenc.ValFloat
 }
 
-// At is the present result.
+// At returns the time and value of the current result.
 func (c *computing) At() (int64, float64) { return c.AtT(), c.results[c.at] }
 
-// AtT is the present instant.
+// AtT returns the time of the current result.
 func (c *computing) AtT() int64 {
 	w := &c.series.windows
 	return w.FirstMs + int64(c.at)*w.StepMs + w.OffsetMs
 }
 
-// stale is the gap's marker, which stands where a window has no result.
+// stale is the gap marker, which stands for a window without a result.
 var stale = math.Float64frombits(value.StaleNaN)

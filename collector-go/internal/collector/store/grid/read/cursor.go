@@ -6,21 +6,21 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// cursor points to a place of a run that holds a slice. It moves forward only. Times are computed from places, so that
-// a step costs an addition.
+// cursor points to a place of a run that holds a slice. It only moves forward. A step computes the time from the place
+// and costs one addition.
 type cursor struct {
 	*run.Run
-	first int   // place before which nothing is wanted
-	last  int   // place after which nothing is wanted
-	place int   // where it stands
-	atMs  int64 // the place's time
-	rank  int   // of two slices at one time the one of lower rank counts
+	first int   // first place that is wanted
+	last  int   // last place that is wanted
+	place int   // the current place
+	atMs  int64 // the end of the current place
+	rank  int   // of two slices at one time, the one with the lower rank counts
 }
 
-// msOf is a place's time.
+// msOf returns the end of a place.
 func (c *cursor) msOf(place int) int64 { return c.FirstMs + int64(place)*c.StepMs }
 
-// to stands at the first slice that is not before place; false: there is none.
+// to moves to the first slice at place or after it. It returns false if there is none.
 func (c *cursor) to(place int) bool {
 	place = max(place, c.first)
 	if c.Present != nil {
@@ -33,7 +33,7 @@ func (c *cursor) to(place int) bool {
 	return true
 }
 
-// seek stands at the first slice that is not before ms; false: there is none.
+// seek moves to the first slice that is not before ms. It returns false if there is none.
 func (c *cursor) seek(ms int64) bool {
 	if ms <= c.FirstMs {
 		return c.to(0)
@@ -44,7 +44,7 @@ func (c *cursor) seek(ms int64) bool {
 	return c.to(int((ms - c.FirstMs + c.StepMs - 1) / c.StepMs))
 }
 
-// newest goes on to the newest slice that is not after ms. It stands at one that is not after ms already.
+// newest moves forward to the newest slice that is not after ms. The current slice must not be after ms either.
 func (c *cursor) newest(ms int64) {
 	place := c.last
 	if away := (ms - c.FirstMs) / c.StepMs; away < int64(place) {
@@ -56,7 +56,7 @@ func (c *cursor) newest(ms int64) {
 	c.place, c.atMs = place, c.msOf(place)
 }
 
-// presentFrom is the first place from place on that holds a slice; a place after last where there is none.
+// presentFrom returns the first place from place on that holds a slice, or a place after last if there is none.
 func (c *cursor) presentFrom(place int) int {
 	for word := place >> 6; word < len(c.Present) && place <= c.last; word++ {
 		if found := c.Present[word] >> (place & 63); found != 0 {
@@ -67,8 +67,8 @@ func (c *cursor) presentFrom(place int) int {
 	return c.last + 1
 }
 
-// presentUpTo is the last place up to place that holds a slice; there is one, which the caller knows from where the
-// cursor stood.
+// presentUpTo returns the last place up to place that holds a slice. There must be one, which holds because the cursor
+// is at one.
 func (c *cursor) presentUpTo(place int) int {
 	for word := place >> 6; ; word-- {
 		if found := c.Present[word] << (63 - place&63); found != 0 {

@@ -13,55 +13,55 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// iterator walks through the slices of one series in the order of time. Runs that overlap, because of several sources
-// or a changed interval, are merged while walking. Nearly always one run is alone at a time, and then a step is a
-// single addition.
+// iterator returns the slices of one series in order of time. It merges runs that overlap, because of several sources
+// or a changed interval. Nearly always there is only one run at a time, and then a step is a single addition.
 //
-// It has three layers. start reads the runs and makes a cursor for each (all, by time). seek opens the cursors that the
-// time has reached and stands at the first slice. Where the query looks at instants only, thin then moves on to the
+// It has three layers. start reads the runs and makes a cursor for each (all, sorted by time). seek opens the cursors
+// that the time has reached, and moves to the first slice. If the query only needs instants, thin then moves on to the
 // newest slice that the next instant sees.
 //
-// The engine's buffers are reused from series to series (reset), because a query may touch a hundred thousand of them.
-// It is not safe for concurrent use.
+// The engine reuses iterators and their buffers for the next series (reset), because a query may read a hundred
+// thousand series. An iterator is not safe for concurrent use.
 type iterator struct {
 	series *series
-	skip   []bool // sources whose slices are not read, by their place in series.found; those behind the last are
-	read   bool   // whether runs were read
+	skip   []bool // by index in series.found: sources whose slices are not read; it may be shorter
+	read   bool   // the runs were read
 
 	runs    []run.Run
-	from    []origin // of each of runs
-	decoded int      // places of runs
-	all     []cursor // by time
-	next    int      // of all, the first that was not reached yet
-	open    []cursor // that stand at a slice which was not given yet, or at the present one
-	at      cursor   // the present slice, a copy
+	from    []origin // the origin of each of runs
+	decoded int      // number of places in runs
+	all     []cursor // sorted by time
+	next    int      // index in all of the first cursor that was not reached yet
+	open    []cursor // cursors at the current slice or at one that was not returned yet
+	at      cursor   // a copy of the cursor at the current slice
 	kind    chunkenc.ValueType
-	// alone is up to which place the only open cursor can go without a look at others; -1 where there are several.
+	// alone is the place up to which the only open cursor can move without a comparison with others. It is -1 if
+	// several are open.
 	alone int
-	// instantMs is the instant at which the present slice is the newest, where the series is thinned; stride is how
-	// many places on from it the newest slice of the next instant is, 0 where that has to be looked for; lastMs is the
-	// last instant of which that holds.
+	// These fields are used if the series is thinned. instantMs is the instant at which the current slice is the
+	// newest. stride is the number of places from there to the newest slice of the next instant, or 0 if that has to be
+	// searched for. lastMs is the last instant for which stride is valid.
 	instantMs int64
 	lastMs    int64
 	stride    int
 	err       error
 }
 
-// origin says where a run comes from, and which part of it is needed.
+// origin says which source a run comes from, and which range of it is needed.
 type origin struct {
 	source       int
 	minMs, maxMs int64
 }
 
-// reset makes the iterator one of another series, and keeps its buffers.
+// reset prepares the iterator for another series, and keeps its buffers.
 func (it *iterator) reset(s *series) {
 	it.release()
 	*it = iterator{series: s, skip: it.skip[:0], runs: it.runs[:0], from: it.from[:0], all: it.all[:0],
 		open: it.open[:0], alone: -1, kind: chunkenc.ValNone}
 }
 
-// release returns decoded slices to the query's budget, and keeps those buffers that may be overwritten: those that
-// Runs filled for us (run.Run.Given). Others belong to a source.
+// release returns decoded slices to the query's budget. It keeps the buffers that Runs filled for this iterator
+// (run.Run.Given), which may be overwritten. Others belong to a source.
 func (it *iterator) release() {
 	if it.decoded > 0 {
 		it.series.plan.Release(it.decoded)
@@ -78,7 +78,7 @@ func (it *iterator) release() {
 }
 
 // start reads the runs. It is called when the iterator first moves, since the engine makes iterators that it never
-// moves. The runs are cut to the time that is wanted by bounds on places; nothing is copied.
+// moves. Bounds on places limit the runs to the wanted range, and nothing is copied.
 func (it *iterator) start() {
 	it.read = true
 	w := it.series.wanted
@@ -120,12 +120,12 @@ func (it *iterator) start() {
 		}
 		it.all = append(it.all, cursor{Run: r, first: first, last: last, rank: from.source<<32 | i})
 	}
-	// The order in time is that of the runs, but for several sources or a changed interval.
+	// The runs are in order of time already, unless there are several sources or the interval changed.
 	slices.SortFunc(it.all, byTime)
 }
 
-// readRuns reads the slices of a source that end within [minMs, maxMs]. Damage is noted in the plan, which makes it a
-// warning of the query, and what could be read counts.
+// readRuns reads the slices of a source that end within [minMs, maxMs]. Damage is recorded in the plan, which turns it
+// into a warning of the query. The readable data is still used.
 func (it *iterator) readRuns(source int, minMs, maxMs int64) error {
 	had := len(it.runs)
 	found := it.series.found[source]
@@ -147,13 +147,13 @@ func (it *iterator) keep(source int, r run.Run, minMs, maxMs int64) {
 	it.runs, it.from = append(it.runs, r), append(it.from, origin{source, minMs, maxMs})
 }
 
-// forget takes back the runs from had on.
+// forget drops the runs from index had on.
 func (it *iterator) forget(had int) {
 	clear(it.runs[had:])
 	it.runs, it.from = it.runs[:had], it.from[:had]
 }
 
-// account counts the slices of the runs from had on as decoded.
+// account charges the slices of the runs from index had on to the query's budget.
 func (it *iterator) account(had int) error {
 	places := 0
 	for i := range it.runs[had:] {
@@ -163,12 +163,12 @@ func (it *iterator) account(had int) error {
 	return cmp.Or(it.series.plan.ReadSamples(places), it.series.plan.Hold(places))
 }
 
-// byTime orders cursors by their runs' beginnings, and of one time by precedence.
+// byTime sorts cursors by the beginnings of their runs, and equal ones by precedence.
 func byTime(a, b cursor) int {
 	return cmp.Or(cmp.Compare(a.FirstMs, b.FirstMs), cmp.Compare(a.rank, b.rank))
 }
 
-// Next goes to the next slice.
+// Next moves to the next slice.
 func (it *iterator) Next() chunkenc.ValueType {
 	if it.series.thinned {
 		return it.nextThinned()
@@ -194,7 +194,7 @@ func (it *iterator) Next() chunkenc.ValueType {
 	return it.seek(it.at.atMs + 1)
 }
 
-// nextThinned goes to the newest slice of the next instant that has one of its own.
+// nextThinned moves to the newest slice of the next instant for which a new slice exists.
 func (it *iterator) nextThinned() chunkenc.ValueType {
 	if it.stride > 0 {
 		c := &it.open[0]
@@ -215,10 +215,11 @@ func (it *iterator) nextThinned() chunkenc.ValueType {
 	return it.thin(it.seek(it.at.atMs + 1))
 }
 
-// milliseconds keep vet from taking Seek for io.Seeker's, whose first parameter is an int64 too.
+// milliseconds prevents that vet compares Seek with that of io.Seeker, whose first parameter is an int64 too.
 type milliseconds = int64
 
-// Seek goes to the first slice that is not before ms; it stays where it is if that is so already.
+// Seek moves to the first slice that is not before ms. If the series is thinned, it moves on to the newest slice that
+// the next instant sees. It does not move if the current slice is not before ms.
 func (it *iterator) Seek(ms milliseconds) chunkenc.ValueType {
 	if it.read && (it.kind == chunkenc.ValNone || it.at.atMs >= ms) {
 		return it.kind
@@ -226,7 +227,7 @@ func (it *iterator) Seek(ms milliseconds) chunkenc.ValueType {
 	return it.thin(it.seek(ms))
 }
 
-// seek goes to the first slice that is not before ms, whatever is thinned.
+// seek moves to the first slice that is not before ms, even if the series is thinned.
 func (it *iterator) seek(ms int64) chunkenc.ValueType {
 	if !it.read {
 		it.start()
@@ -256,9 +257,9 @@ func (it *iterator) seek(ms int64) chunkenc.ValueType {
 	return it.stand(firstMs)
 }
 
-// stand makes the slice at ms the present one: the one of the lowest rank, of those that are open. Others at the same
-// time are passed over when the iterator moves on. It also notes how far the iterator may go without a look at other
-// runs.
+// stand makes the slice at ms the current one. If several open cursors have one, the one with the lowest rank counts,
+// and the others are skipped when the iterator moves on. It also determines how far the iterator may move without a
+// comparison with other runs.
 func (it *iterator) stand(ms int64) chunkenc.ValueType {
 	if len(it.open) == 0 {
 		return it.end()
@@ -284,7 +285,7 @@ func (it *iterator) stand(ms int64) chunkenc.ValueType {
 	return it.kind
 }
 
-// end gives everything back. The iterator stays at its end.
+// end releases all slices. The iterator stays at its end.
 func (it *iterator) end() chunkenc.ValueType {
 	it.kind, it.alone, it.stride = chunkenc.ValNone, -1, 0
 	it.open, it.next, it.all = it.open[:0], 0, it.all[:0]
@@ -292,9 +293,9 @@ func (it *iterator) end() chunkenc.ValueType {
 	return chunkenc.ValNone
 }
 
-// thin goes on from a slice to the newest one that is not after the first instant at which that slice can be seen. What
-// lies between is newer at no instant, so that nobody who asks at instants alone sees it. If the slices lie at a
-// distance that divides the instants' step, the following steps are strides of as many places.
+// thin moves from a slice to the newest one at or before the first instant that sees the slice. The slices between them
+// are not the newest at any instant, so the query does not need them. If the distance of the slices divides the step of
+// the instants, stride is set, and the following steps skip a fixed number of places.
 func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 	if kind == chunkenc.ValNone || !it.series.thinned {
 		return kind
@@ -332,13 +333,13 @@ func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 	return kind
 }
 
-// At is the present slice, a number.
+// At returns the current slice, which must be a number.
 func (it *iterator) At() (int64, float64) { return it.at.atMs, it.at.Values[it.at.place] }
 
-// staleHistogram is the sum that marks a distribution as a gap's marker, as Prometheus has it.
+// staleHistogram is the sum that marks a distribution as a gap marker, as in Prometheus.
 var staleHistogram = math.Float64frombits(value.StaleNaN)
 
-// AtHistogram is the present slice, a distribution; the caller may change it.
+// AtHistogram returns the current slice, which must be a distribution. The caller may change it.
 func (it *iterator) AtHistogram(to *histogram.Histogram) (int64, *histogram.Histogram) {
 	h := it.at.Histograms[it.at.place]
 	switch {
@@ -353,7 +354,7 @@ func (it *iterator) AtHistogram(to *histogram.Histogram) (int64, *histogram.Hist
 	return it.at.atMs, to
 }
 
-// AtFloatHistogram is the present slice, a distribution; the caller may change it.
+// AtFloatHistogram returns the current slice, which must be a distribution. The caller may change it.
 func (it *iterator) AtFloatHistogram(to *histogram.FloatHistogram) (int64, *histogram.FloatHistogram) {
 	h := it.at.Histograms[it.at.place]
 	if h == nil {
@@ -364,8 +365,8 @@ func (it *iterator) AtFloatHistogram(to *histogram.FloatHistogram) (int64, *hist
 	return it.at.atMs, to
 }
 
-// hint has the engine look for resets itself. A store of Prometheus' knows some from where its chunks begin; the engine
-// finds the same.
+// hint makes the engine look for counter resets itself, except in gauge histograms. Prometheus' own storage knows some
+// resets from the beginnings of its chunks, and the engine finds the same.
 func hint(h *histogram.Histogram) histogram.CounterResetHint {
 	if h.CounterResetHint == histogram.GaugeType {
 		return histogram.GaugeType
@@ -373,11 +374,11 @@ func hint(h *histogram.Histogram) histogram.CounterResetHint {
 	return histogram.UnknownCounterReset
 }
 
-// AtT is the end of the present slice.
+// AtT returns the end of the current slice.
 func (it *iterator) AtT() int64 { return it.at.atMs }
 
-// AtST is unknown.
+// AtST returns 0, because slices have no start timestamp.
 func (it *iterator) AtST() int64 { return 0 }
 
-// Err is why the iterator ended early, if it did.
+// Err returns the error that ended the iterator early, if there is one.
 func (it *iterator) Err() error { return it.err }

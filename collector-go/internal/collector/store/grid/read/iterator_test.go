@@ -24,8 +24,8 @@ func everything() []*labels.Matcher {
 	return []*labels.Matcher{labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")}
 }
 
-// Whatever a caller does with Next and Seek, an iterator stands where a walk over the truth stands; thinned, where a
-// walk over what is newest at the instants stands.
+// After any sequence of Next and Seek, an iterator is at the same slice as one over the true slices. A thinned iterator
+// is at the same slice as one over the newest slices at the instants.
 func TestWalksAsTheTruth(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -53,7 +53,7 @@ func TestWalksAsTheTruth(t *testing.T) {
 					truth = newestAt(truth, at)
 				}
 				if len(within(s.Points, minMs, maxMs)) == 0 {
-					continue // a source may find it all the same
+					continue // a source may still find the series
 				}
 				require.True(t, set.Next())
 				for !labels.Equal(set.At().Labels(), s.Labels) {
@@ -95,7 +95,7 @@ func newestAt(points []gridtest.Point, at plan.Instants) (all []gridtest.Point) 
 	return all
 }
 
-// Of windows, an iterator stands where a walk over the results stands, one at every instant.
+// An iterator over windows is at the same result as one over the true results, which has one at every instant.
 func TestWalksOverResults(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -128,7 +128,7 @@ func TestWalksOverResults(t *testing.T) {
 	}
 }
 
-// countsIn are how many numbers are in each window; a gap's marker where none is.
+// countsIn returns how many numbers are in each window, or a gap marker if there are none.
 func countsIn(points []gridtest.Point, of plan.Windows) (all []gridtest.Point) {
 	for ms := of.FirstMs; ms <= of.LastMs; ms += of.StepMs {
 		n := 0
@@ -146,7 +146,7 @@ func countsIn(points []gridtest.Point, of plan.Windows) (all []gridtest.Point) {
 	return all
 }
 
-// walk moves at random, and compares.
+// walk moves at random, and compares with the truth.
 func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Point) {
 	place := -1
 	for {
@@ -182,8 +182,8 @@ func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Poi
 	}
 }
 
-// Thinning at the edges of runs: every phase and step of instants over runs that follow each other closer than either's
-// step, with a gap, or lie in each other.
+// Thinning works at the edges of runs. Runs follow each other at less than their step, with a gap, or overlap. The test
+// tries every phase and step of the instants.
 func TestThinnedAtTheEdgesOfRuns(t *testing.T) {
 	even := func(firstMs, stepMs int64, places int, present ...uint64) run.Run {
 		r := run.Run{FirstMs: firstMs, StepMs: stepMs, Values: make([]float64, places), Present: present}

@@ -8,18 +8,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// minStretchMs is how long levels must cover a series without a break to be read. Slices are decoded by columns of up
+// minStretchMs is the least time that levels must cover without a break to be used. Slices are decoded in columns of up
 // to 1,024. If some slices of a column must be read anyway, a level saves nothing.
 const minStretchMs = 3_600_000
 
-// segment is a row of neighbouring windows of one level: those within (fromMs, toMs].
+// segment is a sequence of adjacent windows of one level: those within (fromMs, toMs].
 type segment struct{ levelMs, fromMs, toMs int64 }
 
-// stretch is a row of segments without a break. No edge of the query's windows lies inside one of its level windows.
+// stretch is a sequence of segments without a break. No edge of the query's windows is inside one of its level windows.
 type stretch []segment
 
-// stretches finds where levels of at least finestMs can replace the slices that end within [minMs, maxMs]. Between two
-// neighbouring edges of the query's windows it uses the coarsest level that fits.
+// stretches returns where levels of at least finestMs can replace the slices that end within [minMs, maxMs]. Between
+// two adjacent edges of the query's windows it uses the coarsest level that fits.
 func stretches(of plan.Windows, minMs, maxMs, finestMs int64) []stretch {
 	var all []stretch
 	var now stretch
@@ -63,28 +63,28 @@ func stretches(of plan.Windows, minMs, maxMs, finestMs int64) []stretch {
 	return all
 }
 
-// floorTo is the largest multiple of width that is not above ms, also below zero.
+// floorTo returns the largest multiple of width that is not above ms, which may be negative.
 func floorTo(ms, width int64) int64 { return ms - (ms%width+width)%width }
 
-// ceilTo is the least multiple of width that is not below ms.
+// ceilTo returns the least multiple of width that is not below ms.
 func ceilTo(ms, width int64) int64 { return -floorTo(-ms, width) }
 
-// within cuts a segment to the windows in which a series may have slices, so that nothing is read for those before and
-// after it.
+// within cuts a segment to the windows in which a series may have slices, so that no other windows are read.
 func (s segment) within(e run.Extent) segment {
 	s.fromMs = max(s.fromMs, floorTo(e.FirstMs-1, s.levelMs))
 	s.toMs = min(s.toMs, ceilTo(e.LastMs, s.levelMs))
 	return s
 }
 
-// levels knows the stretches of one selector, for each finest level that a series may have. They depend on the query
-// alone, so they are computed once and shared by all its series.
+// levels caches the stretches of one selector, for each finest level that a series may have. They depend only on the
+// query, so they are computed once and shared by all series of the selector.
 type levels struct {
 	once [len(run.LevelsMs)]sync.Once
 	of   [len(run.LevelsMs)][]stretch
 }
 
-// stretches are those of the selector for a series whose finest level is finestMs; none where it has no level.
+// stretches returns the selector's stretches for a series whose finest level is finestMs. There are none if the series
+// has no level.
 func (w *wanted) stretches(finestMs int64) []stretch {
 	for i, levelMs := range run.LevelsMs {
 		if levelMs == finestMs {
@@ -95,9 +95,9 @@ func (w *wanted) stretches(finestMs int64) []stretch {
 	return nil
 }
 
-// readLevelled reads that of which the least or the greatest number is wanted: by levels where a source has some and no
-// other source has slices of the series in between. Levels are only another way to what the slices say, so where one
-// cannot be read the slices are.
+// readLevelled reads the data for the least or greatest number of windows. It uses levels if a source has some and no
+// other source has slices of the series in the same period. Levels contain nothing that the slices do not. If a level
+// cannot be read, the slices are read instead.
 func (it *iterator) readLevelled() error {
 	found := it.series.found
 	extents := make([]run.Extent, len(found))
@@ -133,7 +133,7 @@ func (it *iterator) readLevelled() error {
 	return nil
 }
 
-// extentOf is where the slices of some runs are. Sources in memory have no index that says it.
+// extentOf returns the time range of some runs. It is for sources in memory, which have no index with that range.
 func extentOf(runs []run.Run) run.Extent {
 	e := run.Extent{FirstMs: math.MaxInt64, LastMs: math.MinInt64}
 	for i := range runs {
@@ -142,7 +142,7 @@ func extentOf(runs []run.Run) run.Extent {
 	return e
 }
 
-// amongOthers reports whether another source may have slices between the first and the last of one.
+// amongOthers reports whether another source may have slices between the first and last slice of source number of.
 func amongOthers(all []run.Extent, of int) bool {
 	for i := range all {
 		if i != of && all[i].FirstMs <= all[of].LastMs && all[i].LastMs >= all[of].FirstMs {
@@ -152,8 +152,8 @@ func amongOthers(all []run.Extent, of int) bool {
 	return false
 }
 
-// readLevels reads stretches by their levels, and the slices between them. A stretch of which a level cannot be read is
-// read as slices.
+// readLevels reads stretches from their levels, and the slices between them. If a level of a stretch cannot be read, it
+// reads the stretch's slices.
 func (it *iterator) readLevels(source int, reader run.LevelReader, e run.Extent, all []stretch) error {
 	nextMs, w := max(it.series.minMs, e.FirstMs), it.series.wanted
 	for _, s := range all {
@@ -182,7 +182,7 @@ func (it *iterator) readLevels(source int, reader run.LevelReader, e run.Extent,
 	return nil
 }
 
-// readStretch reads a stretch's windows as runs with a number for each; false where some cannot be read.
+// readStretch reads a stretch's windows as runs with one number per window. It returns false if some cannot be read.
 func (it *iterator) readStretch(source int, reader run.LevelReader, e run.Extent, s stretch) bool {
 	for _, part := range s {
 		part = part.within(e)
@@ -202,8 +202,8 @@ func (it *iterator) readStretch(source int, reader run.LevelReader, e run.Extent
 			it.keep(source, r, math.MinInt64, math.MaxInt64)
 			continue
 		}
-		// The last window ends behind the source's last slice, where another source may have some: its number stands at
-		// that slice.
+		// The last window ends after the source's last slice, where another source may have slices. Its number is
+		// therefore placed at the time of that slice.
 		last := run.Run{FirstMs: e.LastMs, StepMs: r.StepMs, Values: r.Values[places-1:]}
 		some := r.Has(places - 1)
 		if r.Values = r.Values[:places-1]; places > 1 {

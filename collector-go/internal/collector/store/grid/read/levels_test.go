@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )
 
-// counting is a part that counts how often its levels were read, of which each that failEach divides fails.
+// counting is a part that counts how often its levels are read. Every failEach-th read fails.
 type counting struct {
 	*part.Part
 	read     *int
@@ -30,8 +30,8 @@ func (c counting) Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toM
 	return c.Part.Extremes(ref, levelMs, greatest, fromMs, toMs)
 }
 
-// levelled is a world in parts that follow each other, each with levels. What came late of some series, and again
-// slices of others, are in a further source beside them; the newest are in memory.
+// levelled returns a world in consecutive parts with levels. Late slices of some series, and repeated slices of others,
+// are in another source that overlaps with them. The newest slices are in memory.
 func levelled(t *testing.T, world *gridtest.World, seed uint64, failEach int) (all sources, read *int) {
 	const parts = 4
 	read = new(int)
@@ -50,7 +50,7 @@ func levelled(t *testing.T, world *gridtest.World, seed uint64, failEach int) (a
 				continue
 			}
 			split[at] = append(split[at], p)
-			if i%5 == 4 && r.IntN(300) == 0 { // the same slice again, in a source that does not win
+			if i%5 == 4 && r.IntN(300) == 0 { // the same slice in a source without precedence
 				again := p
 				again.Value = -1
 				late = append(late, again)
@@ -89,7 +89,7 @@ func levelled(t *testing.T, world *gridtest.World, seed uint64, failEach int) (a
 	return append(all, memory), read
 }
 
-// Select has what it finds read by c.
+// Select makes c the reader of what it finds.
 func (c counting) Select(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) ([]run.Found, error) {
 	found, err := c.Part.Select(ctx, minMs, maxMs, matchers)
 	for i := range found {
@@ -98,8 +98,8 @@ func (c counting) Select(ctx context.Context, minMs, maxMs int64, matchers []*la
 	return found, err
 }
 
-// The twin over long windows: parts with levels answer as a Prometheus store that holds the same slices, also where
-// some of a level cannot be read.
+// For long windows, parts with levels give the same answers as a Prometheus store with the same slices, even if some of
+// a level cannot be read.
 func TestLevelsAnswerAsPrometheus(t *testing.T) {
 	for seed, failEach := range []int{1 << 60, 3} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

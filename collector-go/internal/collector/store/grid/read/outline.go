@@ -8,17 +8,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// outline holds the first and the last number of each level window, over a span whose numbers never fall. There, the
-// least number of a window is the first and the greatest is the last. A rate needs no others (decision 15).
+// outline holds the first and last number of each level window, for a span whose numbers never fall. In such a span,
+// the least number of a window is its first and the greatest is its last. A rate needs no other numbers (decision 15).
 type outline struct {
 	levelMs     int64
 	firstEndMs  int64 // end of the first window
 	first, last []float64
 }
 
-// outlined finds sources whose windows can be computed without their slices. For counts the times of the slices
-// suffice. For rates of rising numbers the first and the last number of level windows suffice, if no edge of the
-// query's windows cuts off more than one slice. These sources are read as spans, and skipped when slices are read.
+// outlined finds sources whose windows can be computed without their slices. For counts, the times of the slices
+// suffice. For rates of rising numbers, the first and last number of level windows suffice. No edge of the query's
+// windows may then cut off more than one slice. These sources are added as spans, and skipped when slices are read.
 func (c *computing) outlined() {
 	w := c.series.wanted
 	of := &w.windows
@@ -51,8 +51,8 @@ func (c *computing) outlined() {
 	}
 }
 
-// inOrder sorts spans by time; false where some overlap. Then two sources have slices of the same time, and only an
-// iterator can decide between them.
+// inOrder sorts spans by time. It returns false if some overlap. Then two sources may have slices of the same time, and
+// only an iterator can decide between them.
 func (w *windows) inOrder() bool {
 	slices.SortFunc(w.spans, func(a, b span) int { return cmp.Compare(a.firstMs, b.firstMs) })
 	for i := 1; i < len(w.spans); i++ {
@@ -63,8 +63,8 @@ func (w *windows) inOrder() bool {
 	return true
 }
 
-// outlineOf reads the coarsest level that the query's windows fit. It returns nil where none does or where it cannot be
-// read: then the slices are read. A level must cover the series without a break, which the number of its windows shows.
+// outlineOf reads the coarsest level that fits the query's windows. It returns nil if none fits or if it cannot be
+// read; then the slices are read. A level must cover the series without a break, which its number of windows shows.
 func outlineOf(reader run.LevelReader, ref uint32, e run.Extent, of *plan.Windows) *outline {
 	if !e.Rises || e.FinestMs == 0 {
 		return nil
@@ -87,18 +87,19 @@ func outlineOf(reader run.LevelReader, ref uint32, e run.Extent, of *plan.Window
 	return nil
 }
 
-// fits reports whether of each window the first and the last slice are the first or the last of one of a level's.
+// fits reports whether the first and last slice of each of the query's windows are the first or last slice of a level
+// window.
 func fits(of *plan.Windows, e run.Extent, levelMs int64) bool {
 	if levelMs%e.StepMs != 0 || of.FirstMs%levelMs != 0 || of.FirstMs < of.LastMs && of.StepMs%levelMs != 0 {
 		return false
 	}
-	// The windows end with the level's. They begin so much before one ends, and the newest slice of that one is so far
-	// before its end.
+	// The query's windows end where level windows end. They begin beforeMs before the end of a level window, and the
+	// newest slice of that window ends newestMs before its end.
 	beforeMs, newestMs := of.RangeMs%levelMs, ceilTo(e.FirstMs, e.StepMs)-e.FirstMs
 	return newestMs+e.StepMs >= beforeMs
 }
 
-// at is the number at a place of a span of so many, which is the first or the last of a window, or of the span.
+// at returns the number at a place of a span. The place must be the first or the last of a level window or of the span.
 func (o *outline) at(s *span, place int) float64 {
 	ms := s.firstMs + int64(place)*s.stepMs
 	endMs := ceilTo(ms, o.levelMs)

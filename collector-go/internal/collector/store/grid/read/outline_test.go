@@ -22,9 +22,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )
 
-// rising is counters of twelve hours in three parts with levels and in memory behind them: most rise evenly, in some
-// there is a fall or a gap, some begin or end on the way, and some have slices in two sources at once. read counts how
-// often levels were read.
+// rising returns twelve hours of counters in three parts with levels, followed by slices in memory. Most counters rise
+// evenly. Some have a fall or a gap, some begin or end in between, and some have slices in two sources at once. read
+// counts how often levels are read.
 func rising(t *testing.T, r *rand.Rand, firstMs int64) (all sources, read *int) {
 	const parts, partMs = 3, int64(4 * 3_600_000)
 	read = new(int)
@@ -71,7 +71,7 @@ func rising(t *testing.T, r *rand.Rand, firstMs int64) (all sources, read *int) 
 			case len(of) == 0:
 			case i < parts:
 				require.NoError(t, writers[i].Add(l, of))
-				if i == parts-1 && n%4 == 0 { // again in memory, with other values, which do not count
+				if i == parts-1 && n%4 == 0 { // repeated in memory, with other values that must not count
 					again := of[0]
 					again.Values = []float64{-1, -2}
 					memory.Add(l, []run.Run{again})
@@ -91,8 +91,8 @@ func rising(t *testing.T, r *rand.Rand, firstMs int64) (all sources, read *int) 
 	return append(all, memory), read
 }
 
-// Where counters rise, rates of windows that fit a level's are computed without their slices, and are what the engine
-// makes of the slices, to the bit; so are counts.
+// For counters that rise, rates over windows that fit level windows are computed without slices. They equal the
+// engine's results from the slices bit by bit, and so do counts.
 func TestOutlinesAnswerAsSlices(t *testing.T) {
 	levelled := 0
 	for seed := range uint64(4) {
@@ -122,7 +122,7 @@ func TestOutlinesAnswerAsSlices(t *testing.T) {
 	require.Greater(t, levelled, 500)
 }
 
-// twoEngines are one that has the store compute windows, and one that has it read slices.
+// twoEngines returns an engine that lets the store compute windows, and one that reads slices.
 func twoEngines(t *testing.T, store sources) (ours, theirs *query.Engine) {
 	ours, err := query.New(store, query.DefaultOptions())
 	require.NoError(t, err)
@@ -131,7 +131,7 @@ func twoEngines(t *testing.T, store sources) (ours, theirs *query.Engine) {
 	return ours, theirs
 }
 
-// same requires that both engines have one answer, to the bit.
+// same requires that both engines give the same answer, bit by bit.
 func same(t *testing.T, ours, theirs *query.Engine, expr string, start, end time.Time, step time.Duration) {
 	t.Helper()
 	ask := func(e *query.Engine) string {
@@ -156,8 +156,8 @@ func same(t *testing.T, ours, theirs *query.Engine, expr string, start, end time
 	}
 }
 
-// Windows of numbers that overflow when they are added, are infinite or none, or cancel each other, are the engine's
-// too.
+// Results equal the engine's even for windows of numbers whose sum overflows, of infinities and NaNs, and of numbers
+// that cancel each other.
 func TestWindowsOfAnyNumbers(t *testing.T) {
 	odd := []float64{math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, -math.MaxFloat64, math.MaxFloat64 / 3,
 		1e300, 1, -1e300, 0, math.Copysign(0, -1), 1e-300, math.Float64frombits(value.StaleNaN)}
@@ -182,7 +182,7 @@ func TestWindowsOfAnyNumbers(t *testing.T) {
 	}
 }
 
-// sliceless is a part of which no slice can be read.
+// sliceless is a part whose slices cannot be read.
 type sliceless struct{ *part.Part }
 
 var errSlice = errors.New("a slice was read")
@@ -197,7 +197,7 @@ func (s sliceless) Select(ctx context.Context, minMs, maxMs int64, matchers []*l
 	return found, err
 }
 
-// Of what rises evenly no slice is read where windows fit; where they do not, slices are.
+// If a series rises evenly and the windows fit, no slices are read. Otherwise they are.
 func TestNoSliceIsRead(t *testing.T) {
 	fs := disktest.NewMemory(1)
 	w, err := part.Create(fs, "part", part.WriterOptions{Levels: true})

@@ -1,14 +1,16 @@
-// Package read answers PromQL's storage interface for the grid store. It finds series in several sources, the heads in
-// memory and the parts on disk, merges what they hold by time, and gives the engine samples.
+// Package read implements Prometheus' storage interface for queries of the grid store. It finds series in several
+// sources, which are the heads in memory and the parts on disk. It merges their slices by time, and returns samples to
+// the engine.
 //
 // The package knows sources only as run.Source. It knows neither files nor how slices are appended.
 //
 // Most of its code saves work. A query's plan says which instants or windows the query needs (package plan), and the
 // iterator skips all other slices. Windows of common functions are computed here instead of in the engine
-// (computing.go, windows.go), from levels where a part has them (levels.go, outline.go). The results must equal the
-// engine's to the bit.
+// (computing.go, windows.go), from levels if a part has them (levels.go, outline.go). The results must equal the
+// engine's bit by bit.
 //
-// Start with querier.go, series.go and iterator.go, which answer any query; the other files only make some faster.
+// Start with querier.go, series.go and iterator.go, which can answer any query. The other files only make some queries
+// faster.
 package read
 
 import (
@@ -26,26 +28,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// querier reads several sources as one. The engine uses it from one goroutine, which closes it. After that nothing that
-// it returned may be read. It keeps parts on disk until then.
+// querier reads several sources as one. The engine uses it from one goroutine, which closes it. Afterwards nothing that
+// it returned may be used. It keeps parts on disk until then.
 type querier struct {
 	sources      []run.Source
 	minMs, maxMs int64
 	release      func() error
 }
 
-// NewQuerier reads the slices that end within [minMs, maxMs], both included. If two sources hold a slice of a series at
-// one time, the source that comes first in the list wins. Close calls release once; it may be nil.
+// NewQuerier returns a querier for the slices that end within [minMs, maxMs]. If two sources have a slice of a series
+// at one time, the source that comes first in the list takes precedence. Close calls release once, unless it is nil.
 func NewQuerier(sources []run.Source, minMs, maxMs int64, release func() error) storage.Querier {
 	return &querier{sources: sources, minMs: minMs, maxMs: maxMs, release: release}
 }
 
-// onlyLabels is the function in the hints of a caller who wants series without their slices, such as the series API.
+// onlyLabels is the function in the hints of callers that need series without their slices, such as the series API.
 const onlyLabels = "series"
 
-// Select finds series. They are always in the order of their labels, whether the caller asks for that or not, because
-// merging sources needs it. Slices are decoded when an iterator first moves, so a query that only counts series decodes
-// none.
+// Select returns the matching series. They are always sorted by labels, because merging sources requires it. Slices are
+// decoded when an iterator first moves, so a query that only counts series decodes none.
 func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
 	matchers ...*labels.Matcher) storage.SeriesSet {
 	w := wanted{ctx: ctx, plan: plan.From(ctx), minMs: q.minMs, maxMs: q.maxMs}
@@ -78,8 +79,8 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	return set
 }
 
-// LabelNames are the sorted names of labels that matching series have. Within a time only series that may have slices
-// in it count.
+// LabelNames returns the sorted label names of matching series. If the query is bounded in time, only series that may
+// have slices in that range count.
 func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, matchers ...*labels.Matcher) ([]string,
 	annotations.Annotations, error) {
 	return q.words(ctx, hints, func(s run.Source) ([]string, error) {
@@ -92,8 +93,8 @@ func (q *querier) LabelNames(ctx context.Context, hints *storage.LabelHints, mat
 	})
 }
 
-// LabelValues are the sorted values that a label has in matching series. Within a time only series that may have slices
-// in it count.
+// LabelValues returns the sorted values of a label in matching series. If the query is bounded in time, only series
+// that may have slices in that range count.
 func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.LabelHints,
 	matchers ...*labels.Matcher) ([]string, annotations.Annotations, error) {
 	return q.words(ctx, hints, func(s run.Source) ([]string, error) {
@@ -108,16 +109,16 @@ func (q *querier) LabelValues(ctx context.Context, name string, hints *storage.L
 	})
 }
 
-// bounded reports whether the query names a time. Only then labels are restricted to series that may have slices within
-// it; without a time, the index alone answers, which is much faster.
+// bounded reports whether the query is limited to a time range. Only then are labels restricted to series that may have
+// slices in it. Without a range, the index alone answers, which is much faster.
 func (q *querier) bounded() bool { return q.minMs > farMs[0] || q.maxMs < farMs[1] }
 
-// farMs are times before and behind which none is meant: Prometheus' API asks for its least and greatest where none is
-// named.
+// farMs are the times beyond which a bound is not a real one. If a request names no range, Prometheus' API passes its
+// least and greatest time.
 var farMs = [2]int64{-100_000_000_000_000, 100_000_000_000_000}
 
-// wordsWithin gathers words of the labels of a source's series that may have slices within the querier's time. It finds
-// the series first, which costs more than the index alone.
+// wordsWithin collects label names or values from a source's series that may have slices within the querier's range. It
+// finds the series first, which costs more than using only the index.
 func (q *querier) wordsWithin(ctx context.Context, s run.Source, matchers []*labels.Matcher,
 	of func(labels.Labels, func(string))) ([]string, error) {
 	found, err := s.Select(ctx, q.minMs, q.maxMs, append([]*labels.Matcher{anySeries}, matchers...))
@@ -131,8 +132,8 @@ func (q *querier) wordsWithin(ctx context.Context, s run.Source, matchers []*lab
 // anySeries matches every series that has a name.
 var anySeries = labels.MustNewMatcher(labels.MatchNotEqual, model.MetricNameLabel, "")
 
-// words joins what all sources answer, sorted and each once. Damage in a source becomes a warning. A limit cuts the
-// sorted list, so that the same question gives the same words.
+// words merges the names or values of all sources, sorted and without duplicates. Damage in a source becomes a warning.
+// A limit cuts the sorted list, so that the same query returns the same words.
 func (q *querier) words(ctx context.Context, hints *storage.LabelHints, of func(run.Source) ([]string, error)) (
 	[]string, annotations.Annotations, error) {
 	var all []string
@@ -157,7 +158,7 @@ func (q *querier) words(ctx context.Context, hints *storage.LabelHints, of func(
 	return all, warnings, nil
 }
 
-// Close releases what the sources lie in. It may be called twice.
+// Close releases the sources. It may be called twice.
 func (q *querier) Close() error {
 	release := q.release
 	q.release = nil

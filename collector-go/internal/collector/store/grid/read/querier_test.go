@@ -25,7 +25,7 @@ func bits(v float64) uint64 { return math.Float64bits(v) }
 
 func named(name string) labels.Labels { return labels.FromStrings(model.MetricNameLabel, name) }
 
-// holding is a source of one run for each name, ascending.
+// holding returns a source with one run for each name. The names must be sorted.
 func holding(firstMs int64, names ...string) *gridtest.Memory {
 	m := &gridtest.Memory{}
 	for _, name := range names {
@@ -73,7 +73,7 @@ func TestClosesOnce(t *testing.T) {
 	require.Equal(t, 1, released)
 }
 
-// A distribution is the caller's to change; a marker is Prometheus' own.
+// The caller may change a distribution. A gap marker is Prometheus' own.
 func TestDistributions(t *testing.T) {
 	h := &histogram.Histogram{Schema: 1, Count: 3, Sum: 2.5, ZeroCount: 1,
 		PositiveSpans: []histogram.Span{{Offset: 1, Length: 2}}, PositiveBuckets: []int64{1, 0},
@@ -111,7 +111,7 @@ func TestDistributions(t *testing.T) {
 	require.Equal(t, chunkenc.ValNone, it.Next())
 }
 
-// broken is a source of which parts cannot be read.
+// broken is a source with parts that cannot be read.
 type broken struct {
 	*gridtest.Memory
 	finding, reading error
@@ -188,7 +188,8 @@ func TestLimits(t *testing.T) {
 	assert.Equal(t, "query.max_read_samples", tooMany.Setting)
 }
 
-// Slices that are decoded at one time are bounded; an iterator that ends, or serves another series, gives its own back.
+// The number of slices that are decoded at one time is limited. An iterator that ends or is reused for another series
+// releases its own.
 func TestHeldAtOneTime(t *testing.T) {
 	p := plan.New(plan.Limits{InMemory: 5})
 	set := read.NewQuerier(sources{holding(100, "a", "b", "c", "d")}, 0, 1000, nil).Select(plan.With(t.Context(), p),

@@ -14,46 +14,45 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// wanted says what one selector needs of each series. All series of the selector share it. It follows from the query's
-// plan and the engine's hints alone, and never from the data.
+// wanted says what one selector needs of each series. All series of the selector share it. It depends only on the
+// query's plan and the engine's hints, and not on the data.
 type wanted struct {
-	ctx          context.Context // storage.Series has Iterator take none
+	ctx          context.Context // kept here because storage.Series.Iterator has no context parameter
 	plan         *plan.Plan
 	minMs, maxMs int64
-	noSlices     bool // only labels
-	thinned      bool // only the newest slice at or before each of instants
+	noSlices     bool // only labels are needed
+	thinned      bool // only the newest slice at or before each of instants is needed
 	instants     plan.Instants
-	computed     bool // only the results of windows
+	computed     bool // only the results of windows are needed
 	windows      plan.Windows
-	levels       *levels // where the windows' least or greatest numbers are wanted
+	levels       *levels // set if the windows' least or greatest numbers are needed
 }
 
-// head holds the series of one source that the merge has not reached yet. Both sources and heads are in the order of
-// precedence.
+// head holds the series of one source that the merge has not reached yet. Heads and sources are in order of precedence.
 type head struct {
 	rank int
 	left []run.Found
 }
 
-// seriesSet merges the series of all sources in the order of their labels. Each step looks at the first series of every
-// source, and takes the least.
+// seriesSet merges the series of all sources in the order of their labels. Each step compares the first remaining
+// series of every source, and returns the least.
 type seriesSet struct {
 	wanted
 	heads    []head // in the order of the sources
-	limit    int    // 0: all
+	limit    int    // 0 means all
 	given    int
 	at       *series
 	warnings annotations.Annotations
 	err      error
 }
 
-// checkEvery is how many series are found between two checks whether the query was cancelled.
+// checkEvery is the number of series after which Next checks whether the query was cancelled.
 const checkEvery = 128
 
-// Next finds the next series. It counts it against the query's limits before anything of it is decoded.
+// Next moves to the next series, and counts it against the query's limits before any of it is decoded.
 //
-// A query whose windows are computed drops the metric's name, as the engine does for the results of functions. If other
-// reserved labels would go with it, two series might get the same labels, and the query is answered by the engine
+// For windows that are computed here, it drops the metric's name, as the engine does for results of functions. If other
+// reserved labels would be dropped too, two series might get the same labels. The engine then evaluates the query
 // instead (plan.ErrNotComputed).
 func (s *seriesSet) Next() bool {
 	if s.err != nil || len(s.heads) == 0 || s.limit > 0 && s.given >= s.limit {
@@ -77,14 +76,14 @@ func (s *seriesSet) Next() bool {
 	s.at = &series{wanted: &s.wanted, labels: least}
 	if s.computed && s.windows.Function != plan.LastOverTime {
 		s.at.labels = least.DropReserved(schema.IsMetadataLabel)
-		if s.at.labels.Len() != least.Len()-1 { // results of two series might come under the same labels
+		if s.at.labels.Len() != least.Len()-1 { // the results of two series might get the same labels
 			s.err = plan.ErrNotComputed
 			return false
 		}
 	}
 	kept := s.heads[:0]
 	for _, h := range s.heads {
-		// A source that holds a series twice under one set of labels is read as if it were two.
+		// A source that lists a series twice is read as if it were two sources.
 		for len(h.left) > 0 && labels.Equal(h.left[0].Labels, least) {
 			s.at.found = append(s.at.found, h.left[0])
 			h.left = h.left[1:]
@@ -97,16 +96,16 @@ func (s *seriesSet) Next() bool {
 	return true
 }
 
-// At is the series that Next found.
+// At returns the current series.
 func (s *seriesSet) At() storage.Series { return s.at }
 
-// Err is why Next ended early, if it did.
+// Err returns the error that ended the set early, if there is one.
 func (s *seriesSet) Err() error { return s.err }
 
-// Warnings are what could not be read while series were looked for.
+// Warnings returns the damage that was met while series were searched.
 func (s *seriesSet) Warnings() annotations.Annotations { return s.warnings }
 
-// warn turns damage into a warning, so that the query still answers from the rest. It returns any other error.
+// warn turns damage into a warning, so that the query is answered from the remaining data. It returns any other error.
 func (s *seriesSet) warn(err error) error {
 	if _, damaged := errors.AsType[*run.DamageError](err); !damaged {
 		return err
@@ -115,18 +114,19 @@ func (s *seriesSet) warn(err error) error {
 	return nil
 }
 
-// series is one series with the places where its slices are, in the order of precedence. Its slices are read when an
-// iterator moves.
+// series is one series and the sources of its slices, in order of precedence. Its slices are read when an iterator
+// first moves.
 type series struct {
 	*wanted
 	labels labels.Labels
 	found  []run.Found
 }
 
-// Labels are what the series is known by.
+// Labels returns the labels under which the series is returned.
 func (s *series) Labels() labels.Labels { return s.labels }
 
-// Iterator reads the series' slices. It reuses the buffers of used if that is an iterator of this package.
+// Iterator returns an iterator over the series' slices. It reuses the buffers of used if that is an iterator of this
+// package.
 func (s *series) Iterator(used chunkenc.Iterator) chunkenc.Iterator {
 	if s.computed {
 		c, ours := used.(*computing)

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )
 
-// sources are read as a store is.
+// sources can be read like a store.
 type sources []run.Source
 
 func (s sources) Querier(minMs, maxMs int64) (storage.Querier, error) {
@@ -23,8 +23,8 @@ func (s sources) Querier(minMs, maxMs int64) (storage.Querier, error) {
 
 func (s sources) ComputesWindows() bool { return true }
 
-// The twin: over whatever sources series are spread, PromQL answers as over a Prometheus store that holds the same
-// slices.
+// However series are distributed over sources, PromQL gives the same answers as with a Prometheus store that has the
+// same slices.
 func TestAnswersAsPrometheus(t *testing.T) {
 	for seed := range int64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAnswersAsPrometheus(t *testing.T) {
 	}
 }
 
-// A series that lies in the store and beside it has one answer over both, as where it lies in one store.
+// A series with slices in two stores gives the same answers as if all were in one store.
 func TestASeriesInTwoStores(t *testing.T) {
 	store := func(firstMs int64, values ...float64) sources {
 		m := &gridtest.Memory{}

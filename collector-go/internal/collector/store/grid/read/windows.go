@@ -10,25 +10,25 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// windows computes functions over the windows of one series. Its results equal those of Prometheus' engine to the bit:
-// the operations and their order are the engine's (promql/functions.go).
+// windows computes functions over the windows of one series. Its results equal those of Prometheus' engine bit by bit,
+// because it uses the same operations in the same order (promql/functions.go).
 //
-// The engine looks at each number of each window. This code touches few of them: a rate needs only the first and the
-// last number of a window as long as the numbers never fall.
+// The engine looks at each number of each window. This code looks at few of them. For example, a rate needs only the
+// first and last number of a window if the numbers never fall.
 type windows struct {
 	spans  []span
-	first  int     // of spans, the first that the present window may reach
-	within []piece // what of them is in the present window
+	first  int     // index in spans of the first that the current window may reach
+	within []piece // the pieces of spans in the current window
 	merged []float64
 	queue  []candidate
 }
 
-// span is a row of numbers at even distances, none of which is missing. It has the numbers, or an outline of them, or
-// neither where only their count is asked for.
+// span is a sequence of numbers at equal distances without a gap. It has the numbers, or an outline of them, or neither
+// if only their count is needed.
 type span struct {
 	firstMs, stepMs int64
 	places          int
-	values          []float64 // nil where an outline, or the count alone, is enough
+	values          []float64 // nil if an outline or the count is enough
 	outline         *outline
 	falls           bool // some number is less than the one before
 }
@@ -43,7 +43,7 @@ func (s *span) at(place int) float64 {
 	return s.values[place]
 }
 
-// piece is the part of a span that lies in the present window; it has at least one place.
+// piece is the part of a span that is in the current window. It has at least one place.
 type piece struct {
 	*span
 	from, last int
@@ -51,8 +51,8 @@ type piece struct {
 
 func (p piece) all() []float64 { return p.values[p.from : p.last+1] }
 
-// addRun adds the numbers of a run that are needed, without empty places and gap markers. If falls is set, it also
-// checks whether the numbers fall somewhere.
+// addRun adds the wanted numbers of a run, without empty places and gap markers. If falls is set, it also checks
+// whether a number is less than the one before.
 func (w *windows) addRun(c *cursor, falls bool) {
 	from := c.first
 	add := func(to int) {
@@ -83,8 +83,8 @@ func fall(values []float64) bool {
 	return false
 }
 
-// addMerged adds what an iterator that has read its runs walks over. It is the slow way, for series whose runs overlap:
-// slices at even distances become one span.
+// addMerged adds the slices that an iterator returns, which must have read its runs. It is the slow way, for series
+// whose runs overlap. Slices at equal distances become one span.
 func (w *windows) addMerged(it *iterator) {
 	w.merged = w.merged[:0]
 	starts := make([]int, 0, 16)
@@ -118,8 +118,8 @@ func (w *windows) addMerged(it *iterator) {
 	}
 }
 
-// compute appends the result of each window to results, a gap's marker where there is none. Results are in the order of
-// the query's instants, one for each.
+// compute appends the result of each window to results, one for each instant of the query, in order. A window without a
+// result gets a gap marker.
 func (w *windows) compute(of plan.Windows, results []float64) []float64 {
 	switch of.Function {
 	case plan.MaxOverTime:
@@ -138,20 +138,21 @@ func (w *windows) compute(of plan.Windows, results []float64) []float64 {
 	return results
 }
 
-// candidate is a number that is the extreme of the present window or may become it when those before have left.
+// candidate is a number that is the extreme of the current window, or may become it when earlier numbers leave the
+// window.
 type candidate struct {
 	ms int64
 	v  float64
 }
 
-// extremes appends the greatest or the least number of each window: the first of equals, and what is not a number only
-// where there is nothing else, then the last. Numbers that come into windows and leave them together are one candidate,
-// so that each is looked at once, however many windows it is in.
+// extremes appends the greatest or least number of each window. Of equal numbers the first counts. NaN counts only if
+// the window has nothing else, and then the last one. Numbers that enter and leave windows together become one
+// candidate, so that each number is looked at once, in however many windows it is.
 func (w *windows) extremes(of plan.Windows, results []float64, e extreme) []float64 {
-	head, at, place := 0, 0, 0 // of the queue; of the next number
+	head, at, place := 0, 0, 0 // head is in the queue; at and place are of the next number
 	none := candidate{ms: math.MinInt64, v: stale}
 	w.queue = w.queue[:0]
-	leaveMs, stepMs := of.FirstMs-of.RangeMs, of.StepMs // the beginning of a window before which numbers leave together
+	leaveMs, stepMs := of.FirstMs-of.RangeMs, of.StepMs // numbers up to leaveMs leave the windows together
 	if of.FirstMs == of.LastMs {
 		stepMs = of.RangeMs
 	}
@@ -201,8 +202,8 @@ func (w *windows) extremes(of plan.Windows, results []float64, e extreme) []floa
 	return results
 }
 
-// extreme is the greatest or the least of numbers: of finds it, the first of equals, NaN only where all are; more
-// reports whether one is more so than another.
+// extreme is the greatest or the least of numbers. of returns it: the first of equals, and NaN only if all are. more
+// reports whether v is more extreme than another number.
 type extreme struct {
 	of   func([]float64) float64
 	more func(v, than float64) bool
@@ -233,8 +234,8 @@ var (
 		func(v, than float64) bool { return v < than }}
 )
 
-// reach finds what ends within (fromMs, toMs]; false where nothing does. Windows are asked for in ascending order, so
-// spans that one window has left behind are not looked at again.
+// reach finds the numbers that end within (fromMs, toMs], and returns false if there are none. It must be called with
+// ascending windows, because it does not look again at spans before the last one.
 func (w *windows) reach(fromMs, toMs int64) bool {
 	for w.first < len(w.spans) && w.spans[w.first].lastMs() <= fromMs {
 		w.first++
@@ -256,7 +257,7 @@ func (w *windows) reach(fromMs, toMs int64) bool {
 	return len(w.within) > 0
 }
 
-// result computes one window's result by the function that the query asks for.
+// result returns the result of the query's function for the current window.
 func (w *windows) result(of plan.Windows, ms int64) float64 {
 	switch of.Function {
 	case plan.AvgOverTime:
@@ -272,7 +273,7 @@ func (w *windows) result(of plan.Windows, ms int64) float64 {
 	return w.rate(of, ms)
 }
 
-// count is how many numbers the window has.
+// count returns how many numbers the window has.
 func (w *windows) count() (n int) {
 	for _, p := range w.within {
 		n += p.last + 1 - p.from
@@ -280,8 +281,8 @@ func (w *windows) count() (n int) {
 	return n
 }
 
-// added is the sum of the window by Kahan and Neumaier, as kahansum.Inc adds; false where it is not finite. Written
-// out, it takes half the time.
+// added sums the window by the algorithm of Kahan and Neumaier, as kahansum.Inc does. finite is false if the sum
+// overflows or has a NaN. Written out, this takes half the time.
 func (w *windows) added() (sum, c float64, finite bool) {
 	for _, p := range w.within {
 		for _, v := range p.all() {
@@ -297,8 +298,8 @@ func (w *windows) added() (sum, c float64, finite bool) {
 	return sum, c, sum-sum == 0
 }
 
-// sum is sum_over_time. If the fast sum is not finite, it adds again in the engine's own way, whose treatment of
-// infinities differs.
+// sum returns sum_over_time. If the fast sum is not finite, it sums again exactly as the engine does, whose treatment
+// of infinities differs.
 func (w *windows) sum() float64 {
 	sum, c, finite := w.added()
 	if finite {
@@ -316,7 +317,7 @@ func (w *windows) sum() float64 {
 	return sum + c
 }
 
-// average is avg_over_time, by dividing the sum as long as that is finite.
+// average returns avg_over_time. It divides the sum if that is finite.
 func (w *windows) average() float64 {
 	if sum, c, finite := w.added(); finite {
 		n := float64(w.count())
@@ -325,8 +326,8 @@ func (w *windows) average() float64 {
 	return w.incrementalAverage()
 }
 
-// incrementalAverage is avg_over_time of numbers whose sum is not finite: from the number on at which the sum
-// overflows, the mean is moved step by step, as the engine does.
+// incrementalAverage returns avg_over_time of numbers whose sum is not finite. From the number at which the sum
+// overflows, it updates the mean step by step, as the engine does.
 func (w *windows) incrementalAverage() float64 {
 	var sum, mean, c, count float64
 	var incremental bool
@@ -356,9 +357,9 @@ func (w *windows) incrementalAverage() float64 {
 	return sum/count + c/count
 }
 
-// rate is the increase of a counter, a second or in all, extrapolated to the window's edges as Prometheus does. A
-// number that is less than the one before it is taken for a reset, and the one before is added. A span that never falls
-// is looked at by its first and last number only.
+// rate returns the increase of a counter, per second or in total, extrapolated to the window's edges as in Prometheus.
+// A number that is less than the one before counts as a reset, and the one before is added. For a span that never
+// falls, only the first and last number are used.
 func (w *windows) rate(of plan.Windows, ms int64) float64 {
 	n := w.count()
 	if n < 2 {

@@ -1,5 +1,5 @@
-// Package run is the vocabulary of the grid store: slices of one series at even distances, and a place where such runs
-// can be found, in memory or on disk. It holds no logic.
+// Package run defines the types that the grid store's packages share. A run is a sequence of slices of one series at
+// equal distances. A source has such runs, in memory or on disk. It contains no logic.
 package run
 
 import (
@@ -10,39 +10,41 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Run is slices of one series at even distances: place i ends at FirstMs + i*StepMs. It is of numbers (Values) or of
-// distributions (Histograms); the other is nil.
+// Run holds slices of one series at equal distances: place i ends at FirstMs + i*StepMs. It has either numbers (Values)
+// or distributions (Histograms), and the other field is nil.
 type Run struct {
 	FirstMs int64
-	StepMs  int64 // positive, also where there is one place
-	// Present has a bit for each place that holds a slice, place 0 in the lowest bit of the first word; nil: all do.
+	StepMs  int64 // above 0, even if there is only one place
+	// Present has a bit for each place that holds a slice. Place 0 is the lowest bit of the first word. If it is nil,
+	// all places do.
 	Present []uint64
-	// Values has one for each place; what stands in a place without a slice means nothing. A gap's marker is
+	// Values has a number for each place. The number at a place without a slice is undefined. A gap marker is
 	// Prometheus' stale NaN.
 	Values []float64
-	// Given means that Values are the caller's: where it leaves them behind the end of what it appends runs to, the
-	// next ones may take their place.
+	// Given states that Values belongs to the caller of Runs. If the caller leaves such a run behind the end of the
+	// slice that it passes, Runs may overwrite its Values.
 	Given bool
-	// Histograms has one for each place. In a place that holds a slice, nil is a gap's marker.
+	// Histograms has an element for each place. At a place that holds a slice, nil is a gap marker.
 	Histograms []*histogram.Histogram
 }
 
-// Places is how many there are, slices or not.
+// Places returns the number of places, with or without a slice.
 func (r *Run) Places() int { return max(len(r.Values), len(r.Histograms)) }
 
-// LastMs is the end of the last place.
+// LastMs returns the end of the last place.
 func (r *Run) LastMs() int64 { return r.FirstMs + int64(r.Places()-1)*r.StepMs }
 
 // Has reports whether a place holds a slice.
 func (r *Run) Has(place int) bool { return r.Present == nil || r.Present[place>>6]>>(place&63)&1 == 1 }
 
-// Source is a place where slices are. It is safe for concurrent use; what it gives out is valid until its owner
-// releases it, which is not while a querier is open.
+// Source is a store of slices. It is safe for concurrent use. What it returns is valid until its owner releases the
+// source, which it does not do while a querier is open.
 type Source interface {
-	// Select finds the series that all matchers match and that may have slices within [minMs, maxMs], in the order of
-	// their labels (labels.Compare).
+	// Select returns the series that all matchers match and that may have slices within [minMs, maxMs], sorted by
+	// labels (labels.Compare).
 	Select(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) ([]Found, error)
-	// LabelNames and LabelValues are sorted, of the series that all matchers match.
+	// LabelNames and LabelValues return the sorted names, and the values of a name, in the series that all matchers
+	// match.
 	LabelNames(ctx context.Context, matchers []*labels.Matcher) ([]string, error)
 	LabelValues(ctx context.Context, name string, matchers []*labels.Matcher) ([]string, error)
 }
@@ -51,52 +53,53 @@ type Source interface {
 type Found struct {
 	Labels labels.Labels
 	Reader Reader
-	Ref    uint32 // the source's own, for Reader
+	Ref    uint32 // the source's own reference, for Reader
 }
 
 // Reader reads the slices of a series.
 type Reader interface {
-	// Runs appends the runs that have places within [minMs, maxMs], ascending by FirstMs; they may reach beyond. Runs
-	// of one series may overlap in time (a changed interval, numbers beside distributions), but hold no two slices of
-	// one kind at one time. The caller changes nothing in them. A *DamageError comes with all that could be read.
+	// Runs appends the runs that have places within [minMs, maxMs], sorted by FirstMs. They may extend beyond that
+	// range. Runs of one series may overlap in time, if its interval changed or if it has numbers and distributions. No
+	// two slices of one kind have the same time. The caller must not change them. If some data is damaged, Runs returns
+	// a *DamageError together with all that it could read.
 	Runs(ref uint32, minMs, maxMs int64, to []Run) ([]Run, error)
 }
 
-// LevelsMs are the widths of the windows whose least and greatest numbers may be kept beside the slices, the coarsest
-// first. A window is (end-width, end]; ends are multiples of the width since the epoch. Each width is a multiple of the
-// next.
+// LevelsMs are the widths of the windows whose least and greatest numbers may be stored in addition to the slices,
+// coarsest first. A window is (end-width, end], and its end is a multiple of the width since the Unix epoch. Each width
+// is a multiple of the next one.
 var LevelsMs = [...]int64{3_600_000, 300_000, 60_000}
 
-// Extent is where the slices of a series are.
+// Extent summarises the slices of a series.
 type Extent struct {
-	FirstMs, LastMs int64 // ends of the first and the last; the last is less where there is none
-	// FinestMs is the finest of LevelsMs that the series has; it has all that are coarser too. 0: it has none.
+	FirstMs, LastMs int64 // ends of the first and last slice; LastMs is less than FirstMs if there are none
+	// FinestMs is the finest of LevelsMs that the series has. It has all coarser ones too. 0 means that it has none.
 	FinestMs int64
-	// StepMs is how far the slices are apart where from the first to the last none is missing and all are numbers; 0:
-	// that is not known.
+	// StepMs is the distance of the slices if they are all numbers and none is missing from the first to the last. 0
+	// means that this is not known.
 	StepMs int64
-	// Rises means that none of them is less than the one before: of a window the least is the first, the greatest the
-	// last.
+	// Rises states that no number is less than the one before. In every window, the first number is then the least and
+	// the last is the greatest.
 	Rises bool
 }
 
-// LevelReader is a Reader that may have the least and greatest numbers of a series' windows beside its slices.
+// LevelReader is a Reader that may have the least and greatest numbers of windows in addition to the slices.
 type LevelReader interface {
 	Reader
-	// Extent is where the slices of a series are; it reads none.
+	// Extent returns the extent of a series. It reads no slices.
 	Extent(ref uint32) (Extent, error)
-	// Extremes is, for the windows of a level that lie within (fromMs, toMs], one after the other, the number that
-	// max_over_time (greatest) or min_over_time takes of all numbers of the series in the window. A window without
-	// numbers is a place without a slice. An error names nothing about what Runs can read.
+	// Extremes returns, for the windows of a level within (fromMs, toMs], the number that max_over_time (if greatest is
+	// set) or min_over_time returns for the window. A window without numbers is a place without a slice. An error says
+	// nothing about whether Runs can read the slices.
 	Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs int64) (Run, error)
 }
 
-// DamageError names the part of a file that cannot be read, and what is lost. The rest answers.
+// DamageError describes a part of a file that cannot be read, and what is lost. Everything else can still be read.
 type DamageError struct {
 	File         string
-	What         string // "page", "index" or "footer", and where
-	Labels       string // of the series; "" where it is not one
-	FromMs, ToMs int64  // slices that end within are missing
+	What         string // "page", "index" or "footer", and where it is
+	Labels       string // of the series; "" if it is not about one
+	FromMs, ToMs int64  // slices that end within this range are missing
 	Err          error
 }
 
@@ -105,5 +108,5 @@ func (e *DamageError) Error() string {
 		e.FromMs, e.ToMs, e.Err)
 }
 
-// Unwrap is what was wrong.
+// Unwrap returns the cause of the damage.
 func (e *DamageError) Unwrap() error { return e.Err }
