@@ -6,7 +6,7 @@ import (
 )
 
 // The delays that rules have to wait for. A complete slice is in the store one tick, one slice width and the lateness
-// after its start.
+// after its end.
 const (
 	tick       = time.Second
 	sliceWidth = 10 * time.Second
