@@ -1,5 +1,5 @@
 // Package access decides who may do what on a port. A caller is identified by a token, a client certificate, or a user
-// name with a password; a port may also be open to everybody. gRPC and HTTP use the same guard, so that the rules are
+// name with a password. A port may also be open to everybody. gRPC and HTTP use the same guard, so that the rules are
 // the same on both ports (decision 13 in docs/decisions).
 //
 // The package owns the files that list callers and their scopes. It reloads them while the collector runs, so that a

@@ -26,7 +26,7 @@ type Access struct {
 const example = "127.0.0.1:9320"
 
 // Client returns an HTTP client for a collector, and its URL without a trailing slash. given is "host:port",
-// http://host:port or https://host:port; the first form means https if a CA or a certificate is set. A token is not
+// http://host:port or https://host:port. The first form means https if a CA or a certificate is set. A token is not
 // sent without TLS, except to this machine.
 func (a Access) Client(given string) (string, *http.Client, error) {
 	if !strings.Contains(given, "://") && given != "" {

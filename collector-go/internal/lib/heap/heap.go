@@ -19,8 +19,8 @@ import (
 
 // By default Go lets the heap grow by 100% of the live heap. It therefore collects a small heap all the time, and
 // doubles a large one. For a given amount of memory, garbage collection costs least if a heap's headroom is
-// proportional to the square root of live bytes times allocation rate (Kirisame et al., Optimal Heap Limits for
-// Reducing Browser Memory Use, OOPSLA 2022).
+// proportional to the square root of live bytes times allocation rate. See Kirisame et al., Optimal Heap Limits for
+// Reducing Browser Memory Use, OOPSLA 2022.
 //
 // Here most live bytes are series. A busy collector allocates tens of MB per second for messages, regardless of the
 // number of series; a higher rate gets no more headroom. A collector that is idle, or receives one sample per second,

@@ -1,5 +1,5 @@
-// Package metric has the types for metrics that all folders share: how its source names a series (Raw), how the
-// collector names it (Series), and what kind of metric it is (Kind). Encoder and Decoder write and read these types in
+// Package metric has the types for metrics that all folders share. Raw is a series as its source names it, Series is a
+// series as the collector names it, and Kind is the kind of metric. Encoder and Decoder write and read these types in
 // checkpoints.
 //
 // With this package, others can exchange series without importing each other. It must not know files, the network or

@@ -12,7 +12,7 @@ import (
 // longestPath is Linux' limit for a path in bytes, including the final NUL.
 const longestPath = 4096
 
-// The rule for paths that people write as flags, as settings or in files: a path must not be empty, and a relative
+// The rule for paths that people write as flags, as settings or in files. A path must not be empty, and a relative
 // path in a file is relative to the directory of that file.
 
 // CheckPath refuses a text that cannot be a path. Without this check an empty path would mean the working directory in

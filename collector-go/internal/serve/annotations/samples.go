@@ -16,7 +16,7 @@ const (
 	apartMs    = 60_000
 )
 
-// samples returns the samples of an annotation in the time range. The last one is a stale marker; without it, PromQL
+// samples returns the samples of an annotation in the time range. The last one is a stale marker. Without it, PromQL
 // would extend the series by five minutes. stepMs is the step of a range query, or 0 for an instant query.
 func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []query.Point {
 	fromMs, toMs, v := a.TimeMs, a.EndMs, 1.0

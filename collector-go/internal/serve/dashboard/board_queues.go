@@ -20,7 +20,7 @@ const (
 	boltWait = "max by (component) (storm_receive_queue_sojourn_seconds" + ofComponents +
 		" and on (component) count by (component) (storm_execute_latency_seconds" + ofComponents
 	// hookTime is the mean time of a tuple in execute() according to the latency hook. stormTime is the same according
-	// to Storm up to 2.2, for topologies without the hook; these versions have no capacity metric.
+	// to Storm up to 2.2, for topologies without the hook. These versions have no capacity metric.
 	hookTime = "max by (component) (sum by (component, task) (rate(bullet_execute_seconds_total" + chosen +
 		"[$__rate_interval])) / sum by (component, task) (rate(storm_executed_total" + chosen +
 		"[$__rate_interval])))"

@@ -31,7 +31,7 @@ const (
 	// MaxSeries is the maximum number of different annotations that are shared per topology and hour of the clock.
 	MaxSeries = 100
 	// Reach is the maximum age of an annotation that is shared. It is also the margin around a time range in which
-	// annotations are searched: one that began in the range may have been set later, and one that ended in it may have
+	// annotations are searched. One that began in the range may have been set later, and one that ended in it may have
 	// begun before.
 	Reach = 24 * time.Hour
 

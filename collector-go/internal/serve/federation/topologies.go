@@ -14,7 +14,7 @@ import (
 )
 
 // Queries for topologies of others. They find topologies with a sample in the last day, at a resolution of five
-// minutes; for a topology that reports now, the time of its newest slice is exact.
+// minutes. For a topology that reports now, the time of its newest slice is exact.
 const (
 	newest    = `timestamp(%[1]s) or max_over_time(timestamp(%[1]s)[1d:5m])`
 	first     = `min_over_time(timestamp(%s)[1d:5m])`

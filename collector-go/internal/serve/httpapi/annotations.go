@@ -153,7 +153,7 @@ func readAnnotation(r request) (out registry.Annotation, err error) {
 	return out, nil
 }
 
-// refused wraps the error of the registry with the type that tells clients whether the request or the server is at
+// refused wraps the error of the registry with a type from which clients see whether the request or the server is at
 // fault.
 func refused(err error) *apiError {
 	var invalid *registry.InvalidError

@@ -11,7 +11,7 @@ import (
 )
 
 // Local refuses requests that a browser sends on behalf of a foreign page, for every route. There are two kinds. A
-// request may use a host name that is not one of this server's: a foreign page can let its own name resolve to our
+// request may use a host name that is not one of this server's. A foreign page can let its own name resolve to our
 // address (DNS rebinding). Or another site's page makes the request.
 //
 // hosts are the server's own names without port, in addition to localhost. IP addresses are always accepted. navigable

@@ -2,8 +2,8 @@
 // Prometheus. It adds what a shared collector needs: limits on the length, the depth and the cost of a query, and a
 // limit on concurrent queries.
 //
-// Before evaluation a query is planned (planned.go). The plan tells the store at which instants values are needed, and
-// the store may compute functions such as rate itself (decision 15 in docs/decisions). A store that can evaluate whole
+// Before evaluation a query is planned (planned.go). The plan lists the instants at which values are needed, and the
+// store may compute functions such as rate itself (decision 15 in docs/decisions). A store that can evaluate whole
 // queries gets the whole query (pushed.go).
 //
 // The package must not know HTTP, nor how slices are made or stored. Start with Engine.

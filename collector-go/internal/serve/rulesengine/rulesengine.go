@@ -31,7 +31,7 @@ type Evaluator struct {
 	logger   *slog.Logger
 
 	// mu is held while the manager loads rules, because it can load only one set at a time. It is also held from the
-	// first load until the groups run: a reload before that would wait forever for a group that does not run yet to
+	// first load until the groups run. A reload before that would wait forever for a group that does not run yet to
 	// stop.
 	mu      sync.Mutex
 	names   []string // file names

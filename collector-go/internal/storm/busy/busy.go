@@ -11,9 +11,9 @@
 //     before, and does not change it until the next one. A task that stopped executing keeps its last value
 //     indefinitely (BoltExecutorStats.calculateCapacity).
 //
-// None of them is used without a check. A share is known only if the task executed enough tuples, if the share does
-// not exceed 1 by more than its error, and if the CPU time of the workers is consistent with it (Covered). Otherwise
-// it is unknown.
+// None of them is used without a check. A share is unknown if the task executed too few tuples, or if the share
+// exceeds 1 by more than its error. It is also unknown if the CPU time of the workers is not consistent with it
+// (Covered).
 package busy
 
 import (

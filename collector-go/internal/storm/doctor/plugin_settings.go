@@ -12,7 +12,7 @@ import (
 )
 
 // argument reads the argument of a registration as the plugin does (plugin-java's Argument). It is a map of settings
-// or a list of such maps; the prefix of names is optional. unknown are names that are not settings, and problems are
+// or a list of such maps. The prefix of names is optional. unknown are names that are not settings, and problems are
 // other things without effect. If this code and the plugin differed, doctor would accept settings that the plugin
 // ignores.
 func argument(of any) (values map[string]any, unknown, problems []string) {

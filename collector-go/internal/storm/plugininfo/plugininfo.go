@@ -1,5 +1,6 @@
-// Package plugininfo has the facts about the Java plugin that the Go program needs: class names, names and bounds of
-// settings of Storm, Bullet and the plugin, what register() sets, and the plugin's log messages with advice for each.
+// Package plugininfo has the facts about the Java plugin that the Go program needs. These are class names, the
+// settings of Storm, Bullet and the plugin, and the defaults of register(). They also include the plugin's log
+// messages, with advice for each.
 //
 // It repeats constants of plugin-java's Settings and Registration, because the program must be able to explain an
 // installation without the jar. It must not read files or decide whether an installation is correct; package doctor

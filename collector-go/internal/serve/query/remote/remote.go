@@ -41,7 +41,7 @@ type Store struct {
 
 // New returns a store for the engine whose API is below a URL, such as http://thanos-query:10902. caller is the HTTP
 // client, which adds the credentials. lookback is the maximum age of a sample that still counts as a series' current
-// value; some engines ignore it and use their own. New makes no connection.
+// value. Some engines ignore it and use their own. New makes no connection.
 func New(address string, caller *http.Client, lookback time.Duration) (*Store, error) {
 	asked, err := api.NewClient(api.Config{Address: address, Client: caller})
 	if err != nil {

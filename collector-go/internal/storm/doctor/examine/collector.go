@@ -220,8 +220,8 @@ func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	return nil
 }
 
-// restarts queries how often each worker restarted. It reads only the time since the topology was submitted, because
-// workers of a new submission may use the places of the old ones and are not restarts. It combines the counter in the
+// restarts queries how often each worker restarted. It reads only the time since the topology was submitted. Workers
+// of a new submission may use the places of the old ones, and they are not restarts. It combines the counter in the
 // slices with the registry's annotations, because each may miss a restart that the other has.
 func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
 	since := doctor.Lookback

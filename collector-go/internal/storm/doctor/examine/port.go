@@ -24,7 +24,7 @@ const (
 	refusalWithin = 500 * time.Millisecond
 )
 
-// Port examines what listens at one of the plugin's addresses. It starts a TLS handshake; a plain-text server reveals
+// Port examines what listens at one of the plugin's addresses. It starts a TLS handshake. A plain-text server reveals
 // its protocol by its answer. ca is the PEM file of the authority to trust, or "" for the system's authorities.
 //
 // Port sends no sample and needs no token, so that it does no harm to whatever listens there. A second handshake
