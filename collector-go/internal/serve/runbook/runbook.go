@@ -115,7 +115,7 @@ var page = template.Must(template.New("runbook").Parse(`<!doctype html>
 </html>
 `))
 
-// style is the style sheet of these pages. It makes them readable on a phone at night.
+// style is the CSS of these pages. It makes them readable on a phone at night.
 const style = `:root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 52rem; padding: 1rem; }
 nav a { margin-right: 1rem; }
@@ -127,7 +127,7 @@ table { border-collapse: collapse; width: 100%; }
 th, td { border: 1px solid GrayText; padding: .4rem .6rem; text-align: left; vertical-align: top; }
 `
 
-// Handler serves the index at "/", a page at "/NAME", and their style sheet.
+// Handler serves the index at "/", a page at "/NAME", and their CSS.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/")
