@@ -13,32 +13,33 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// grants are the entries of a token file, one a line:
+// grants are the entries of a token file, one per line:
 //
 //	WHO SCOPES [TOPOLOGY ...]
 //
-// WHO is the SHA-256 of a token in hex, cert:NAME or user:NAME; SCOPES are read, write, both with a comma, or none.
-// docs/security.md has the rest. The file holds no token: `printf %s "$TOKEN" | sha256sum` makes a hash.
+// WHO is the SHA-256 of a token in hex, cert:NAME or user:NAME. SCOPES is read, write, both separated by a comma, or
+// none. docs/security.md describes the details. The file contains no token: `printf %s "$TOKEN" | sha256sum` computes
+// a hash.
 type grants struct {
 	tokens       []tokenGrant
-	certificates map[string]grant // by name, "*" for all
+	certificates map[string]grant // by name; "*" matches all
 	users        map[string]grant
 }
 
-// tokenGrant is the hash of a token and what its holder may do. Tokens are kept as hashes only.
+// tokenGrant is the hash of a token with the permissions of its holder. Tokens are stored only as hashes.
 type tokenGrant struct {
 	hash  [sha256.Size]byte
 	grant grant
 }
 
-// grant is what somebody may do. Topologies bind writing; none of them is all.
+// grant is a set of permissions. Topologies restrict writing; an empty list means all topologies.
 type grant struct {
 	read, write bool
-	refused     bool // by a line that grants none
+	refused     bool // by a line with the scope none
 	topologies  []string
 }
 
-// refusal is why a need is not covered; nil where it is.
+// refusal returns why the requirement is not fulfilled, or nil if it is.
 func (g grant) refusal(n Requirement, name string) *Refusal {
 	may := n.Scope == Read && g.read || n.Scope == Write && g.write
 	switch {
@@ -54,7 +55,7 @@ func (g grant) refusal(n Requirement, name string) *Refusal {
 	return nil
 }
 
-// and is what both allow.
+// and returns the permissions that both grants have.
 func (g grant) and(o grant) grant {
 	both := grant{read: g.read && o.read, write: g.write && o.write, refused: g.refused || o.refused,
 		topologies: g.topologies}
@@ -70,7 +71,8 @@ func (g grant) and(o grant) grant {
 	return both
 }
 
-// or is what either allows; who is refused by one is refused.
+// or returns the permissions that at least one grant has. If one of them refuses the caller, the result refuses it
+// too.
 func (g grant) or(o grant) grant {
 	either := grant{read: g.read || o.read, write: g.write || o.write, refused: g.refused || o.refused}
 	if bound := (!g.write || len(g.topologies) > 0) && (!o.write || len(o.topologies) > 0); bound {
@@ -79,7 +81,7 @@ func (g grant) or(o grant) grant {
 	return either
 }
 
-// token finds a token's grant. All lines are compared, each in constant time.
+// token returns the grant of a token. It compares with every line, each in constant time.
 func (g *grants) token(token string) (found grant, name string, ok bool) {
 	hash := sha256.Sum256([]byte(token))
 	for _, t := range g.tokens {
@@ -90,7 +92,7 @@ func (g *grants) token(token string) (found grant, name string, ok bool) {
 	return found, "token " + hex.EncodeToString(hash[:4]), ok
 }
 
-// certificate finds what the lines about a certificate allow.
+// certificate returns the combined grant of all lines that match a certificate.
 func (g *grants) certificate(c *x509.Certificate) (found grant, ok bool) {
 	if g == nil {
 		return grant{}, false
@@ -109,7 +111,7 @@ func (g *grants) certificate(c *x509.Certificate) (found grant, ok bool) {
 	return found, ok
 }
 
-// certificateNames are those by which a line may name a certificate.
+// certificateNames returns the names with which a line can refer to a certificate.
 func certificateNames(c *x509.Certificate) []string {
 	names := slices.Concat([]string{c.Subject.CommonName}, c.DNSNames, c.EmailAddresses)
 	for _, u := range c.URIs {
@@ -124,13 +126,13 @@ func certificateNames(c *x509.Certificate) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(n string) bool { return n == "" || n == "*" })
 }
 
-// Prefixes of who a line is about, where it is no token's hash.
+// Prefixes of WHO for certificates and users.
 const (
 	ofCertificate = "cert:"
 	ofUser        = "user:"
 )
 
-// parseGrants reads a token file. All that is wrong is named at once, each with its line.
+// parseGrants parses a token file. The error lists all faults, each with its line.
 func parseGrants(path string, text []byte) (*grants, error) {
 	p := grantParser{path: path, seen: map[string]int{}, grants: &grants{certificates: map[string]grant{},
 		users: map[string]grant{}}}
@@ -148,11 +150,12 @@ func parseGrants(path string, text []byte) (*grants, error) {
 	return p.grants, errors.Join(p.faults...)
 }
 
-// grantParser reads a token file line by line, and gathers all faults, so that an operator repairs a file in one go.
+// grantParser parses a token file line by line. It collects all faults, so that an operator can repair the file in one
+// go.
 type grantParser struct {
 	path   string
 	number int
-	seen   map[string]int // who -> line
+	seen   map[string]int // line number by WHO
 	grants *grants
 	faults []error
 }
@@ -161,7 +164,7 @@ func (p *grantParser) fault(format string, args ...any) {
 	p.faults = append(p.faults, fmt.Errorf("%s:%d: %s", p.path, p.number, fmt.Sprintf(format, args...)))
 }
 
-// line never repeats the first word of what is wrong: it may be a token in the clear.
+// line parses one line. Errors never repeat its first word, which may be a token in plain text.
 func (p *grantParser) line(fields []string) {
 	if before, twice := p.seen[fields[0]]; twice {
 		p.fault("who this line is about is in line %d already", before)
@@ -188,8 +191,7 @@ func (p *grantParser) line(fields []string) {
 	}
 }
 
-// token reads a line about a token. What is wrong with it is never repeated in the error: it may be a token in plain
-// text.
+// token parses a line about a token. Errors never repeat the text, which may be a token in plain text.
 func (p *grantParser) token(text string, g grant) {
 	t := tokenGrant{grant: g}
 	hash, err := hex.DecodeString(text)
@@ -206,8 +208,8 @@ func (p *grantParser) token(text string, g grant) {
 	p.fault("%s; printf %%s \"$TOKEN\" | sha256sum makes a hash", wanted)
 }
 
-// grant reads scopes and topologies. Topologies bind writing only, so a line that names some and does not grant writing
-// is a mistake.
+// grant parses scopes and topologies. Topologies restrict only writing, so that a line with topologies but without the
+// scope write is an error.
 func (p *grantParser) grant(scopes string, topologies []string) (g grant, ok bool) {
 	g = grant{topologies: topologies}
 	for _, scope := range strings.Split(scopes, ",") {

@@ -70,7 +70,7 @@ func TestCertificateGrants(t *testing.T) {
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		certificate x509.Certificate
-		writes      string // of A, B, C
+		writes      string // any of the topologies A, B, C
 		reads       bool
 	}{
 		"by a DNS name": {x509.Certificate{DNSNames: []string{"a.example"}}, "A", false},
@@ -97,7 +97,7 @@ func TestCertificateGrants(t *testing.T) {
 	}
 }
 
-// Who shows a certificate and a token may do what both allow.
+// A caller with a certificate and a token gets only the permissions that both grant.
 func TestBothAllow(t *testing.T) {
 	all, ofA, ofB, ofAB, reads := grant{write: true}, grant{write: true, topologies: []string{"A"}},
 		grant{write: true, topologies: []string{"B"}},
@@ -111,7 +111,7 @@ func TestBothAllow(t *testing.T) {
 	assert.Equal(t, Certificate, all.and(grant{refused: true}).refusal(Requirement{Scope: Write, Topology: "A"}, "").Reason)
 }
 
-// The file on the page is one.
+// The example in the documentation is a valid token file.
 func TestThePagesTokenFile(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/security.md")
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func TestThePagesTokenFile(t *testing.T) {
 	assert.Equal(t, map[string]grant{"ada": {read: true, write: true, topologies: []string{"bullet"}}}, g.users)
 }
 
-// What is parsed without a fault names somebody, and no text makes it panic.
+// A file without a fault has at least one entry, and no text causes a panic.
 func FuzzTokenFile(f *testing.F) {
 	f.Add("# c\n" + someHash + " write bullet\ncert:* none\nuser:a read,write\n")
 	f.Add("cert: \n:\nread read\n")

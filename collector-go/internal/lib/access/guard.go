@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	// lookEvery is how often the files are looked at; what was revoked is so by then.
+	// lookEvery is the interval between two checks of the files. A revocation takes effect within this time.
 	lookEvery = time.Second
-	// patience is how long files may be broken before nobody is let in by what they said: somebody may be writing them
-	// just now.
+	// gracePeriod is how long files may be invalid before the port closes, because somebody may be writing them at
+	// this moment.
 	gracePeriod = 2 * time.Second
-	// repeatEvery is how often it is said again that files are broken.
+	// repeatEvery is the interval between two log messages about invalid files.
 	repeatEvery = time.Minute
 )
 
-// Guard decides who may use a port. It looks at its files once a second. When they change, it decides again for open
-// streams. It is safe for concurrent use.
+// Guard decides who may use a port. It checks its files once a second. If they have changed, open streams are checked
+// again. It is safe for concurrent use.
 //
-// Two things are read from files, each in its own watched value: identity, which says who may do what, and pair, the
-// port's own certificate. A broken identity closes the port after gracePeriod, because a revoked caller must not be let
-// in by an old list. A broken pair does not: new connections get the certificate before.
+// Two things are read from files, each with its own state: identity, which has the permissions, and pair, the port's
+// own certificate. An invalid identity closes the port after gracePeriod, because an old list could admit a revoked
+// caller. An invalid pair does not close the port: new connections get the previous certificate.
 type Guard struct {
 	o         Options
 	log       *slog.Logger
 	refusals  *refusals
 	passwords *passwords
-	protocols []string // at the start, as is encrypted: a port that is open keeps them
+	protocols []string // values at the start, like encrypted; an open port keeps them
 	encrypted bool
 
 	mu       sync.Mutex
@@ -47,13 +47,13 @@ type Guard struct {
 	identity watched[*identity]
 	pair     watched[pair]
 	closed   bool
-	said     time.Time     // that files are broken
-	changed  chan struct{} // closed when what was decided may be decided otherwise
-	config   *tls.Config   // of what identity and pair are; nil until it is asked for
+	said     time.Time     // when it was last logged that files are invalid
+	changed  chan struct{} // closed when earlier decisions may be outdated
+	config   *tls.Config   // made from identity and pair; nil until it is needed
 }
 
-// Open reads the files. It fails where they cannot be used, and where they would let everybody in though nobody said
-// so; errors name the file, the line and what to write there, or the settings.
+// Open reads the files and returns a guard. It fails if a file is invalid, or if everybody would be admitted without
+// an explicit setting. Errors name the file, the line and the correction, or the settings.
 func Open(o Options) (*Guard, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -75,7 +75,7 @@ func Open(o Options) (*Guard, error) {
 	return g, nil
 }
 
-// Files are what the files of a port say now. They are in force once Use is called.
+// Files is the parsed content of a port's files. It takes effect when Use is called.
 type Files struct {
 	guard      *Guard
 	identity   *identity
@@ -84,7 +84,7 @@ type Files struct {
 	ofPair     contents
 }
 
-// Read reads the files and changes nothing; the error names all that is wrong in them.
+// Read reads the files and changes nothing. The error lists all faults in them.
 func (g *Guard) Read() (*Files, error) {
 	r := &Files{guard: g, ofIdentity: contents{}, ofPair: contents{}}
 	var err error
@@ -100,13 +100,13 @@ func (g *Guard) Read() (*Files, error) {
 	return r, err
 }
 
-// NeedsRestart reports that the files turn TLS or HTTP/2 on or off, which a port that is open does not.
+// NeedsRestart reports whether the files turn TLS or HTTP/2 on or off. An open port cannot change either.
 func (r *Files) NeedsRestart() bool {
 	return r.identity.tls.IsEnabled() != r.guard.encrypted ||
 		!slices.Equal(protocolsOf(r.guard.o.Port, r.identity.http2), r.guard.protocols)
 }
 
-// Use applies what was read. Callers that it does not allow are refused from now on, and open streams are checked
+// Use puts the files into effect. Callers that they do not allow are refused from now on, and open streams are checked
 // again.
 func (r *Files) Use() {
 	g := r.guard
@@ -114,7 +114,7 @@ func (r *Files) Use() {
 	defer g.mu.Unlock()
 	g.looked = g.o.Now()
 	if !g.closed && g.identity.has(r.ofIdentity) && g.pair.has(r.ofPair) {
-		return // a limiter of requests and sessions of TLS go on
+		return // unchanged: keep the rate limiter and TLS sessions
 	}
 	g.identity.take(r.identity, r.ofIdentity)
 	g.pair.take(r.pair, r.ofPair)
@@ -122,14 +122,14 @@ func (r *Files) Use() {
 	g.announce()
 }
 
-// announce makes everything that waits for a change check its caller again.
+// announce makes the users of Changed check their callers again. The caller must hold mu.
 func (g *Guard) announce() {
 	g.config = nil
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-// protocolsOf are what a port offers in the TLS handshake: gRPC needs HTTP/2.
+// protocolsOf returns the ALPN protocols of a port. gRPC needs HTTP/2.
 func protocolsOf(port string, http2 bool) []string {
 	switch {
 	case port == GRPC:
@@ -140,7 +140,7 @@ func protocolsOf(port string, http2 bool) []string {
 	return []string{"http/1.1"}
 }
 
-// figures exports whether the files are broken and whether the port is closed.
+// figures registers the metrics that say whether files are invalid and whether the port is closed.
 func (g *Guard) figures(r prometheus.Registerer) {
 	if r == nil {
 		return
@@ -165,14 +165,14 @@ func (g *Guard) figures(r prometheus.Registerer) {
 			func() bool { return g.closed }))
 }
 
-// Certificate is the port's own; nil in plain text.
+// Certificate returns the port's own certificate, or nil without TLS.
 func (g *Guard) Certificate() *x509.Certificate {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.pair.is.loaded.Leaf
 }
 
-// Run looks at the files until ctx ends.
+// Run checks the files periodically until ctx ends.
 func (g *Guard) Run(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -188,14 +188,14 @@ func (g *Guard) Run(ctx context.Context) {
 	}
 }
 
-// Changed is closed when what Admit decided may be decided otherwise now.
+// Changed returns a channel that is closed when an earlier decision of Admit may be outdated.
 func (g *Guard) Changed() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.changed
 }
 
-// Broken returns an error that names the file that cannot be used and the consequence; nil where all can.
+// Broken returns an error that names the invalid files and the consequence, or nil if all files are valid.
 func (g *Guard) Broken() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -209,7 +209,7 @@ func (g *Guard) Broken() error {
 	return errors.New("the " + g.o.Port + " port still uses the previous content of its files: " + err.Error())
 }
 
-// look reads files again that changed. It is called under mu.
+// look reloads files that have changed. The caller must hold mu.
 func (g *Guard) look(now time.Time) {
 	g.looked = now
 	news := g.identity.look(now)
@@ -231,7 +231,7 @@ func (g *Guard) look(now time.Time) {
 	}
 }
 
-// report logs as an error what is broken and what that means.
+// report logs which file is invalid, with the consequence.
 func (g *Guard) report() {
 	if err := g.pair.fault; err != nil {
 		g.log.Error("the port's certificate cannot be used; new connections get the one before", "port",
@@ -248,7 +248,7 @@ func (g *Guard) report() {
 	}
 }
 
-// present is the identity that holds, after a look where one is due.
+// present returns the current identity. It checks the files first if the last check is too old.
 func (g *Guard) present(now time.Time) (*identity, *Refusal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -262,7 +262,7 @@ func (g *Guard) present(now time.Time) (*identity, *Refusal) {
 	return g.identity.is, nil
 }
 
-// TLS is for a listener; nil is plain text. Each handshake goes by the files as they are.
+// TLS returns the configuration for a listener, or nil without TLS. Each handshake uses the current files.
 func (g *Guard) TLS() *tls.Config {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -273,7 +273,7 @@ func (g *Guard) TLS() *tls.Config {
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return g.current() }}
 }
 
-// current is the TLS configuration of a handshake. It is made once for each change of the files.
+// current returns the TLS configuration for a handshake. It is made once per change of the files.
 func (g *Guard) current() (*tls.Config, error) {
 	if _, refusal := g.present(g.o.Now()); refusal != nil {
 		return nil, refusal
@@ -291,28 +291,28 @@ func (g *Guard) current() (*tls.Config, error) {
 	return g.config, nil
 }
 
-// Headers are what the web configuration file adds to every answer.
+// Headers returns the headers that the web configuration file adds to every answer.
 func (g *Guard) Headers() map[string]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.identity.is.headers
 }
 
-// Guarded reports whether who reads is asked who they are.
+// Guarded reports whether readers need credentials.
 func (g *Guard) Guarded() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return !g.identity.is.open(Read)
 }
 
-// Users reports whether there are users with passwords.
+// Users reports whether the port has users with passwords.
 func (g *Guard) Users() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.identity.is.users) > 0
 }
 
-// Pace reports whether the web configuration file's rate_limit lets one more request in.
+// Pace returns an error if a request exceeds the rate_limit of the web configuration file.
 func (g *Guard) Pace(peer string) error {
 	g.mu.Lock()
 	limiter := g.identity.is.limiter
@@ -323,8 +323,8 @@ func (g *Guard) Pace(peer string) error {
 	return g.turnAway(refuse(TooFast, "more requests than the collector's rate_limit allows"), peer)
 }
 
-// Admit returns who a peer is if it may do what it is about to. Otherwise the error is a *Refusal, which is counted and
-// logged.
+// Admit returns the caller if it fulfils the requirement. Otherwise it returns a *Refusal, which is counted and
+// possibly logged.
 func (g *Guard) Admit(p Peer, n Requirement) (Caller, error) {
 	now := g.o.Now()
 	i, refusal := g.present(now)
@@ -338,7 +338,7 @@ func (g *Guard) Admit(p Peer, n Requirement) (Caller, error) {
 	return caller, nil
 }
 
-// Note counts and logs a refusal that was decided elsewhere.
+// Note counts and logs a refusal that was decided outside the guard.
 func (g *Guard) Note(reason Reason, peer, detail string) { g.refusals.note(reason, peer, detail) }
 
 // turnAway counts and logs a refusal, and returns it as the error for the caller.
@@ -347,9 +347,9 @@ func (g *Guard) turnAway(r *Refusal, peer string) error {
 	return r
 }
 
-// judge decides by the files alone, and neither counts nor logs. A certificate and a token may both be shown: then the
-// caller may do what both allow. Where a port requires certificates and has no token file, every certificate of its
-// authority may read over HTTP.
+// judge decides on the basis of the files, and neither counts nor logs. If the caller has a certificate and a token,
+// it gets only the permissions that both grant. On an HTTP port that requires certificates and has no token file,
+// every certificate of the authority may read.
 func (g *Guard) judge(i *identity, p Peer, n Requirement, now time.Time) (Caller, *Refusal) {
 	anybody := Caller{Name: "address " + quota.Address(p.Address)}
 	if i.open(n.Scope) {
@@ -364,7 +364,7 @@ func (g *Guard) judge(i *identity, p Peer, n Requirement, now time.Time) (Caller
 		caller = Caller{Name: "certificate " + certificateName(certificate), Until: certificate.NotAfter}
 		allowed, known = i.about(n.Scope).certificate(certificate)
 		if !known && g.o.Port == HTTP && i.grants == nil && i.tls.ClientAuth == verifyAlways {
-			allowed, known = grant{read: true}, true // as exporter-toolkit has it: the authority's are let in
+			allowed, known = grant{read: true}, true // as in exporter-toolkit: all certificates may read
 		}
 	}
 	shown, name, refusal := g.shown(i, p, n.Scope)
@@ -388,7 +388,7 @@ func (g *Guard) judge(i *identity, p Peer, n Requirement, now time.Time) (Caller
 	return caller, nil
 }
 
-// missing names the credentials to show.
+// missing returns the message that names the required credentials.
 func (g *Guard) missing(i *identity, certificate bool) string {
 	const token = "no token: send the header \"authorization: Bearer <token>\""
 	switch {
@@ -400,7 +400,7 @@ func (g *Guard) missing(i *identity, certificate bool) string {
 	return token
 }
 
-// shown is what the authorization header allows; nil where there is none.
+// shown returns the grant of the credentials in the Authorization header. It returns nil if there is no header.
 func (g *Guard) shown(i *identity, p Peer, s Scope) (*grant, string, *Refusal) {
 	switch {
 	case len(p.Authorization) == 0 || len(p.Authorization) == 1 && p.Authorization[0] == "":
@@ -423,7 +423,7 @@ func (g *Guard) shown(i *identity, p Peer, s Scope) (*grant, string, *Refusal) {
 	return nil, "", refuse(Unknown, "the authorization header is no bearer token")
 }
 
-// user checks a user's password. A user without a line in the token file may read.
+// user checks a user's password and returns the user's grant. A user without a line in the token file may read.
 func (g *Guard) user(i *identity, encoded, address string, s Scope) (*grant, string, *Refusal) {
 	decoded, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
 	user, password, ok := strings.Cut(string(decoded), ":")

@@ -23,7 +23,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
-// desk is a guard with a clock and a log of the test's own.
+// desk is a guard with the test's own clock and log.
 type desk struct {
 	*Guard
 	t     *testing.T
@@ -44,7 +44,7 @@ func newDesk(t *testing.T, change func(dir string, o *Options)) *desk {
 	return d
 }
 
-// later lets time pass in steps, as Run would.
+// later advances the clock in steps, as Run would.
 func (d *desk) later(span time.Duration) {
 	for until := d.clock.Add(span); d.clock.Before(until); {
 		d.clock = d.clock.Add(min(lookEvery, until.Sub(d.clock)))
@@ -108,7 +108,7 @@ func TestTokens(t *testing.T) {
 	assert.Contains(t, d.log.String(), "peer=10.0.0.1:1 reason=topology")
 }
 
-// requireClosed waits for a channel to be closed, a minute at most.
+// requireClosed waits up to a minute until a channel is closed.
 func requireClosed(t *testing.T, changed <-chan struct{}) {
 	t.Helper()
 	select {
@@ -118,7 +118,7 @@ func requireClosed(t *testing.T, changed <-chan struct{}) {
 	}
 }
 
-// A token that is taken out of the file is no token a second later, and who waits for such changes hears of it.
+// A token that was removed from the file is refused a second later, and users of Changed are notified.
 func TestRevocation(t *testing.T) {
 	d := newDesk(t, withTokens(t, "old write", "kept write"))
 	changed := d.Changed()
@@ -131,7 +131,8 @@ func TestRevocation(t *testing.T) {
 	d.requireAdmitted(bearer("new"), Requirement{Scope: Write, Topology: "A"})
 }
 
-// C4: a file that broke or vanished is said loudly, and when that lasts nobody is let in; once it is repaired, all are.
+// C4: an invalid or missing file is logged. If this lasts, nobody is admitted; after the repair everybody is admitted
+// again.
 func TestAFileThatBroke(t *testing.T) {
 	for name, brk := range map[string]func(path string) error{
 		"wrong":    func(path string) error { return os.WriteFile(path, []byte("secret-in-the-clear write\n"), 0o600) },
@@ -145,7 +146,7 @@ func TestAFileThatBroke(t *testing.T) {
 			require.NoError(t, brk(d.tokens()))
 			changed := d.Changed()
 			d.later(lookEvery)
-			d.requireAdmitted(bearer("good"), Requirement{Scope: Write, Topology: "A"}) // somebody may be writing it just now
+			d.requireAdmitted(bearer("good"), Requirement{Scope: Write, Topology: "A"}) // somebody may be writing it now
 			require.ErrorContains(t, d.Broken(), "still uses the previous content of its files")
 			require.Contains(t, d.log.String(), "level=ERROR")
 			require.Contains(t, d.log.String(), d.tokens())
@@ -194,7 +195,7 @@ func TestWhatLetsEverybodyInIsRefused(t *testing.T) {
 	const public = "0.0.0.0:1"
 	for name, c := range map[string]struct {
 		o    Options
-		want string // "" where it is let be
+		want string // "" if it is accepted
 	}{
 		"loopback": {Options{Port: GRPC, Listen: "127.0.0.1:1"}, ""},
 		"plain text to others": {Options{Port: GRPC, Listen: public},
@@ -255,7 +256,7 @@ func TestFilesThatCannotBeUsedAreRefusedAtStart(t *testing.T) {
 	}
 }
 
-// handshake connects with a client's configuration, and returns what the server said, then the client.
+// handshake connects with a client's configuration. It returns the server's state and the errors of both sides.
 func (d *desk) handshake(client *tls.Config) (tls.ConnectionState, error) {
 	d.t.Helper()
 	there, here := pipe(d.t)
@@ -318,8 +319,8 @@ func TestCertificates(t *testing.T) {
 		})
 	}
 
-	// What was good in the handshake is looked at again: the authority may be another one by now, or the certificate's
-	// time over.
+	// Certificates are verified again after the handshake, because the authority may have changed or the certificate
+	// may have expired.
 	open := peer(plugin)
 	d.clock = time.Now().Add(2 * time.Hour)
 	d.requireRefused(open, Requirement{Scope: Write, Topology: "A"}, Certificate, "no longer, good")
@@ -331,7 +332,7 @@ func TestCertificates(t *testing.T) {
 	require.Error(t, err)
 }
 
-// The port's own certificate is another matter than who may enter: while it cannot be used the one before is.
+// The port's own certificate is independent of the permissions. While it is invalid, the previous one is used.
 func TestTheOwnCertificateRotates(t *testing.T) {
 	old, next := accesstest.NewAuthority(t, "old"), accesstest.NewAuthority(t, "next")
 	hour := time.Now().Add(time.Hour)
@@ -357,7 +358,7 @@ func TestTheOwnCertificateRotates(t *testing.T) {
 	accesstest.TokenFile(t, d.tokens(), "b write")
 	d.later(lookEvery)
 	d.requireRefused(bearer("a"), Requirement{Scope: Write, Topology: "A"}, Unknown, "")
-	// Who may enter is as before; who is the server nobody can see.
+	// If the token file is missing, the port closes, and even handshakes fail.
 	require.NoError(t, os.Remove(d.tokens()))
 	d.later(10 * time.Second)
 	_, err = d.handshake(trusts(next.Pool()))
@@ -373,7 +374,7 @@ func TestUsers(t *testing.T) {
 		withTokens(t, "user:editor read,write A", "token read")(dir, o)
 	})
 	read, write := Requirement{Scope: Read}, Requirement{Scope: Write, Topology: "A"}
-	for range 2 { // the second time it is known
+	for range 2 { // the second time the password is remembered
 		assert.Equal(t, "user viewer", d.requireAdmitted(basic("viewer", "password"), read).Name)
 	}
 	d.requireRefused(basic("viewer", "password"), write, BadScope, "may not write")
@@ -388,10 +389,10 @@ func TestUsers(t *testing.T) {
 	assert.True(t, d.Guarded())
 }
 
-// Who floods one address with passwords waits for itself; another address is looked at.
+// An address that sends many passwords waits only for itself. Passwords of other addresses are checked.
 func TestPasswordsOfOneAddressDoNotHoldUpOthers(t *testing.T) {
 	p := newPasswords()
-	p.one.Lock() // a look that takes long
+	p.one.Lock() // a slow check
 	var hostile sync.WaitGroup
 	answers := make(chan error, 100)
 	for range 100 {
@@ -430,7 +431,7 @@ func TestOpenPortsAskNobody(t *testing.T) {
 	d.requireRefused(bearer("a"), Requirement{Scope: Write, Topology: "B"}, BadTopology, "")
 }
 
-// A flood is counted in full and logged in few lines, and what another address does is logged in the midst of it.
+// A flood is counted completely but logged in few lines. A refusal of another address is logged nevertheless.
 func TestTheLogOfAFlood(t *testing.T) {
 	d := newDesk(t, withTokens(t, "a write"))
 	for i := range 1000 {
@@ -465,7 +466,7 @@ func TestRateLimit(t *testing.T) {
 	assert.Equal(t, map[string]string{"X-Frame-Options": "deny"}, d.Headers())
 }
 
-// What a reload reads is in force at once, whole or not at all; what the next look would find is the same.
+// A reload takes effect at once, either completely or not at all. The next periodic check finds no change.
 func TestAReloadIsInForceAtOnce(t *testing.T) {
 	d := newDesk(t, func(dir string, o *Options) {
 		o.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "old write", "both write")
@@ -508,7 +509,7 @@ func TestAReloadIsInForceAtOnce(t *testing.T) {
 	assert.NoError(t, d.Broken())
 }
 
-// A port keeps TLS as it was opened with it: what says otherwise needs a restart.
+// An open port keeps its TLS mode. Files that change it require a restart.
 func TestAReloadThatTurnsTLSOnNeedsARestart(t *testing.T) {
 	var web string
 	d := newDesk(t, func(dir string, o *Options) {
@@ -527,7 +528,7 @@ func TestAReloadThatTurnsTLSOnNeedsARestart(t *testing.T) {
 	}
 }
 
-// What concerns all topologies is for who may write for all.
+// An action that concerns all topologies requires write access for all of them.
 func TestWhoMayWriteForSomeTopologiesMayNotForAll(t *testing.T) {
 	d := newDesk(t, func(dir string, o *Options) {
 		o.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "all write", "some write A", "reads read")

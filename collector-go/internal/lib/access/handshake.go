@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// Handshake counts and logs a TLS handshake that failed.
+// Handshake counts and logs a failed TLS handshake.
 func (g *Guard) Handshake(peer string, err error) { g.HandshakeText(peer, err.Error()) }
 
-// HandshakeText is Handshake of an error that is known by its text alone.
+// HandshakeText is like Handshake, for an error of which only the text is known.
 func (g *Guard) HandshakeText(peer, text string) { g.refusals.note(handshakeReason(text), peer, text) }
 
-// handshakeReason goes by crypto/tls' words: most of its errors have no type, and net/http keeps none.
+// handshakeReason classifies an error by its text, because most errors of crypto/tls have no type and net/http passes
+// on only the text.
 func handshakeReason(text string) Reason {
 	for _, known := range []struct {
 		words  string
@@ -37,7 +38,7 @@ func handshakeReason(text string) Reason {
 	return HandshakeOther
 }
 
-// certificateName is what a certificate is called in a log.
+// certificateName returns the name of a certificate for logs.
 func certificateName(c *x509.Certificate) string {
 	if c.Subject.CommonName != "" {
 		return c.Subject.CommonName

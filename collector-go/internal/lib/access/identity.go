@@ -12,21 +12,21 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// identity is who may do what, as the files say it: the token file, the web configuration file, and the clients'
-// authority. It does not change once it is made, so that a decision that is under way sees one state of the files.
+// identity has all permissions, as read from the token file, the web configuration file, and the clients' authority.
+// It is immutable, so that a decision sees a consistent state of the files.
 type identity struct {
-	grants  *grants // nil: there is no token file
-	writers *grants // of the file that is asked of writers alone
+	grants  *grants // nil if there is no token file
+	writers *grants // from the token file that applies only to writers
 	users   map[string]config.Secret
 	headers map[string]string
-	limiter *rate.Limiter // nil: none
-	tls     web.TLSConfig // its zero value is plain text
+	limiter *rate.Limiter // nil: no limit
+	tls     web.TLSConfig // the zero value means no TLS
 	roots   *x509.CertPool
 	rootPEM string
 	http2   bool
 }
 
-// read makes an identity of the files.
+// read makes an identity from the files.
 func (o Options) read(files contents) (*identity, error) {
 	i, err := o.assemble(files)
 	if err != nil {
@@ -35,7 +35,7 @@ func (o Options) read(files contents) (*identity, error) {
 	return i, o.check(i)
 }
 
-// assemble is what could be made of the files, with all that is wrong in them.
+// assemble makes an identity from the files as far as possible, with an error that lists all faults.
 func (o Options) assemble(files contents) (*identity, error) {
 	i := &identity{}
 	var faults []error
@@ -54,7 +54,7 @@ func (o Options) assemble(files contents) (*identity, error) {
 	return i, errors.Join(faults...)
 }
 
-// faults are all that is wrong in the files, the port's certificate among them.
+// faults returns all faults in the files, including those of the port's certificate.
 func (o Options) faults() error {
 	files := contents{}
 	i, err := o.assemble(files)
@@ -62,8 +62,8 @@ func (o Options) faults() error {
 	return errors.Join(err, bad)
 }
 
-// readGrants reads a token file, if the setting names one. Faults go to keep, so that all files are read before the
-// caller ends with an error.
+// readGrants reads a token file, if the setting names one. It passes faults to keep, so that the caller can read all
+// files before it fails.
 func readGrants(files contents, setting, path string, keep func(error)) *grants {
 	if path == "" {
 		return nil
@@ -80,7 +80,7 @@ func readGrants(files contents, setting, path string, keep func(error)) *grants 
 	return found
 }
 
-// readWeb takes TLS, users, headers and the rate limit from the web configuration file.
+// readWeb reads TLS settings, users, headers and the rate limit from the web configuration file.
 func (i *identity) readWeb(files contents, path string, keep func(error)) {
 	text, err := files.read(path)
 	if err != nil {
@@ -98,7 +98,7 @@ func (i *identity) readWeb(files contents, path string, keep func(error)) {
 	}
 }
 
-// readRoots reads the authority that clients' certificates are verified by.
+// readRoots reads the authority that verifies clients' certificates.
 func (i *identity) readRoots(files contents, keep func(error)) {
 	i.rootPEM = i.tls.ClientCAsText
 	if i.tls.ClientCAs != "" {
@@ -118,7 +118,7 @@ func (i *identity) readRoots(files contents, keep func(error)) {
 	}
 }
 
-// open reports whether nobody is asked who they are.
+// open reports whether the scope needs no credentials.
 func (i *identity) open(s Scope) bool {
 	asked := i.grants != nil || len(i.users) > 0 || i.tls.ClientAuth == verifyAlways
 	if s == Write {
@@ -127,7 +127,7 @@ func (i *identity) open(s Scope) bool {
 	return !asked
 }
 
-// about are the lines that hold for a scope.
+// about returns the lines that apply to a scope.
 func (i *identity) about(s Scope) *grants {
 	if i.grants == nil && s == Write {
 		return i.writers
@@ -135,8 +135,8 @@ func (i *identity) about(s Scope) *grants {
 	return i.grants
 }
 
-// verify reports whether a client's certificate is still one of our authority's, and what line of the files it has. A
-// connection outlives what was looked at in its handshake.
+// verify returns the client's certificate, or nil if there is none. It verifies the certificate again, because a
+// connection may last longer than the validity of the certificate and of the files.
 func (i *identity) verify(state *tls.ConnectionState, now time.Time) (*x509.Certificate, *Refusal) {
 	if state == nil || len(state.PeerCertificates) == 0 {
 		if i.tls.ClientAuth == verifyAlways {
@@ -145,7 +145,7 @@ func (i *identity) verify(state *tls.ConnectionState, now time.Time) (*x509.Cert
 		return nil, nil
 	}
 	if i.roots == nil {
-		return nil, nil // it was not asked for
+		return nil, nil // the port does not verify certificates
 	}
 	shown := state.PeerCertificates[0]
 	between := x509.NewCertPool()
@@ -163,13 +163,13 @@ func (i *identity) verify(state *tls.ConnectionState, now time.Time) (*x509.Cert
 	return shown, nil
 }
 
-// pair is the port's own certificate and key.
+// pair is the port's own certificate with its key.
 type pair struct {
 	cert, key string // PEM
 	loaded    tls.Certificate
 }
 
-// readPair reads what an identity's TLS names; the zero pair is plain text's.
+// readPair reads the certificate and key in TLS settings. It returns the zero value if TLS is off.
 func readPair(files contents, c web.TLSConfig) (p pair, err error) {
 	if !c.IsEnabled() {
 		return p, nil
@@ -195,8 +195,9 @@ func readPair(files contents, c web.TLSConfig) (p pair, err error) {
 	return p, nil
 }
 
-// config is TLS as exporter-toolkit makes it of both, without a look at the disk. A session is not resumed where
-// clients show certificates: what was revoked since would not be looked at.
+// config returns the TLS configuration that exporter-toolkit makes from the identity and the pair, without reading
+// files again. If clients have certificates, sessions are not resumed: a resumed session would skip the check of a
+// revoked certificate.
 func (i *identity) config(p pair, protocols []string) (*tls.Config, error) {
 	c := i.tls
 	c.TLSCertPath, c.TLSKeyPath, c.ClientCAs = "", "", ""

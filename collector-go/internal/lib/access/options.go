@@ -11,48 +11,49 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 )
 
-// The ports, as settings and figures name them.
+// The ports, as in settings and metrics.
 const (
 	GRPC = "grpc"
 	HTTP = "http"
 )
 
-// Options are what a port goes by. Files are looked at again while the port is open.
+// Options are the settings of a port's guard. The files are checked periodically while the port is open.
 type Options struct {
-	Port   string // GRPC or HTTP; the settings in errors are named by it
+	Port   string // GRPC or HTTP; errors use it as the prefix of settings
 	Listen string // HOST:PORT
-	// Insecure lets everybody in where nothing else is set, and plain text out where others can read it.
+	// Insecure allows a port that admits everybody, and a port without TLS on a non-loopback address.
 	Insecure bool
-	// TokenFile grants tokens, certificates and users their scopes; "" for none.
+	// TokenFile grants scopes to tokens, certificates and users; "" for none.
 	TokenFile string
-	// WriteTokenFile is asked of writers where TokenFile is "": the file of the port that samples come in by.
+	// WriteTokenFile applies to writers if TokenFile is "". It is the token file of the gRPC port.
 	WriteTokenFile string
-	// WebConfigFile is in the format of prometheus/exporter-toolkit: TLS, client certificates, users, headers. HTTP's
-	// alone.
+	// WebConfigFile has the format of prometheus/exporter-toolkit: TLS, client certificates, users, headers. It is
+	// only for the HTTP port.
 	WebConfigFile string
-	// TLS is what gRPC's settings name; its zero value is plain text.
+	// TLS are the files that the gRPC settings name; the zero value means no TLS.
 	TLS TLSFiles
 
 	Now        func() time.Time      // nil: time.Now
-	Logger     *slog.Logger          // nil: silent
-	Registerer prometheus.Registerer // nil: no figures
+	Logger     *slog.Logger          // nil: no log
+	Registerer prometheus.Registerer // nil: no metrics
 }
 
-// TLSFiles are PEM files.
+// TLSFiles are the paths of PEM files.
 type TLSFiles struct {
 	Cert, Key string
-	// ClientCA makes TLS mutual: clients must have a certificate that it signed. "" asks for none.
+	// ClientCA makes TLS mutual: clients need a certificate that this authority issued. "" means that clients need
+	// none.
 	ClientCA string
 }
 
-// The kinds of client_auth_type that ask for nothing, or look at what is shown.
+// The accepted values of client_auth_type. The other values request certificates without verifying them.
 const (
 	askNobody     = "NoClientCert"
 	verifyIfShown = "VerifyClientCertIfGiven"
 	verifyAlways  = "RequireAndVerifyClientCert"
 )
 
-// tlsConfig is gRPC's TLS as the web configuration file would say it.
+// tlsConfig returns the gRPC settings in the form of a web configuration file.
 func (f TLSFiles) tlsConfig() web.TLSConfig {
 	c := defaultWeb().TLSConfig
 	c.TLSCertPath, c.TLSKeyPath, c.ClientCAs = f.Cert, f.Key, f.ClientCA
@@ -62,7 +63,7 @@ func (f TLSFiles) tlsConfig() web.TLSConfig {
 	return c
 }
 
-// check refuses what would let in everybody, unless that is meant.
+// check refuses settings that admit everybody, unless Insecure is set.
 func (o Options) check(i *identity) error {
 	encrypted := i.tls.IsEnabled()
 	knows := i.grants != nil || len(i.users) > 0 || (o.Port == HTTP && i.tls.ClientAuth == verifyAlways)
@@ -82,7 +83,7 @@ func (o Options) check(i *identity) error {
 	return nil
 }
 
-// hint says which settings make the port ask who calls.
+// hint names the settings that make the port require credentials.
 func (o Options) hint() string {
 	if o.Port == GRPC {
 		return "set grpc.token_file"
@@ -90,7 +91,7 @@ func (o Options) hint() string {
 	return "set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file"
 }
 
-// tlsHint says which settings encrypt the port.
+// tlsHint names the settings that enable TLS.
 func (o Options) tlsHint() string {
 	if o.Port == GRPC {
 		return "set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file"
@@ -98,7 +99,7 @@ func (o Options) tlsHint() string {
 	return "set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users"
 }
 
-// isLoopback reports whether an address is this machine's alone.
+// isLoopback reports whether only this machine can reach an address.
 func isLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	ip := net.ParseIP(host)

@@ -11,22 +11,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// Bounds of passwords: so many wait to be looked at, shared between addresses, since one look takes 60 ms of a core; so
-// many that were right are remembered, by a hash of this process' own.
+// maxWaiting is how many passwords may wait to be checked. It is shared among addresses, because one check takes 60 ms
+// of a core. maxKnown is how many correct passwords are remembered, as hashes.
 const (
 	maxWaiting = 8
 	maxKnown   = 1024
 )
 
-// nobodysHash is bcrypt's of a password that is nobody's: a user who does not exist takes as long as one who does.
+// nobodysHash is a bcrypt hash of an unknown password. It is compared if the user does not exist, so that the answer
+// takes the same time.
 const nobodysHash = "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
 
-// passwords compares passwords with bcrypt hashes, one at a time, so that guesses cannot take more than one core.
-// Passwords that were right are remembered by a hash with a salt of this process, since each request of a client shows
-// its password again. Wrong ones are not.
+// passwords compares passwords with bcrypt hashes, one at a time, so that guessing cannot use more than one core. A
+// client sends its password with each request. Therefore correct passwords are remembered, as hashes with a salt of
+// this process. Wrong passwords are not remembered.
 type passwords struct {
 	waiting *quota.Slots
-	one     sync.Mutex // a look
+	one     sync.Mutex // held during a comparison
 
 	mu    sync.Mutex
 	salt  [32]byte
@@ -39,8 +40,8 @@ func newPasswords() *passwords {
 	return p
 }
 
-// right reports whether a password has the hash; "" is the hash of a user who does not exist. busy reports that too
-// many of that address wait.
+// right reports whether a password matches the hash. The hash of a user who does not exist is "". The error busy means
+// that too many passwords from this address are waiting.
 func (p *passwords) right(hash, password, address string) (right bool, busy error) {
 	exists := hash != ""
 	if !exists {
@@ -73,11 +74,12 @@ func (p *passwords) right(hash, password, address string) (right bool, busy erro
 	return true, nil
 }
 
-// key is a hash over the password and its bcrypt hash, so that a changed password is not remembered.
+// key returns a hash of the password and its bcrypt hash. After a password change the old password is therefore no
+// longer found.
 func (p *passwords) key(hash, password string) [sha256.Size]byte {
 	h := sha256.New()
 	h.Write(p.salt[:])
-	h.Write([]byte(hash)) // of a fixed length
+	h.Write([]byte(hash)) // has a fixed length
 	h.Write([]byte(password))
 	return [sha256.Size]byte(h.Sum(nil))
 }

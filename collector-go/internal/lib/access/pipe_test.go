@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipe is a connection, both ends of it, with a buffer between: TLS' last alert must not wait for a reader.
+// pipe returns the two ends of a buffered connection. Without a buffer, the last alert of TLS would wait for a reader.
 func pipe(t *testing.T) (there, here net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

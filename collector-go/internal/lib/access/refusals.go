@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// What is logged of those who are turned away: one line of an address and a reason each quiet time, and so many of all.
+// Limits on the log of refusals. Within each quietTime, there is one line per address and reason, and at most
+// linesAQuiet in total.
 const (
 	quietTime     = 10 * time.Second
 	linesAQuiet   = 20
@@ -18,8 +19,8 @@ const (
 	maxRemembered = 1024
 )
 
-// refusals counts every caller that was turned away, and logs some of them: a flood of refused callers must neither
-// fill the log nor hide that it happens. It is safe for concurrent use.
+// refusals counts all refused callers and logs some of them. A flood of refused callers must neither fill the log nor
+// go unnoticed. It is safe for concurrent use.
 type refusals struct {
 	log   *slog.Logger
 	now   func() time.Time
@@ -28,8 +29,8 @@ type refusals struct {
 
 	mu     sync.Mutex
 	said   map[string]time.Time // by reason and address
-	began  time.Time            // of the present quiet time
-	lines  int                  // in it
+	began  time.Time            // start of the current quiet time
+	lines  int                  // number in the current quiet time
 	unsaid int
 }
 
@@ -49,7 +50,7 @@ func newRefusals(o Options) *refusals {
 	return r
 }
 
-// note counts, and logs unless that was done a moment ago.
+// note counts a refusal, and logs it unless the limits are reached.
 func (r *refusals) note(reason Reason, peer, detail string) {
 	r.total.WithLabelValues(string(reason)).Inc()
 	unsaid, ok := r.maySay(string(reason)+" "+quota.Address(peer), r.now())
@@ -59,7 +60,7 @@ func (r *refusals) note(reason Reason, peer, detail string) {
 	}
 }
 
-// maySay decides whether a refusal is logged, and returns how many were not logged since the last one that was.
+// maySay decides whether a refusal is logged. It returns how many were not logged since the last logged one.
 func (r *refusals) maySay(key string, now time.Time) (unsaid int, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,21 +8,21 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// maxFileBytes bounds a file of ours: 10,000 lines of tokens.
+// maxFileBytes is the maximum size of a file. It is enough for 10,000 lines of tokens.
 const maxFileBytes = 1 << 20
 
-// contents are files as they were read.
+// contents has the contents of files, by path.
 type contents map[string][]byte
 
-// read reads a file, and remembers what was in it.
+// read reads a file and stores its content. If reading fails, it stores nil.
 func (c contents) read(path string) ([]byte, error) {
 	text, err := textfile.Read(path, maxFileBytes)
 	c[path] = text
 	return text, err
 }
 
-// same reports whether the files are as they were. Times and sizes are not asked: a file may be replaced by one of the
-// same size in one tick.
+// same reports whether the files are unchanged. It compares contents, because a replaced file may have the same size
+// and modification time.
 func (c contents) same() bool {
 	for path, before := range c {
 		now, err := contents{}.read(path)
@@ -33,17 +33,17 @@ func (c contents) same() bool {
 	return true
 }
 
-// watched is what is made of files, kept as it was last while they cannot be used.
+// watched is a value made from files. If the files become invalid, it keeps its last valid value.
 type watched[T any] struct {
 	make func(contents) (T, error)
 
 	is     T
 	from   contents
-	fault  error     // why the files as they are now cannot be used; nil where they can
-	broken time.Time // since when
+	fault  error     // why the current files are invalid; nil if they are valid
+	broken time.Time // time since when they have been invalid
 }
 
-// look reads the files again where they have changed. news reports that the value, or the fault, has changed.
+// look reloads the files if they have changed. news reports whether the value or the fault has changed.
 func (w *watched[T]) look(now time.Time) (news bool) {
 	if w.from != nil && w.fault == nil && w.from.same() {
 		return false
@@ -62,10 +62,10 @@ func (w *watched[T]) look(now time.Time) (news bool) {
 	return true
 }
 
-// take puts in force what was made of files.
+// take puts a value into effect.
 func (w *watched[T]) take(made T, from contents) { w.is, w.from, w.fault = made, from, nil }
 
-// has reports whether the value in force is made of these files.
+// has reports whether the current value was made from these files.
 func (w *watched[T]) has(files contents) bool {
 	return w.fault == nil && w.from != nil && maps.EqualFunc(w.from, files, bytes.Equal)
 }

@@ -19,14 +19,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// defaultWeb holds the defaults of a web configuration file. TLS below 1.2 is never offered.
+// defaultWeb returns the defaults of a web configuration file. TLS below 1.2 is never offered.
 func defaultWeb() web.Config {
 	return web.Config{TLSConfig: web.TLSConfig{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS13},
 		HTTPConfig: web.HTTPConfig{HTTP2: true}}
 }
 
-// readWeb reads a web configuration file. Errors name the file, and the line and the nearest known key where there is
-// one; they never repeat a value.
+// readWeb parses a web configuration file. Errors name the file, and if possible the line and the nearest known key.
+// They never repeat a value.
 func readWeb(path string, text []byte) (web.Config, error) {
 	c := defaultWeb()
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -47,8 +47,8 @@ var (
 	unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
 )
 
-// webFault has the YAML library's words with the place that they are about; what it draws of the source stays out, with
-// its passwords.
+// webFault returns the YAML library's message with the file and line. It omits the part that shows the source, which
+// may contain passwords.
 func webFault(path string, err error) error {
 	first := yamlfile.FirstLine(err)
 	place := faultPlace.FindStringSubmatch(first)
@@ -62,11 +62,10 @@ func webFault(path string, err error) error {
 	return fmt.Errorf("%s:%s: %s", path, place[1], message)
 }
 
-// webFields are the names that a web configuration file may have, those of users and headers apart.
+// webFields are the known keys of a web configuration file, without those of users and headers.
 var webFields = fieldsOf(reflect.TypeFor[web.Config]())
 
-// fieldsOf gathers the names of a configuration's fields from exporter-toolkit's own types, so that a suggestion never
-// names one that it does not know.
+// fieldsOf returns the keys in exporter-toolkit's own types, so that a suggestion is always a key that it knows.
 func fieldsOf(t reflect.Type) (names []string) {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
@@ -78,7 +77,7 @@ func fieldsOf(t reflect.Type) (names []string) {
 	return names
 }
 
-// checkWebTLS refuses TLS settings that are incomplete, contradict each other, or ask for certificates without
+// checkWebTLS refuses TLS settings that are incomplete, contradict each other, or request certificates without
 // verifying them.
 func checkWebTLS(c web.TLSConfig) error {
 	authority := c.ClientCAs != "" || c.ClientCAsText != ""
@@ -101,11 +100,11 @@ func checkWebTLS(c web.TLSConfig) error {
 	return nil
 }
 
-// asks reports whether clients' certificates are looked at.
+// asks reports whether clients' certificates are verified.
 func asks(c web.TLSConfig) bool { return c.ClientAuth == verifyIfShown || c.ClientAuth == verifyAlways }
 
-// checkUsers refuses passwords that are no bcrypt hashes, such as one in plain text. The error names the user and never
-// repeats the password.
+// checkUsers refuses passwords that are not bcrypt hashes, for example in plain text. The error names the user but
+// never repeats the password.
 func checkUsers(c web.Config) (err error) {
 	for _, user := range slices.Sorted(maps.Keys(c.Users)) {
 		if _, wrong := bcrypt.Cost([]byte(c.Users[user])); wrong != nil {
@@ -117,13 +116,14 @@ func checkUsers(c web.Config) (err error) {
 	return err
 }
 
-// configurable are the headers that exporter-toolkit lets a file set, with their values where only some make sense.
+// configurable are the headers that exporter-toolkit allows in a file. If only certain values are valid, they are
+// listed.
 var configurable = map[string][]string{
 	"Strict-Transport-Security": nil, "X-Content-Type-Options": {"nosniff"}, "X-Frame-Options": {"deny", "sameorigin"},
 	"X-XSS-Protection": nil, "Content-Security-Policy": nil,
 }
 
-// checkHeaders refuses headers that exporter-toolkit does not let a file set, and values without a meaning.
+// checkHeaders refuses headers that exporter-toolkit does not allow, and invalid values.
 func checkHeaders(headers map[string]string) (err error) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		values, known := configurable[name]

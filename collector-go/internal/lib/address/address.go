@@ -1,8 +1,9 @@
-// Package address reads the addresses that people write: HOST:PORT, where a server listens or is reached, and URLs of
-// HTTP servers. Both types keep the text as it was given. Printing one hides a user, a password and a query, so a value
-// may go into a message, a log line or a file without a further thought; only a conversion to string reveals it.
+// Package address handles addresses that people write: HOST:PORT for servers, and URLs of HTTP servers. Both types
+// keep the text as it was given. Printing a value hides the user, the password and the query, so that it may be part
+// of a message, a log line or a file. Only a conversion to string reveals them.
 //
-// Checks return errors of the form `"TEXT": what is wrong; what to write`. A caller puts the setting or flag before it:
+// Checks return errors of the form `"TEXT": what is wrong; what to write`. A caller puts the setting or flag before
+// it:
 //
 //	fmt.Errorf("http.listen %w", err)
 package address
@@ -20,13 +21,13 @@ import (
 // HostPort is HOST:PORT as it was written.
 type HostPort string
 
-// String is the text without what may be a user and password.
+// String returns the text without a possible user and password.
 func (a HostPort) String() string { return hide(string(a)) }
 
-// MarshalText writes what String returns.
+// MarshalText returns the same text as String.
 func (a HostPort) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// Set implements pflag.Value. It keeps any text; Listen and Server check it.
+// Set implements pflag.Value. It accepts any text; Listen and Server check it.
 func (a *HostPort) Set(text string) error {
 	*a = HostPort(text)
 	return nil
@@ -35,11 +36,12 @@ func (a *HostPort) Set(text string) error {
 // Type implements pflag.Value.
 func (a *HostPort) Type() string { return "string" }
 
-// Listen checks an address to listen on. The host may be missing (every interface), and the port may be 0 (the system
-// chooses one). example is an address that the message recommends.
+// Listen checks an address to listen on. The host may be empty (every interface), and the port may be 0 (chosen by the
+// system). The error recommends example.
 func (a HostPort) Listen(example string) error { return a.check(example, false) }
 
-// Server checks the address of a server that is connected to: it has a host and a port from 1 to 65535.
+// Server checks the address of a server to connect to. It must have a host and a port from 1 to 65535. The error
+// recommends example.
 func (a HostPort) Server(example string) error { return a.check(example, true) }
 
 func (a HostPort) check(example string, server bool) error {
@@ -91,7 +93,7 @@ func parsed(host string) netip.Addr {
 	return ip
 }
 
-// Split returns host and port of an address that was checked; both are empty otherwise.
+// Split returns the host and port of an address. Both are empty if the address is invalid.
 func (a HostPort) Split() (host, port string) {
 	host, port, _ = net.SplitHostPort(string(a))
 	return host, port
@@ -103,12 +105,13 @@ func (a HostPort) IsLoopback() bool {
 	return IsLoopback(host)
 }
 
-// IsLoopback reports whether a host is this machine, by its name or its IP address.
+// IsLoopback reports whether a host name or IP address is that of the loopback interface.
 func IsLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || parsed(host).Unmap().IsLoopback()
 }
 
-// Overlaps reports whether servers cannot listen on both addresses: they have one port, and one host or all hosts.
+// Overlaps reports whether two servers could not listen on both addresses: the ports are equal, and the hosts are
+// equal or one of them means every interface.
 func (a HostPort) Overlaps(other HostPort) bool {
 	host, port := a.Split()
 	otherHost, otherPort := other.Split()
@@ -147,7 +150,8 @@ func portProblem(port string, server bool) string {
 
 var allDigits = regexp.MustCompile(`(?:^|\.)[0-9]+\.?$`)
 
-// hostProblem checks an IP address or a name: letters of any language, digits, "-" and "_", parted by dots.
+// hostProblem returns what is wrong with an IP address or host name, or "". A name consists of letters of any
+// language, digits, "-" and "_", separated by dots.
 func hostProblem(host string) string {
 	if parsed(host).IsValid() {
 		return ""

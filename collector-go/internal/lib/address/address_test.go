@@ -116,7 +116,7 @@ func TestURLsAreChecked(t *testing.T) {
 	judge(t, "host and port", err, `"host:99999": port 99999 is above 65535; use HOST:PORT, http://HOST:PORT`)
 }
 
-// A value can be printed in every way that the program prints, and reveals nothing.
+// No way in which the program prints a value reveals a secret.
 func TestNoWayOfPrintingRevealsASecret(t *testing.T) {
 	for _, text := range []string{"http://user:s3cret@host:1/x", "http://s3cret@host:1/x", "http://user:s3/cret?#@host:1/x",
 		"http://host:1/x?token=s3cret", "http://host:1/x#s3cret", "user:s3cret@host:1"} {

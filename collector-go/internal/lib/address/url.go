@@ -11,13 +11,13 @@ import (
 // URL is the URL of an HTTP server as it was written.
 type URL string
 
-// String is the URL without a user, a password, a query or a fragment, each of which may be a secret.
+// String returns the URL without user, password, query and fragment, each of which may be a secret.
 func (u URL) String() string { return hide(string(u)) }
 
-// MarshalText writes what String returns.
+// MarshalText returns the same text as String.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// Set implements pflag.Value. It keeps any text; Parse checks it.
+// Set implements pflag.Value. It accepts any text; Parse checks it.
 func (u *URL) Set(text string) error {
 	*u = URL(text)
 	return nil
@@ -26,20 +26,20 @@ func (u *URL) Set(text string) error {
 // Type implements pflag.Value.
 func (u *URL) Type() string { return "string" }
 
-// Form is what a URL may hold beside scheme, host, port and path.
+// Form defines what a URL may contain in addition to scheme, host, port and path.
 type Form struct {
 	// Example is a URL that messages recommend.
 	Example string
-	// Secrets names the setting or flag whose file holds a user and password. The URL may then hold neither. "" admits
+	// Secrets names the setting or flag for a file with user and password. If it is set, the URL must not contain
 	// them.
 	Secrets string
-	// Query admits a query, such as ?db=bullet.
+	// Query allows a query, such as ?db=bullet.
 	Query bool
-	// HostPort admits HOST:PORT, which is read as http://HOST:PORT.
+	// HostPort allows HOST:PORT, which means http://HOST:PORT.
 	HostPort bool
 }
 
-// Parse checks a URL and returns it with all that it holds: what prints the result reveals its secrets.
+// Parse checks a URL and returns it completely. Printing the result reveals its secrets.
 func (u URL) Parse(form Form) (*url.URL, error) {
 	text := string(u)
 	if form.HostPort && text != "" && !strings.Contains(text, "://") {
@@ -100,7 +100,8 @@ func parseURL(text string, form Form) (*url.URL, string) {
 	return u, hostProblem(u.Hostname())
 }
 
-// parseProblem is why a text is no URL, in words that repeat no part of it: what is malformed may be a password.
+// parseProblem returns why a text is not a URL. It repeats no part of the text, because the malformed part may be a
+// password.
 func parseProblem(err error) string {
 	var escape url.EscapeError
 	var host url.InvalidHostError
@@ -117,11 +118,11 @@ func parseProblem(err error) string {
 	return "not a URL"
 }
 
-// hidden stands where a secret was.
+// hidden replaces a secret.
 const hidden = "(hidden)"
 
-// hide cuts from an address all up to its last "@", but for a scheme, and all from a query or fragment on. It cuts too
-// much rather than too little: a password that was not escaped may hold any character.
+// hide removes everything before the last "@" except for the scheme, and everything after the beginning of a query or
+// fragment. It may remove too much, because an unescaped password may contain any character.
 func hide(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if found {
@@ -140,5 +141,5 @@ func hide(text string) string {
 
 var withUser = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)\S*@`)
 
-// Hide removes users and passwords of all URLs in a text that others have written, such as an error of a library.
+// Hide removes the user and password from all URLs in a text that other code wrote, such as an error of a library.
 func Hide(text string) string { return withUser.ReplaceAllString(text, "${1}"+hidden+"@") }

@@ -1,9 +1,10 @@
-// Package block defines a block: a rectangle of samples as it is sent and stored. It has one column for each series of
-// a layout, rows in time, and values packed column by column. bulletmetrics.v1.Block documents the format.
+// Package block defines a block: a rectangle of samples as it is sent and stored. A block has one column per series of
+// a layout and one row per time, and its values are packed column by column. bulletmetrics.v1.Block documents the
+// format.
 //
 // A block passes from the sender through ingest and the journal to the slicer without being decoded in between. Ingest
-// calls Check once; all other methods rely on it. The package knows how values and presence are encoded, and no series.
-// Start reading with Block and Block.Check.
+// calls Check once; all other methods rely on it. The package knows how values and presence are encoded, but knows no
+// series. Start with Block and Block.Check.
 package block
 
 import (
@@ -20,11 +21,11 @@ type Codec uint8
 
 // The codecs.
 const (
-	Doubles Codec = iota + 1 // eight bytes a value, little-endian
-	Trimmed                  // as few bytes as the value needs
+	Doubles Codec = iota + 1 // eight bytes per value, little-endian
+	Trimmed                  // as few bytes as each value needs
 )
 
-// Bounds of a block.
+// Limits of a block.
 const (
 	MaxColumns = 65_536
 	MaxRows    = 4_096
@@ -32,20 +33,20 @@ const (
 	MaxStepMs  = 86_400_000
 )
 
-// Block is a block without its layout. The cell of column c and row r has the number c*Rows+r. Its byte slices refer to
-// the message or record that it came from. Whoever passes a block on must state for how long they are valid.
+// Block is a block without its layout. The cell in column c and row r has the index c*Rows+r. The byte slices refer to
+// the message or record from which the block was made. Code that passes a block on must state how long they are valid.
 type Block struct {
 	Columns   int
 	Rows      int
 	FirstMs   int64
 	StepMs    int64
-	OffsetsMs []int32 // of each row; nil: all rows are in their place
-	Presence  []byte  // a bit a cell; nil: all cells hold a sample
+	OffsetsMs []int32 // deviation of each row from its regular time; nil: none deviates
+	Presence  []byte  // one bit per cell; nil: all cells have a sample
 	Codec     Codec
 	Values    []byte
 }
 
-// TimeMs is a row's event time.
+// TimeMs returns a row's event time.
 func (b *Block) TimeMs(row int) int64 {
 	ms := b.FirstMs + int64(row)*b.StepMs
 	if b.OffsetsMs != nil {
@@ -54,15 +55,15 @@ func (b *Block) TimeMs(row int) int64 {
 	return ms
 }
 
-// Cells is how many there are, samples or not.
+// Cells returns the number of cells, with and without samples.
 func (b *Block) Cells() int { return b.Columns * b.Rows }
 
-// Present reports whether a cell holds a sample. Cells are missing when a series was not reported at one of the times.
+// Present reports whether a cell has a sample. A cell has none if its series was not reported at the time of its row.
 func (b *Block) Present(cell int) bool {
 	return b.Presence == nil || b.Presence[cell>>3]>>(cell&7)&1 == 1
 }
 
-// Samples is how many cells hold one. The block must have been checked.
+// Samples returns the number of cells with a sample. The block must have passed Check.
 func (b *Block) Samples() int {
 	if b.Presence == nil {
 		return b.Cells()
@@ -77,9 +78,9 @@ func (b *Block) Samples() int {
 	return n
 }
 
-// Check returns an error that names a violation of the block's form. Call it before Samples, Floats and FirstNonNumber.
-// These index by the block's own numbers, and would panic on a malformed block from the network. Values that are NaN or
-// infinite do not violate the form (see FirstNonNumber).
+// Check returns an error that names a violation of the format. It must be called before Samples, Floats and
+// FirstNonNumber: these use the block's own numbers as indexes, and would panic on a malformed block from the network.
+// NaN and infinite values are no violation (see FirstNonNumber).
 func (b *Block) Check() error {
 	switch {
 	case b.Columns < 1 || b.Columns > MaxColumns:
@@ -107,7 +108,7 @@ func (b *Block) Check() error {
 	return b.checkValues()
 }
 
-// checkPresence refuses bits behind the last cell, because Samples counts whole bytes and would count them.
+// checkPresence also refuses bits after the last cell, because Samples counts whole bytes and would count them.
 func (b *Block) checkPresence() error {
 	if b.Presence == nil {
 		return nil
@@ -135,8 +136,8 @@ func (b *Block) checkValues() error {
 	return fmt.Errorf("codec %d is not known", b.Codec)
 }
 
-// Floats appends the values of the cells that hold a sample, in the order of the cells. The block must have passed
-// Check. It allocates only when to lacks capacity.
+// Floats appends the values of the cells with a sample, in the order of the cells. The block must have passed Check.
+// Floats allocates only if to lacks capacity.
 func (b *Block) Floats(to []float64) []float64 {
 	if b.Codec == Trimmed {
 		return appendTrimmed(to, b.Values, b.Samples())
@@ -147,7 +148,7 @@ func (b *Block) Floats(to []float64) []float64 {
 	}
 	to = to[:at+n]
 	out, raw := to[at:], b.Values
-	for len(raw) >= 64 && len(out) >= 8 { // a bound is checked once for eight: a third of the time
+	for len(raw) >= 64 && len(out) >= 8 { // one bounds check for eight values, which takes a third of the time
 		eight, bytes := (*[8]float64)(out), (*[64]byte)(raw)
 		eight[0] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[0:8]))
 		eight[1] = math.Float64frombits(binary.LittleEndian.Uint64(bytes[8:16]))
@@ -166,8 +167,8 @@ func (b *Block) Floats(to []float64) []float64 {
 	return to
 }
 
-// FirstNonNumber is the place, among the samples, of the first value that is NaN or infinite; -1 where there is none.
-// The block must have been checked.
+// FirstNonNumber returns the index, among the samples, of the first value that is NaN or infinite, or -1 if there is
+// none. The block must have passed Check.
 func (b *Block) FirstNonNumber() int {
 	if b.Codec == Trimmed {
 		return nonNumberTrimmed(b.Values, b.Samples())
@@ -181,8 +182,8 @@ func (b *Block) FirstNonNumber() int {
 	return -1
 }
 
-// numbersUntil is an offset up to which all doubles are numbers. It looks at eight at a time (0.4 ns a value, against 1
-// ns one by one): where all bits of an exponent are set, one more carries into the sign's place.
+// numbersUntil returns an offset up to which all doubles are finite. It checks eight values at a time, which takes 0.4
+// ns per value instead of 1 ns. If all bits of an exponent are set, adding one carries into the sign bit.
 func numbersUntil(doubles []byte) (offset int) {
 	const one = 1 << 52
 	rest := doubles
@@ -202,7 +203,7 @@ func numbersUntil(doubles []byte) (offset int) {
 	return len(doubles) - len(rest)
 }
 
-// exponentBits are all set in NaN and infinities, and in no other value.
+// exponentBits are all set in NaN and infinities, and in no other values.
 const exponentBits = 0x7ff << 52
 
 // AppendDoubles appends values in the codec Doubles.

@@ -38,7 +38,7 @@ func drawBlock(t *rapid.T) (*Block, []float64) {
 	return b, values
 }
 
-// What was written is what is read, to the bit, and whatever is cut or added is refused.
+// Decoding returns exactly what was encoded. A block with missing or additional bytes is refused.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, values := drawBlock(t)

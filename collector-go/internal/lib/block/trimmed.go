@@ -8,7 +8,7 @@ import (
 )
 
 // AppendTrimmed appends values in the codec Trimmed: first the width of each value in half a byte, then its leading
-// bytes in big-endian order. Trailing zero bytes are left out. Whole numbers, which most samples are, have six of them.
+// bytes in big-endian order. Trailing zero bytes are omitted. Most samples are whole numbers, which have six of them.
 func AppendTrimmed(to []byte, values []float64) []byte {
 	widths := len(to)
 	to = append(to, make([]byte, (len(values)+1)/2)...)
@@ -23,8 +23,8 @@ func AppendTrimmed(to []byte, values []float64) []byte {
 	return to
 }
 
-// checkTrimmed returns an error that names what is wrong with the values of n samples. It adds up the widths, so that
-// decoding never reads beyond the bytes.
+// checkTrimmed checks the encoded values of n samples. It adds up the widths, so that decoding never reads beyond the
+// end.
 func checkTrimmed(values []byte, n int) error {
 	head := (n + 1) / 2
 	if len(values) < head {
@@ -47,7 +47,7 @@ func checkTrimmed(values []byte, n int) error {
 	return nil
 }
 
-// appendTrimmed decodes n checked values.
+// appendTrimmed decodes n values that were checked.
 func appendTrimmed(to []float64, values []byte, n int) []float64 {
 	at := (n + 1) / 2
 	for i := range n {
@@ -58,7 +58,7 @@ func appendTrimmed(to []float64, values []byte, n int) []float64 {
 	return to
 }
 
-// bigEndian reads the first bytes of a big-endian number; those that are missing are 0.
+// bigEndian returns the number whose first width bytes are in b; the other bytes are 0.
 func bigEndian(b []byte, width int) uint64 {
 	if len(b) >= 8 {
 		return binary.BigEndian.Uint64(b) &^ (1<<(64-8*width) - 1)
@@ -69,7 +69,7 @@ func bigEndian(b []byte, width int) uint64 {
 }
 
 // nonNumberTrimmed returns the index of the first value that is NaN or infinite, or -1. It reads only the first two
-// bytes of a value, because they hold the whole exponent.
+// bytes of a value, because they contain the whole exponent.
 func nonNumberTrimmed(values []byte, n int) int {
 	at := (n + 1) / 2
 	for i := range n {

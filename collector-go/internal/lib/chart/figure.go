@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Sizes, in points.
+// Sizes in points.
 const (
 	textSize   = vg.Length(10)
 	titleSize  = vg.Length(11)
@@ -33,10 +33,10 @@ func style(size vg.Length, c Colour) text.Style {
 	return text.Style{Color: c, Font: face, Handler: plot.DefaultTextHandler}
 }
 
-// otherFonts is how much wider letters may be where the reader has none of the fonts that were measured.
+// otherFonts is how much wider letters may be if the reader has none of the fonts that were used for measuring.
 const otherFonts = 1.15
 
-// wrapped are the lines of a text that has so much room.
+// wrapped breaks a text into lines that fit into the width room.
 func wrapped(size, room vg.Length, words string) (lines []string) {
 	pen := style(size, Ink)
 	room /= otherFonts
@@ -50,7 +50,7 @@ func wrapped(size, room vg.Length, words string) (lines []string) {
 	return lines
 }
 
-// clipped is a text that fits into the room, cut where it does not.
+// clipped returns a text that fits into the width room. A longer text is cut and ends with "…".
 func clipped(label text.Style, room vg.Length, name string) string {
 	if label.Width(name) <= room {
 		return name
@@ -62,7 +62,7 @@ func clipped(label text.Style, room vg.Length, name string) string {
 	return string(letters) + "…"
 }
 
-// fitting is the name, its first word where all of it is wider than the room, nothing where that is too.
+// fitting returns the name if it fits into the width room, otherwise its first word, and otherwise "".
 func fitting(label text.Style, room vg.Length, name string) string {
 	first, _, _ := strings.Cut(name, " ")
 	for _, text := range []string{name, first} {
@@ -84,7 +84,7 @@ func rectangle(c draw.Canvas, colour Colour, x0, y0, x1, y1 vg.Length) {
 	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }
 
-// newPlot is an empty plot with the lines and letters of all figures, over an x axis with a label.
+// newPlot returns an empty plot with the lines and fonts of all figures, and with a labelled x axis.
 func newPlot(xLabel string, width vg.Length) *plot.Plot {
 	plt := plot.New()
 	plt.BackgroundColor = nil
@@ -100,10 +100,10 @@ func newPlot(xLabel string, width vg.Length) *plot.Plot {
 	return plt
 }
 
-// parts are as many as an axis of a length has room for labels that are so wide.
+// parts returns how many labels of a given width fit on an axis of a given length, and at least 2.
 func parts(length, label vg.Length) int { return max(2, int(length/label)) }
 
-// like has our letters with another text's place.
+// like returns our text style with the alignment of another one.
 func like(other text.Style) text.Style {
 	ours := style(textSize, Muted)
 	ours.XAlign, ours.YAlign, ours.Rotation = other.XAlign, other.YAlign, other.Rotation
@@ -112,27 +112,28 @@ func like(other text.Style) text.Style {
 
 func annotationPen(c Colour) draw.LineStyle { return dashed(c, 1.1, 5, 2, 1, 2) }
 
-// Figure is a picture that can be drawn in each form, at each width. A Plot, Bars, Ranges or a Timeline makes one.
+// Figure is a picture that can be drawn in several formats and widths. A Plot, Bars, Ranges or a Timeline makes one.
 type Figure struct {
-	// Name is that of its files, without their suffix; Title is written above it.
+	// Name is the name of its files without suffix. Title is written above the picture.
 	Name, Title string
-	// Alt is what it shows, for a reader who does not see it; "" for the title.
+	// Alt is the description for readers who cannot see the figure; "" means the title.
 	Alt string
 
-	height func(width vg.Length) vg.Length // of what stands below the title
-	draw   func(draw.Canvas)               // draws that
+	height func(width vg.Length) vg.Length // of the part below the title
+	draw   func(draw.Canvas)               // draws the part below the title
 }
 
-// Widths of a figure: in a file and on a broad screen, and on a telephone, whose letters are as large as the page's.
+// Widths of a figure: broad for files and large screens, and narrow for telephones, where the letters are as large as
+// those of the page.
 const (
 	broad  = vg.Length(760)
 	narrow = vg.Length(340)
 )
 
-// pngDPI makes pictures that are sharp on today's screens.
+// pngDPI is high enough for sharp pictures on current screens.
 const pngDPI = 144
 
-// SVG is the figure as a vector drawing.
+// SVG returns the figure as a vector drawing.
 func (f Figure) SVG() ([]byte, error) { return f.svg(broad) }
 
 func (f Figure) svg(width vg.Length) ([]byte, error) {
@@ -145,7 +146,7 @@ func (f Figure) svg(width vg.Length) ([]byte, error) {
 	return bytes.ReplaceAll(out.Bytes(), []byte("font-family:Liberation Sans"), []byte(svgFonts)), nil
 }
 
-// PNG is the figure as a picture.
+// PNG returns the figure as a bitmap.
 func (f Figure) PNG() ([]byte, error) {
 	canvas := vgimg.NewWith(vgimg.UseWH(broad, f.headHeight(broad)+f.height(broad)), vgimg.UseDPI(pngDPI))
 	f.on(draw.New(canvas))
@@ -156,8 +157,8 @@ func (f Figure) PNG() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Inline is the figure for an HTML page, in the page's colours: two svg elements without a size of their own, of which
-// the page shows the one of the class that fits the screen, "broad" or "narrow".
+// Inline returns the figure for an HTML page, in the page's colours. The result has two svg elements without a size,
+// with the classes "broad" and "narrow". The page shows the one that fits the screen.
 func (f Figure) Inline() (page string, err error) {
 	for i, width := range []vg.Length{broad, narrow} {
 		svg, err := f.svg(width)
@@ -174,10 +175,10 @@ func (f Figure) Inline() (page string, err error) {
 	return page, nil
 }
 
-// Shows is what the figure shows, in words.
+// Shows returns a description of the figure.
 func (f Figure) Shows() string { return cmp.Or(f.Alt, f.Title) }
 
-// title are the lines of the title.
+// title returns the lines of the title.
 func (f Figure) title(width vg.Length) []string {
 	return wrapped(titleSize, width-2*sideMargin, f.Title)
 }
@@ -195,7 +196,7 @@ func (f Figure) on(c draw.Canvas) {
 	f.draw(draw.Crop(c, 0, 0, 0, -f.headHeight(width)))
 }
 
-// WriteFigures writes each figure as SVG and PNG into dir, which it makes.
+// WriteFigures writes each figure as SVG and PNG into dir, which it creates if necessary.
 func WriteFigures(all []Figure, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -214,16 +215,16 @@ func WriteFigures(all []Figure, dir string) error {
 	return nil
 }
 
-// Limit is a line across a plot, with its name.
+// Limit is a horizontal line across a plot, with its name.
 type Limit struct {
-	At   float64 // Unknown for none
+	At   float64 // Unknown means no limit
 	Name string
 }
 
 // NoLimit draws nothing.
 var NoLimit = Limit{At: Unknown}
 
-// Plot draws the line.
+// Plot implements plot.Plotter.
 func (l Limit) Plot(c draw.Canvas, p *plot.Plot) {
 	if !known(l.At) {
 		return
@@ -235,7 +236,7 @@ func (l Limit) Plot(c draw.Canvas, p *plot.Plot) {
 	c.FillText(label, vg.Point{X: c.Min.X + 4, Y: y(l.At) - 2}, l.Name)
 }
 
-// rules are the horizontal lines at the labelled ticks.
+// rules draws the horizontal lines at the labelled ticks.
 type rules struct{}
 
 func (rules) Plot(c draw.Canvas, p *plot.Plot) {
@@ -247,20 +248,20 @@ func (rules) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Keys are names of lines or annotations that share rows of a legend. Those for which there is no room in MostRows (0
-// for as many as it takes) are counted.
+// Keys are names of lines or annotations that share rows of a legend. They take at most MostRows rows; 0 means any
+// number. If the rows are not sufficient, the legend says how many keys are missing.
 type Keys struct {
 	Keys     []Key
 	MostRows int
 }
 
-// Key is a name with the line that it stands for.
+// Key is a name with the line that it explains.
 type Key struct {
 	Name       string
 	Colour     Colour
-	Annotation bool // with the line of an annotation
+	Annotation bool // draws the line of an annotation
 
-	draw func(draw.Canvas, vg.Point) // in the place of a line
+	draw func(draw.Canvas, vg.Point) // replaces the line; may be nil
 }
 
 const keyWidth = vg.Length(18)
@@ -271,14 +272,14 @@ func legendStyle() text.Style {
 	return label
 }
 
-// legend are keys at their places in so much room.
+// legend is a list of keys with their positions in a given width.
 type legend struct {
 	room vg.Length
 	keys []placedKey
 	rows int
 }
 
-// placedKey is a key at its place, counted from the legend's left end and row.
+// placedKey is a key with its position, relative to the legend's left end and first row.
 type placedKey struct {
 	Key
 	bare bool // without a line
@@ -296,7 +297,7 @@ func newLegend(width vg.Length, groups ...Keys) legend {
 	return l
 }
 
-// add places keys in at most so many further rows.
+// add places keys in at most mostRows additional rows.
 func (l *legend) add(keys []Key, mostRows int) {
 	label := legendStyle()
 	x, last := vg.Length(0), l.rows+mostRows
@@ -323,7 +324,7 @@ func (l *legend) add(keys []Key, mostRows int) {
 
 func (l legend) height() vg.Length { return legendRow * vg.Length(l.rows) }
 
-// draw draws the keys at the canvas' top.
+// draw draws the keys at the top of the canvas.
 func (l legend) draw(c draw.Canvas) {
 	label := legendStyle()
 	for _, k := range l.keys {

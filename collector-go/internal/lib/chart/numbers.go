@@ -1,8 +1,9 @@
 // Package chart draws figures as SVG and PNG: lines over time, points with a fitted curve, bars and ranges. Each kind
-// is a struct with everything that it shows, and makes a Figure, so a caller chooses the values and this package
-// chooses axes, colours and sizes.
+// is a struct with everything that it shows, and makes a Figure. A caller therefore chooses the values, and this
+// package chooses axes, colours and sizes.
 //
-// It must not know what its numbers mean. Start with Figure; plot.go, bars.go, ranges.go and timeline.go are the kinds.
+// The package must not know what its numbers mean. Start with Figure. plot.go has Plot, Bars and Ranges, and
+// timeline.go has Timeline.
 package chart
 
 import (
@@ -15,12 +16,12 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Unknown is a value that is not known: it is a gap in a line, and no limit.
+// Unknown is an unknown value. It is a gap in a line, and means no limit in Limit.
 var Unknown = math.NaN()
 
 func known(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// Thousands writes 60000 as "60K", as the document does.
+// Thousands formats 60000 as "60K", as "Tuning and Performance of Bullet in Storm" does.
 func Thousands(v float64) string {
 	switch {
 	case math.Abs(v) >= 1e6:
@@ -31,10 +32,10 @@ func Thousands(v float64) string {
 	return Plain(v)
 }
 
-// Plain writes a number without the digits that only rounding made; adding 0 makes -0 a plain 0.
+// Plain formats a number rounded to six decimals, which removes rounding errors. Adding 0 changes -0 to 0.
 func Plain(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6+0, 'f', -1, 64) }
 
-// Clock writes seconds as minutes and seconds: -30 is "-0:30", 90 is "1:30".
+// Clock formats seconds as minutes and seconds: -30 is "-0:30", 90 is "1:30".
 func Clock(seconds float64) string {
 	sign, s := "", int(math.Round(seconds))
 	if s < 0 {
@@ -43,7 +44,7 @@ func Clock(seconds float64) string {
 	return fmt.Sprintf("%s%d:%02d", sign, s/60, s%60)
 }
 
-// niceStep is the smallest of 1, 2, 2.5, 5 times a power of ten that divides length into at most parts.
+// niceStep returns the smallest of 1, 2, 2.5, 5 times a power of ten that divides length into at most parts parts.
 func niceStep(length float64, parts int) float64 {
 	if !(length > 0) {
 		return 1
@@ -57,7 +58,7 @@ func niceStep(length float64, parts int) float64 {
 	return 10 * power
 }
 
-// niceTime is the smallest usual number of seconds that divides length into at most parts.
+// niceTime returns the smallest usual number of seconds that divides length into at most parts parts.
 func niceTime(length float64, parts int) float64 {
 	for _, step := range []float64{5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200} {
 		if length/step <= float64(parts) {
@@ -67,7 +68,7 @@ func niceTime(length float64, parts int) float64 {
 	return niceStep(length, parts)
 }
 
-// ticks are labelled at every multiple of step in [low, high].
+// ticks returns labelled ticks at every multiple of step in [low, high].
 func ticks(low, high, step float64, label func(float64) string) plot.ConstantTicks {
 	var out plot.ConstantTicks
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+step*1e-9; i++ {
@@ -76,7 +77,7 @@ func ticks(low, high, step float64, label func(float64) string) plot.ConstantTic
 	return out
 }
 
-// decades are labelled at every power of ten in [low, high], with unlabelled ticks between them.
+// decades returns labelled ticks at every power of ten in [low, high], with unlabelled ticks between them.
 func decades(low, high float64) plot.ConstantTicks {
 	var out plot.ConstantTicks
 	for power := low; power <= high*1.001; power *= 10 {
@@ -88,10 +89,10 @@ func decades(low, high float64) plot.ConstantTicks {
 	return out
 }
 
-// Nine is the place of a share below 1 on an axis on which each unit is another nine: 1 for 0.9, 2 for 0.99.
+// Nine returns the position of a share below 1 on an axis where each unit is one more nine: 1 for 0.9, 2 for 0.99.
 func Nine(share float64) float64 { return -math.Log10(1 - share) }
 
-// nines are labelled with the shares that people ask for.
+// nines returns ticks for such an axis, labelled with common shares.
 func nines(high float64) (out plot.ConstantTicks) {
 	for _, percent := range []float64{50, 90, 99, 99.9, 99.99, 99.999} {
 		if at := Nine(percent / 100); at <= high+1e-9 {
@@ -109,7 +110,7 @@ func unlabelled(labelled plot.ConstantTicks) plot.ConstantTicks {
 	return out
 }
 
-// rowTicks name rows from the top down: the first stands at n, the last at 1.
+// rowTicks returns ticks with the names of rows from top to bottom. The first one is at n and the last one at 1.
 func rowTicks(names []string) plot.ConstantTicks {
 	var out plot.ConstantTicks
 	for i, name := range names {
@@ -118,15 +119,15 @@ func rowTicks(names []string) plot.ConstantTicks {
 	return out
 }
 
-// Colour is that of a line, a point or a letter.
+// Colour is the colour of a line, a point or a text.
 type Colour = color.RGBA
 
 func rgb(hex uint32) Colour {
 	return Colour{R: uint8(hex >> 16), G: uint8(hex >> 8), B: uint8(hex), A: 0xff}
 }
 
-// The colours of the figures. InPage replaces the first group by the page's variables, so that the figures follow light
-// and dark; the lines' colours keep their contrast on both.
+// The colours of the figures. inPage replaces the first group by variables of the page, so that the figures follow its
+// light or dark mode. The colours of lines have enough contrast in both modes.
 var (
 	Ink    = rgb(0x1f2328)
 	Muted  = rgb(0x656d76)
@@ -140,28 +141,29 @@ var (
 	Change = rgb(0x8f5ae8)
 )
 
-// variables are the page's names of the colours that change between light and dark.
+// variables are the page's names of the colours that differ between light and dark mode.
 var variables = map[Colour]string{
 	Ink: "var(--ink)", Muted: "var(--muted)", rule: "var(--rule)",
 	shade: "var(--shade)", warmUp: "var(--warm-up)", paper: "var(--paper)",
 }
 
-// series can be distinguished by most colour-blind readers (after Okabe and Ito), and repeat.
+// series are colours that most colour-blind readers can distinguish (after Okabe and Ito). They repeat after the last
+// one.
 var series = []Colour{
 	rgb(0x2b7bd6), rgb(0xd97706), rgb(0x129c78), rgb(0xb85ca8),
 	rgb(0x8a8f1e), rgb(0x3da9c9), rgb(0xc44e52), rgb(0x7a68c8),
 }
 
-// Series is the colour of the i-th of several lines.
+// Series returns the colour of the i-th of several lines.
 func Series(i int) Colour { return series[i%len(series)] }
 
-// hex is the colour as the SVG canvas writes it.
+// hex returns the colour in the form of the SVG canvas.
 func hex(c Colour) string { return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B) }
 
-// svgFonts is what stands for the font that the drawing was measured with, best first.
+// svgFonts are the fonts that replace the one that was used for measuring, best first.
 const svgFonts = "font-family:'Liberation Sans',Arial,Helvetica,sans-serif"
 
-// inPage gives a drawing the page's colours, and leaves its letters to the page.
+// inPage makes a drawing use the page's colours and fonts.
 func inPage(svg string) string {
 	svg = strings.ReplaceAll(svg, svgFonts+";font-variant:normal;font-weight:normal;font-style:normal;", "")
 	for colour, variable := range variables {
@@ -170,7 +172,7 @@ func inPage(svg string) string {
 	return svg
 }
 
-// span is the least and the largest of finite numbers.
+// span is the range of finite numbers. lowPositive is the smallest positive one.
 type span struct{ low, high, lowPositive float64 }
 
 func newSpan(values ...float64) *span {
@@ -191,7 +193,7 @@ func (s *span) add(values ...float64) {
 	}
 }
 
-// nice widens the span to whole steps.
+// nice returns the span extended to whole steps.
 func (s *span) nice(parts int) (low, high float64) {
 	if !(s.high > s.low) {
 		return min(0, s.low), max(s.high, 1)
@@ -200,7 +202,7 @@ func (s *span) nice(parts int) (low, high float64) {
 	return step * math.Floor(s.low/step), step * math.Ceil(s.high*1.02/step)
 }
 
-// positive is what a logarithmic axis can show.
+// positive returns the part of the span that a logarithmic axis can show.
 func (s *span) positive() (low, high float64) {
 	if math.IsInf(s.lowPositive, 1) {
 		return 1, 10

@@ -9,20 +9,20 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Points are points, a line or upright intervals of one kind.
+// Points are points, a line or vertical intervals of one kind.
 type Points struct {
-	Name   string // in the legend; "" for none
+	Name   string // in the legend; "" means no entry
 	Colour Colour
 	X, Y   []float64
-	// Low and High, where they are not nil, are the ends of upright intervals in the place of points; an infinite High
-	// is drawn as an arrow.
+	// Low and High, if not nil, are the ends of vertical intervals that replace the points. An infinite High is drawn
+	// as an arrow.
 	Low, High []float64
-	Joined    bool // as a line rather than as points
+	Joined    bool // drawn as a line instead of points
 	Dashed    bool
-	Full      []bool // of each point, false for a hollow one; nil where all are full
+	Full      []bool // for each point: false means hollow; nil means that all are filled
 }
 
-// Straight is a line over [from, to].
+// Straight returns a line over [from, to] that follows the function at.
 func Straight(name string, colour Colour, from, to float64, at func(x float64) float64) Points {
 	line := Points{Name: name, Colour: colour, Joined: true}
 	const parts = 64
@@ -33,7 +33,7 @@ func Straight(name string, colour Colour, from, to float64, at func(x float64) f
 	return line
 }
 
-// key draws the sample of a legend.
+// key draws the sample for the legend.
 func (p Points) key(canvas draw.Canvas, at vg.Point) {
 	if p.Joined || p.Low != nil {
 		canvas.StrokeLine2(p.pen(), at.X, at.Y, at.X+14, at.Y)
@@ -49,7 +49,7 @@ func (p Points) pen() draw.LineStyle {
 	return stroke(p.Colour, 1.6)
 }
 
-// Plot draws the points; what is outside the axes or not finite is left out.
+// Plot implements plot.Plotter. It omits everything outside the axes and values that are not finite.
 func (p Points) Plot(c draw.Canvas, plt *plot.Plot) {
 	x, y := plt.Transforms(&c)
 	switch {
@@ -69,7 +69,7 @@ func (p Points) Plot(c draw.Canvas, plt *plot.Plot) {
 	}
 }
 
-// line joins the points, as far as it is within the axes.
+// line draws the part of the line within the axes.
 func (p Points) line(c draw.Canvas, x, y func(float64) vg.Length) {
 	var line []vg.Point
 	for i := range p.X {
@@ -90,7 +90,7 @@ func (p Points) dot(c draw.Canvas, at vg.Point, full bool) {
 	c.DrawGlyph(draw.GlyphStyle{Color: p.Colour, Radius: 3, Shape: shape}, at)
 }
 
-// upright draws an interval; one without an upper end becomes an arrow.
+// upright draws a vertical interval. One without an upper end is drawn as an arrow.
 func (p Points) upright(c draw.Canvas, x, low, high vg.Length, open bool) {
 	pen := stroke(p.Colour, 2)
 	if open {
@@ -106,7 +106,7 @@ func (p Points) upright(c draw.Canvas, x, low, high vg.Length, open bool) {
 	}
 }
 
-// keys name the points that have a name.
+// keys returns the legend's keys for all points with a name.
 func keys(all []Points) (k Keys) {
 	for _, p := range all {
 		if p.Name != "" {
@@ -116,27 +116,27 @@ func keys(all []Points) (k Keys) {
 	return k
 }
 
-// Plot is a figure of measured points and what was fitted to them.
+// Plot is a figure of measured points and fitted curves.
 type Plot struct {
 	Name, Title    string
 	XLabel, YLabel string
 	LogY           bool
-	Crop           bool // the x axis begins where the points do, not at 0
+	Crop           bool // the x axis begins at the first point instead of 0
 	Limit          Limit
 	Points         []Points
-	// XNames stand at the x axis at 1, 2, ... in the place of numbers.
+	// XNames are labels of the x axis at 1, 2, ... that replace numbers.
 	XNames []string
-	Nines  bool // the x axis is of shares, each unit another nine: Nine has their places
+	Nines  bool // the x axis shows shares; Nine computes the positions
 }
 
-// Figure is the plot as a picture.
+// Figure returns the plot as a figure.
 func (p Plot) Figure() Figure {
 	return Figure{Name: p.Name, Title: p.Title, draw: p.draw, height: func(width vg.Length) vg.Length {
 		return p.headHeight(width) + min(290, 0.75*width)
 	}}
 }
 
-// headHeight is that of what stands above the plot: its legend, and what its y axis is.
+// headHeight returns the height of the part above the plot, which is the legend and the label of the y axis.
 func (p Plot) headHeight(width vg.Length) vg.Length {
 	return newLegend(width, keys(p.Points)).height() + legendRow + 4
 }
@@ -150,7 +150,7 @@ func (p Plot) draw(canvas draw.Canvas) {
 	below(top, p.plot(width), canvas)
 }
 
-// below draws a plot with so much left above it.
+// below draws a plot below a free space of the height top.
 func below(top vg.Length, plt *plot.Plot, canvas draw.Canvas) {
 	plt.Draw(draw.Crop(canvas, sideMargin, -sideMargin-8, 4, -top))
 }
@@ -165,7 +165,8 @@ func (p Plot) plot(width vg.Length) *plot.Plot {
 	return plt
 }
 
-// scale lays the axes over everything finite, from 0 unless what is there is negative or the axis is logarithmic.
+// scale sets the axes to the range of all finite values. An axis begins at 0, unless there are negative values or it
+// is logarithmic.
 func (p Plot) scale(plt *plot.Plot, width vg.Length) {
 	x, y := newSpan(), newSpan(p.Limit.At)
 	if !p.Crop {
@@ -173,7 +174,7 @@ func (p Plot) scale(plt *plot.Plot, width vg.Length) {
 	}
 	for _, points := range p.Points {
 		x.add(points.X...)
-		if points.Joined { // a line may run below 0 where nothing was measured there
+		if points.Joined { // a fitted line may be negative where nothing was measured
 			y.add(slices.Max(append([]float64{0}, points.Y...)))
 		} else {
 			y.add(points.Y...)
@@ -211,10 +212,10 @@ func (p Plot) xNames(width vg.Length) (out plot.ConstantTicks) {
 	return out
 }
 
-// Bars is a figure of rows that have a horizontal bar for each of the same few shares.
+// Bars is a figure of rows with horizontal bars. All rows have the same shares.
 type Bars struct {
 	Name, Title, XLabel string
-	Shares              []string // their names
+	Shares              []string // names of the shares
 	Rows                []Bar
 }
 
@@ -226,10 +227,10 @@ type Bar struct {
 
 const barHeight = vg.Length(26)
 
-// rowsHeight is the height of n rows over an x axis.
+// rowsHeight returns the height of n rows with an x axis.
 func rowsHeight(n int, row vg.Length) vg.Length { return row*vg.Length(n) + 50 }
 
-// Figure is the bars as a picture.
+// Figure returns the bars as a figure.
 func (b Bars) Figure() Figure {
 	return Figure{Name: b.Name, Title: b.Title, draw: b.draw, height: func(width vg.Length) vg.Length {
 		return b.legend(width).height() + rowsHeight(len(b.Rows), barHeight)
@@ -261,7 +262,7 @@ func (b Bars) draw(canvas draw.Canvas) {
 	below(legend.height()+4, plt, canvas)
 }
 
-// rowPlot has a row for each name, the first at the top.
+// rowPlot returns a plot with one row per name, the first at the top.
 func rowPlot(xLabel string, names []string, width vg.Length) *plot.Plot {
 	plt := newPlot(xLabel, width)
 	plt.Y.Min, plt.Y.Max = 0.4, float64(len(names))+0.6
@@ -271,7 +272,7 @@ func rowPlot(xLabel string, names []string, width vg.Length) *plot.Plot {
 
 type barRows []Bar
 
-// Plot draws each row's bars below each other.
+// Plot implements plot.Plotter. It draws the bars of a row one below the other.
 func (b barRows) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, row := range b {
@@ -285,20 +286,20 @@ func (b barRows) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Ranges is a figure of rows, each with a mean, how far its values scatter, and their range, over an axis that holds 0.
+// Ranges is a figure of rows, each with a mean, the deviation of its values, and their range. The axis includes 0.
 type Ranges struct {
 	Name, Title, XLabel string
-	Unit                string // written behind each mean
+	Unit                string // written after each mean
 	Rows                []Range
 }
 
-// Range is one row. Text is its mean as it is written.
+// Range is one row. Text is the formatted mean.
 type Range struct {
 	Name, Text                   string
 	Mean, Deviation, Least, Most float64
 }
 
-// Figure is the ranges as a picture.
+// Figure returns the ranges as a figure.
 func (r Ranges) Figure() Figure {
 	return Figure{Name: r.Name, Title: r.Title, draw: r.draw, height: func(vg.Length) vg.Length {
 		return rowsHeight(len(r.Rows), 2*barHeight)
@@ -321,7 +322,7 @@ func (r Ranges) draw(canvas draw.Canvas) {
 
 type rangeRows Ranges
 
-// Plot draws each row's range, its deviation over that, and its mean over both.
+// Plot implements plot.Plotter. It draws the range of each row, then the deviation, and then the mean on top.
 func (r rangeRows) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	if zero := x(0); zero > c.Min.X {

@@ -11,47 +11,47 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// TimeAxis is the axis that all panels of a timeline share, in seconds since its origin. Times are ms since the Unix
-// epoch.
+// TimeAxis is the axis that all panels of a timeline share, in seconds since its origin. Times are in ms since the
+// Unix epoch.
 type TimeAxis struct {
-	// EndsMs are the ends of the slices that lines have a value for, each SliceMs wide.
+	// EndsMs are the ends of the slices for which lines have a value. Each slice is SliceMs wide.
 	EndsMs   []int64
 	SliceMs  int64
 	OriginMs int64
-	// Steps are at least one; the axis ends with the last.
+	// Steps has at least one step. The axis ends with the last one.
 	Steps       []Step
 	Restarts    []Restart
 	Annotations []Annotation
-	Label       string // "" for the usual one
+	Label       string // "" means the default label
 }
 
-// Step is a band, of which the warm-up until MeasuredFromMs is darker.
+// Step is a band. The warm-up until MeasuredFromMs is darker.
 type Step struct {
 	Name                           string
 	StartMs, MeasuredFromMs, EndMs int64
 }
 
-// Restart is a dotted upright line.
+// Restart is a dotted vertical line.
 type Restart struct {
 	Ms     int64
 	Colour Colour
 }
 
-// Annotation is an upright line with a short name; the title is for the legend.
+// Annotation is a vertical line with a short name. The legend shows its title.
 type Annotation struct {
 	Ms          int64
 	Name, Title string
 	Colour      Colour
 }
 
-// Key names the annotation in a legend.
+// Key returns the annotation's key for a legend.
 func (a Annotation) Key() Key {
 	return Key{Name: fmt.Sprintf("%s  %s", a.Name, a.Title), Colour: a.Colour, Annotation: true}
 }
 
 func (a TimeAxis) seconds(ms int64) float64 { return float64(ms-a.OriginMs) / 1000 }
 
-// middle is where the value of slice i is drawn: it stands for the whole slice.
+// middle returns the middle of slice i, where its value is drawn.
 func (a TimeAxis) middle(i int) float64 { return a.seconds(a.EndsMs[i] - a.SliceMs/2) }
 
 func (a TimeAxis) span() (low, high float64) {
@@ -62,7 +62,8 @@ func (a TimeAxis) span() (low, high float64) {
 	return min(low, 0), high
 }
 
-// bands shade every second step and each step's warm-up, and write the steps' names where labelled.
+// bands shades every second step and the warm-up of each step. If labelled is set, it also writes the names of the
+// steps.
 type bands struct {
 	TimeAxis
 	labelled bool
@@ -84,13 +85,13 @@ func (b bands) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// moments are the upright lines of restarts and annotations.
+// moments draws the vertical lines of restarts and annotations.
 type moments struct {
 	TimeAxis
 	labelled bool
 }
 
-// Plot draws the lines; an annotation's name stands above where a restart's would.
+// Plot implements plot.Plotter. The name of an annotation is above the position of a restart's label.
 func (m moments) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for _, r := range m.Restarts {
@@ -119,27 +120,28 @@ func momentStyle(c Colour) text.Style {
 
 // Panel is one plot of lines over a timeline's axis.
 type Panel struct {
-	Name   string // of its files, where it stands alone
+	Name   string // file name if the panel is drawn alone
 	Title  string
 	YLabel string
-	// Text writes the ticks at the left, Right those at the right, which show the same in another unit; nil for none.
+	// Text formats the ticks at the left. Right formats the ticks at the right, which show the same values in another
+	// unit; nil for none.
 	Text, Right func(float64) string
 	Lines       []Line
 	Limit       Limit
-	Log         bool    // a logarithmic axis, for what spans decades
-	Unit        float64 // how much is one of what Text shows; 0 for 1
+	Log         bool    // logarithmic axis, for values that span decades
+	Unit        float64 // value of one unit that Text shows; 0 means 1
 }
 
-// Line is one curve, with a value for each of the axis' slices.
+// Line is one curve, with a value for each slice of the axis.
 type Line struct {
 	Colour Colour
 	Values []float64
 	Dashed bool
 	Plain  bool // without points at the slices
-	Thin   bool // one of many
+	Thin   bool // for one of many lines
 }
 
-// width is that of the line.
+// width returns the width of the line.
 func (l Line) width() vg.Length {
 	if l.Thin {
 		return 0.7
@@ -147,12 +149,12 @@ func (l Line) width() vg.Length {
 	return 1.6
 }
 
-// heading is what stands above the panel: its title, with the unit.
+// heading returns the text above the panel: its title with the unit.
 func (p Panel) heading(width vg.Length) heading {
 	return wrapped(titleSize, width-2*sideMargin-rightRoom, p.Title+"; "+p.YLabel)
 }
 
-// plot is the panel over an axis; first writes the steps' names, last the time.
+// plot returns the panel over an axis. The first panel has the names of the steps, and the last one the time labels.
 func (p Panel) plot(a TimeAxis, first, last bool, width vg.Length) *plot.Plot {
 	plt := newPlot("", width)
 	plt.X.Min, plt.X.Max = a.span()
@@ -171,7 +173,7 @@ func (p Panel) plot(a TimeAxis, first, last bool, width vg.Length) *plot.Plot {
 	return plt
 }
 
-// scaleY sets the axis: from 0, or over whole decades.
+// scaleY sets the y axis. It begins at 0, or covers whole decades if it is logarithmic.
 func (p Panel) scaleY(plt *plot.Plot) {
 	unit, values := cmp.Or(p.Unit, 1), newSpan(p.Limit.At)
 	for _, l := range p.Lines {
@@ -198,17 +200,17 @@ func (p Panel) scaleY(plt *plot.Plot) {
 	plt.Y.Tick.Marker = ticks(0, plt.Y.Max, step, p.Text)
 }
 
-// emptyPanel states that there is nothing to see.
+// emptyPanel says that there are no data.
 type emptyPanel struct{}
 
-// Plot writes it into the middle.
+// Plot implements plot.Plotter.
 func (emptyPanel) Plot(c draw.Canvas, _ *plot.Plot) {
 	label := style(textSize, Muted)
 	label.XAlign, label.YAlign = text.XCenter, text.YCenter
 	c.FillText(label, c.Center(), "nothing was reported")
 }
 
-// curve draws a line's known values; it does not draw across a gap.
+// curve draws the known values of a line. It draws no line across a gap.
 type curve struct {
 	TimeAxis
 	Line
@@ -244,7 +246,7 @@ func (v curve) draw(c draw.Canvas, pen draw.LineStyle, run []vg.Point) {
 	}
 }
 
-// heading writes the lines of the panel's title above its upper left corner.
+// heading draws the lines of the panel's title above its upper left corner.
 type heading []string
 
 func (h heading) Plot(c draw.Canvas, _ *plot.Plot) {
@@ -254,14 +256,14 @@ func (h heading) Plot(c draw.Canvas, _ *plot.Plot) {
 	}
 }
 
-// headingIndent is how far a heading begins before the axis, above the ticks' labels.
+// headingIndent is how far a heading begins to the left of the axis, above the ticks' labels.
 const headingIndent = vg.Length(18)
 
 func (h heading) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: 0, Y: 1, Rectangle: vg.Rectangle{Max: vg.Point{Y: titleRow*vg.Length(len(h)) + 4}}}}
 }
 
-// rightTicks write the left axis' ticks in another unit at the right.
+// rightTicks draws the ticks of the left axis in another unit at the right.
 type rightTicks func(float64) string
 
 func (r rightTicks) Plot(c draw.Canvas, p *plot.Plot) {
@@ -280,7 +282,7 @@ func (r rightTicks) Plot(c draw.Canvas, p *plot.Plot) {
 
 const rightRoom = vg.Length(44)
 
-// rightMargin is kept free at the right of every panel, so that all axes have the same length.
+// rightMargin reserves space at the right of every panel, so that all axes have the same length.
 type rightMargin struct{}
 
 func (rightMargin) Plot(draw.Canvas, *plot.Plot) {}
@@ -289,7 +291,7 @@ func (rightMargin) GlyphBoxes(*plot.Plot) []plot.GlyphBox {
 	return []plot.GlyphBox{{X: 1, Y: 0.5, Rectangle: vg.Rectangle{Max: vg.Point{X: rightRoom, Y: 1}}}}
 }
 
-// Timeline is a figure of panels below each other, over one time axis.
+// Timeline is a figure of panels that are stacked over one time axis.
 type Timeline struct {
 	Name, Title, Alt string
 	Axis             TimeAxis
@@ -300,10 +302,10 @@ type Timeline struct {
 const (
 	panelHeight = vg.Length(104) // without its heading
 	panelGap    = vg.Length(10)
-	axisHeight  = vg.Length(38) // of the last panel's axis
+	axisHeight  = vg.Length(38) // of the last panel
 )
 
-// Figure is the timeline as a picture.
+// Figure returns the timeline as a figure.
 func (t Timeline) Figure() Figure {
 	return Figure{
 		Name: t.Name, Title: t.Title, Alt: t.Alt, height: func(width vg.Length) vg.Length {
@@ -333,7 +335,7 @@ func (t Timeline) draw(c draw.Canvas) {
 	}
 }
 
-// Alone is the timeline of one of its panels, under the panel's name.
+// Alone returns a timeline with only one panel, with the panel's name.
 func (t Timeline) Alone(p Panel) Timeline {
 	t.Name, t.Alt, t.Panels = p.Name, p.Name+" over time", []Panel{p}
 	return t

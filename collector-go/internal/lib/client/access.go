@@ -13,21 +13,21 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// Access is how a collector lets its client in. What the files hold is read again when it changes.
+// Access has the credentials for a collector. The files are read again when they change.
 type Access struct {
-	// CA is a PEM file of the authority of the collector's certificate, "" for the system's; TokenFile holds the token
-	// that it asks for.
+	// CA is a PEM file with the authority of the collector's certificate; "" means the system's authorities. TokenFile
+	// has the token that the collector requires.
 	CA, TokenFile string
-	// Cert and Key are PEM files of the client's own certificate, for a collector that asks for one.
+	// Cert and Key are PEM files of the client's own certificate, for a collector that requires one.
 	Cert, Key string
 }
 
-// example is the address of a collector on this machine.
+// example is the default address of a collector on this machine.
 const example = "127.0.0.1:9320"
 
-// Client returns an HTTP client for a collector, and its address as a URL without a slash at its end: "host:port",
-// which is https with a CA or a certificate, http://host:port or https://host:port. A token does not go out in the
-// clear, but to this machine.
+// Client returns an HTTP client for a collector, and its URL without a trailing slash. given is "host:port",
+// http://host:port or https://host:port. The first form means https if a CA or a certificate is set. A token is not
+// sent without TLS, except to this machine.
 func (a Access) Client(given string) (string, *http.Client, error) {
 	if !strings.Contains(given, "://") && given != "" {
 		scheme := "http://"
@@ -65,7 +65,7 @@ func (a Access) Client(given string) (string, *http.Client, error) {
 	return strings.TrimRight(u.String(), "/"), client, nil
 }
 
-// check reports which file is missing before anything waits for an answer.
+// check returns an error if a file is missing or unreadable, before anything is sent.
 func (a Access) check() error {
 	if (a.Cert == "") != (a.Key == "") {
 		return errors.New("a client's certificate needs its key, and a key its certificate")

@@ -1,8 +1,7 @@
-// Package client asks a running collector over HTTP: PromQL through Prometheus' own client, and the endpoints that only
-// a collector has. It owns authentication, the limits on the time and the size of an answer, and the wording of
-// refusals.
+// Package client queries a running collector over HTTP: PromQL through Prometheus' own client, and the endpoints that
+// only a collector has. It owns authentication, the limits on time and size of an answer, and the wording of refusals.
 //
-// It must not know why a caller asks or what an answer means. Start with Client; Access has the credentials.
+// The package must not know why a caller asks or what an answer means. Start with Client; Access has the credentials.
 package client
 
 import (
@@ -19,12 +18,12 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Timeout bounds one request, from connecting to the last byte of the answer, unless a client is given another.
+// Timeout is the default time limit of one request, from connecting to the last byte of the answer.
 const Timeout = 10 * time.Second
 
-// Client asks one collector. It is safe for concurrent use.
+// Client queries one collector. It is safe for concurrent use.
 type Client struct {
-	// Timeout of one request.
+	// Timeout bounds one request.
 	Timeout time.Duration
 
 	address string
@@ -33,7 +32,7 @@ type Client struct {
 	promql  v1.API
 }
 
-// New returns a client of the collector that serves HTTP at address, as Access.Client has it. It connects to nothing.
+// New returns a client of the collector at address, whose forms Access.Client describes. It does not connect.
 func New(address string, access Access) (*Client, error) {
 	address, caller, err := access.Client(address)
 	if err != nil {
@@ -42,7 +41,7 @@ func New(address string, access Access) (*Client, error) {
 	return By(address, caller)
 }
 
-// By returns a client that asks the collector at a URL through an HTTP client, which has the credentials.
+// By returns a client of the collector at a URL. caller is an HTTP client that adds the credentials.
 func By(address string, caller *http.Client) (*Client, error) {
 	asked, err := api.NewClient(api.Config{Address: address, Client: caller})
 	if err != nil {
@@ -51,13 +50,13 @@ func By(address string, caller *http.Client) (*Client, error) {
 	return &Client{Timeout: Timeout, address: address, caller: caller, api: asked, promql: v1.NewAPI(asked)}, nil
 }
 
-// Address is the collector's URL.
+// Address returns the collector's URL.
 func (c *Client) Address() string { return c.address }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.caller.CloseIdleConnections() }
 
-// Query evaluates an expression at a time.
+// Query evaluates an expression at one time.
 func (c *Client) Query(ctx context.Context, expression string, at time.Time) (model.Value, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -71,13 +70,13 @@ func (c *Client) Query(ctx context.Context, expression string, at time.Time) (mo
 	return value, nil
 }
 
-// Vector is Query of an expression that gives one.
+// Vector evaluates an expression whose result is a vector.
 func (c *Client) Vector(ctx context.Context, expression string, at time.Time) (model.Vector, error) {
 	return queryFor[model.Vector](ctx, c, expression, at)
 }
 
-// Slices reads the stored slices of the series that a selector names, with ends in (from, to]: a range selector gives
-// what is stored, where a range query would fill gaps from before.
+// Slices returns the stored slices, with ends in (from, to], of the series that a selector matches. It uses a range
+// selector, which returns the stored samples. A range query would fill gaps with earlier values.
 func (c *Client) Slices(ctx context.Context, selector string, from, to time.Time) (model.Matrix, error) {
 	return queryFor[model.Matrix](ctx, c, fmt.Sprintf("%s[%dms]", selector, max(1, to.Sub(from).Milliseconds())), to)
 }
@@ -95,12 +94,14 @@ func queryFor[T model.Value](ctx context.Context, c *Client, expression string, 
 	return found, nil
 }
 
-// Get reads the data of an answer of the collector's own API, as JSON. An answer other than success is a Refusal.
+// Get calls a GET endpoint of the collector's API and decodes the data of the answer into data. An unsuccessful answer
+// is a *Refusal.
 func (c *Client) Get(ctx context.Context, path string, data any) error {
 	return c.Call(ctx, http.MethodGet, path, nil, data)
 }
 
-// Call sends a body of JSON, where there is one, and reads the data of the answer, as JSON; nil data leaves it unread.
+// Call sends a JSON body, if it is not nil, and decodes the data of the answer into data. If data is nil, the answer's
+// data are ignored. An unsuccessful answer is a *Refusal.
 func (c *Client) Call(ctx context.Context, method, path string, body []byte, data any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()

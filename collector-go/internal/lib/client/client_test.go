@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// secured is a collector behind TLS that wants a token; its certificate's authority is in a file.
+// secured starts a collector behind TLS that requires a token. The file ca has the authority of its certificate.
 func secured(t *testing.T, token string) (url, ca string) {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +92,7 @@ func TestAddressesOfCollectorsAreChecked(t *testing.T) {
 	}
 }
 
-// answering is a client of a server that answers every request with a code and a text.
+// answering returns a client of a server that answers every request with a status and a text.
 func answering(t *testing.T, code int, text string) *Client {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
@@ -128,10 +128,11 @@ func TestAnAnswerOfAnotherKindIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "a scalar instead of a matrix")
 }
 
-// A collector that takes a request and never answers holds nobody up for longer than the timeout, on either way.
+// A collector that accepts a request but never answers delays callers only until the timeout, for PromQL and for the
+// API.
 func TestACollectorThatNeverAnswersIsAbandoned(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client has disconnected
 		<-r.Context().Done()
 	}))
 	t.Cleanup(server.Close)

@@ -5,14 +5,14 @@ import (
 	"net/http"
 )
 
-// Refusal is an answer other than success.
+// Refusal is the error for an unsuccessful answer.
 type Refusal struct {
 	Path   string
-	Code   int    // of HTTP
-	Reason string // "" where the answer gives none
+	Code   int    // HTTP status
+	Reason string // "" if the answer has no error text
 }
 
-// Error names the path and the reason, and what to give where the collector lets nobody in without it.
+// Error returns the path and the reason. If credentials are missing, it names the flags that set them.
 func (r *Refusal) Error() string {
 	text := "the collector refuses " + r.Path + ": " + r.Reason
 	if r.Reason == "" {
@@ -24,5 +24,5 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// mostBytes bounds an answer: minutes of all slices of a large topology are a few MiB.
+// mostBytes is the maximum size of an answer. Several minutes of all slices of a large topology take only a few MiB.
 const mostBytes = 256 << 20

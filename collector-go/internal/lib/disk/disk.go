@@ -1,9 +1,9 @@
-// Package disk is the file system as seen by code that must keep data durably. FS has two implementations: the
-// operating system's, and one for tests (disktest) that loses power, fills up, or fails. All durable files go through
-// it, so every one of them can be tested against these faults.
+// Package disk is the file system interface for code that must store data durably. FS has two implementations: the
+// operating system's, and one for tests (disktest) that simulates power loss, a full disk, and errors. All durable
+// files go through it, so that all of them can be tested against these faults.
 //
-// It must not know what the files contain. Start with FS for what is durable when, and with WriteAside for replacing a
-// file as a whole.
+// The package must not know what the files contain. Start with FS, which defines when an operation is durable, and
+// with WriteAside, which replaces a whole file.
 package disk
 
 import (
@@ -11,37 +11,36 @@ import (
 	"io"
 )
 
-// FS is the part of a file system that durable storage needs. It says of each operation when its effect is durable,
-// since a rename or a removal may be undone by a loss of power until its directory is synced. Names are paths. Methods
-// may be called concurrently.
+// FS is the part of a file system that durable storage needs. It states for each operation when its effect is durable,
+// because a loss of power may undo a rename or a removal until the directory is synced. Names are paths. Methods may
+// be called concurrently.
 type FS interface {
-	// MkdirAll makes a directory and its parents, durably.
+	// MkdirAll creates a directory and its parents, durably.
 	MkdirAll(dir string) error
-	// Create makes a file that must not exist, for reading and writing. It is durable after SyncDir.
+	// Create creates a file that must not exist, for reading and writing. The creation is durable after SyncDir.
 	Create(name string) (File, error)
 	// Open opens a file for reading and writing.
 	Open(name string) (File, error)
-	// Rename gives a file another name in the same directory, taking the place of one that has it. It is durable after
-	// SyncDir.
+	// Rename renames a file within its directory, and replaces an existing file. The change is durable after SyncDir.
 	Rename(from, to string) error
-	// Remove unlinks a file. It is gone for good after SyncDir.
+	// Remove removes a file. The removal is durable after SyncDir.
 	Remove(name string) error
 	// SyncDir makes creations and removals in a directory durable.
 	SyncDir(dir string) error
-	// ReadDir lists the names in a directory.
+	// ReadDir returns the names in a directory.
 	ReadDir(dir string) ([]string, error)
-	// Free is how much can be written in a directory, and the size of its file system, bytes.
+	// Free returns the number of bytes that can be written in a directory, and the size of its file system in bytes.
 	Free(dir string) (free, size uint64, err error)
-	// Lock takes a lock that ends with the process at the latest, and leaves holder in the file for others to read.
-	// When another has it, the error names the holder.
+	// Lock takes a lock that ends with the process at the latest, and writes holder into the file for others to read.
+	// If another process has the lock, the error names its holder.
 	Lock(name, holder string) (Lock, error)
 }
 
-// Lock is a lock that is held; Close gives it up.
+// Lock is a held lock. Close releases it.
 type Lock interface {
 	io.Closer
-	// Linked reports whether its name still leads to it. Where that does not, another process may have the lock of that
-	// name.
+	// Linked reports whether the name of the file still refers to this lock. If not, another process may hold a lock
+	// with the same name.
 	Linked() (bool, error)
 }
 
@@ -50,23 +49,23 @@ type File interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
-	// Sync makes what was written durable; what a failed Sync covered may be on disk or not.
+	// Sync makes written data durable. After a failed Sync the data may or may not be on disk.
 	Sync() error
-	// Truncate cuts the file.
+	// Truncate changes the length of the file.
 	Truncate(size int64) error
-	// Size is the file's length in bytes.
+	// Size returns the file's length in bytes.
 	Size() (int64, error)
-	// Linked reports whether the name under which the file was made or opened still leads to it: it was neither removed
-	// nor renamed.
+	// Linked reports whether the name under which the file was created or opened still refers to it. After a removal
+	// or a rename it does not.
 	Linked() (bool, error)
 }
 
-// WriteAside writes a file, of parts that follow each other, whole or not at all: under another name, synced, then
-// renamed, and its directory synced. After an error the file is as it was before, and nothing is left beside it that
-// ReadDir would show but a name ending in AsideSuffix.
+// WriteAside replaces a file atomically; parts are the consecutive parts of its content. It writes a file with another
+// name, syncs it, renames it, and syncs the directory. After an error the old file is unchanged, except if only the
+// final sync failed. At most a file with the suffix AsideSuffix is left over.
 func WriteAside(fs FS, dir, name string, parts ...[]byte) error {
 	aside := name + AsideSuffix
-	_ = fs.Remove(aside) // left by a crash
+	_ = fs.Remove(aside) // possibly left over after a crash
 	f, err := fs.Create(aside)
 	if err != nil {
 		return err
@@ -90,7 +89,7 @@ func WriteAside(fs FS, dir, name string, parts ...[]byte) error {
 	return fs.SyncDir(dir)
 }
 
-// ReadFile returns all of a file.
+// ReadFile returns the content of a file.
 func ReadFile(fs FS, name string) ([]byte, error) {
 	f, err := fs.Open(name)
 	if err != nil {
@@ -109,5 +108,5 @@ func ReadFile(fs FS, name string) ([]byte, error) {
 	return data[:n], nil
 }
 
-// AsideSuffix ends the name of a file that is being written.
+// AsideSuffix is the suffix of a file that is being written.
 const AsideSuffix = ".new"

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// ErrNewer means that a newer version of the program wrote a file. That is no damage: its reader changes nothing
-// and names the file, since the newer program can read what is there.
+// ErrNewer means that a newer version of the program wrote a file. The file is not damaged: its reader must leave it
+// unchanged and name it in the error, because the newer program can read it.
 var ErrNewer = errors.New("a newer version of bullet-metrics wrote it")
 
-// CheckVersion returns an ErrNewer where a file's version is greater than the newest that this program knows.
+// CheckVersion returns an ErrNewer if a file's version is greater than the newest known one.
 func CheckVersion(version, known uint64) error {
 	if version <= known {
 		return nil

@@ -2,19 +2,20 @@ package disk
 
 import "time"
 
-// Shortage is how long a disk has been short of room. Another program may fill it for a moment: what cannot be undone,
-// such as deleting data to make room, waits until the shortage has lasted. Its user looks about once a second.
+// Shortage measures how long a disk has been short of space. Another program may fill the disk for a moment. Actions
+// that cannot be undone, such as deleting data, therefore wait until the shortage has lasted. The user calls Look
+// about once a second.
 type Shortage struct {
 	lasted time.Duration
-	looked time.Time // while the disk is short, when it was looked at last
+	looked time.Time // time of the last Look during the shortage; zero without one
 }
 
-// longestLook is how much time between two looks counts at most. What happened in a longer one is not known: the
-// machine was suspended, its clock was set, or nobody looked.
+// longestLook is the maximum time that one interval between two calls of Look counts. What happened in a longer one is
+// unknown: the machine was suspended, its clock was set, or nobody called Look.
 const longestLook = 10 * time.Second
 
-// Look notes whether the disk is short at the moment. It returns for how long it has been without a break, and whether
-// a shortage begins.
+// Look records whether the disk is short of space now. It returns how long the shortage has lasted without
+// interruption, and whether it begins now.
 func (s *Shortage) Look(short bool, now time.Time) (lasted time.Duration, begins bool) {
 	if !short {
 		*s = Shortage{}

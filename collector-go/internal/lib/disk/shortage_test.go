@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A shortage lasts only while every look finds it; a step of the clock or a pause adds ten seconds at most.
+// A shortage lasts only while every Look finds it. A clock step or a pause adds at most ten seconds.
 func TestShortage(t *testing.T) {
 	var s Shortage
 	now := time.Unix(1_700_000_000, 0)

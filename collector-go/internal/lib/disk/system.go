@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// System is the operating system's file system.
+// System implements FS with the operating system.
 type System struct{}
 
 // MkdirAll implements FS.
@@ -55,7 +55,7 @@ func (System) Remove(name string) error { return os.Remove(name) }
 // Rename implements FS.
 func (System) Rename(from, to string) error { return os.Rename(from, to) }
 
-// Free implements FS by statfs(2).
+// Free implements FS with statfs(2).
 func (System) Free(dir string) (free, size uint64, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -87,7 +87,7 @@ func (System) ReadDir(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Lock implements FS by flock(2).
+// Lock implements FS with flock(2).
 func (System) Lock(name, holder string) (Lock, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o640)
 	if err != nil {
@@ -100,14 +100,14 @@ func (System) Lock(name, holder string) (Lock, error) {
 		}
 		return nil, fmt.Errorf("flock: %w", err)
 	}
-	// Who holds it is a courtesy: on a full disk the lock counts without it.
+	// The holder's name is only informative. On a full disk the lock is valid without it.
 	if err := f.Truncate(0); err == nil {
 		_, _ = f.WriteAt([]byte(holder+"\n"), 0)
 	}
 	return systemFile{f}, nil
 }
 
-// Holder is who has a lock; "" where nobody has it, or no file of that name is there.
+// Holder returns the holder of a lock, or "" if the lock is free or the file does not exist.
 func (System) Holder(name string) string {
 	f, err := os.Open(name)
 	if err != nil {

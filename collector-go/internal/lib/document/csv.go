@@ -5,13 +5,13 @@ import (
 	"encoding/csv"
 )
 
-// CSV is the table as comma-separated values under its heads. Cells are written as they are: a caller whose file is
-// read again by a program makes cells without grouping, and empty ones for what is not known.
+// CSV returns the table as comma-separated values with a header line. Cells are written unchanged. If a program reads
+// the file, the caller should use numbers without grouping, and empty cells for unknown values.
 func (t Table) CSV() []byte {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
 	for i := -1; i < t.Rows(); i++ {
-		_ = w.Write(t.row(i)) // a buffer takes all
+		_ = w.Write(t.row(i)) // a buffer cannot fail
 	}
 	w.Flush()
 	return out.Bytes()

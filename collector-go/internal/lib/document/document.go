@@ -1,9 +1,9 @@
-// Package document is the model of a document that people read: a title with a verdict, and sections of paragraphs,
-// lists, tables and figures. Three writers turn it into text for a terminal, Markdown and HTML, so that every report
-// has the same content in each form. A table alone can also be written as CSV.
+// Package document is the model of a document for people: a title with a verdict, and sections of paragraphs, lists,
+// tables and figures. Three writers convert it to text for a terminal, Markdown and HTML, so that every report has the
+// same content in each form. A table can also be written as CSV.
 //
-// It must not know what a document is about, and it must not compute anything: callers pass finished texts and cells.
-// Start with Document and Block.
+// The package must not know what a document is about, and it must not compute anything: callers pass finished texts
+// and cells. Start with Document and Block.
 package document
 
 import (
@@ -13,29 +13,29 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 )
 
-// Document is a report, or the part of one that can stand alone. Its first screen is the verdict, why, the figure that
-// shows it and one table; what Findings and Sections have is below.
+// Document is a report, or a part of one that can stand alone. Its first screen has the verdict, the reason, the main
+// figure and one table. Findings and Sections follow.
 type Document struct {
 	Title   string
-	Verdict string // beside the title; "" for none
-	Lead    string // why, in a sentence; "" for none
+	Verdict string // next to the title; "" for none
+	Lead    string // the reason in one sentence; "" for none
 	Main    *chart.Figure
-	Summary Table // of at most 7 columns, without rows for none
-	// Findings are the answers, most wanted first.
+	Summary Table // at most 7 columns; no rows means no table
+	// Findings are the main results, most important first.
 	Findings []string
 	Sections []Section
-	// Figures and Notes stand behind the sections.
+	// Figures and Notes follow the sections.
 	Figures []chart.Figure
 	Notes   []string
 }
 
-// Section is a part of a document under a title.
+// Section is a part of a document with a title.
 type Section struct {
 	Title  string
 	Blocks []Block
 }
 
-// Block is one of the things that a section is made of; exactly one is set.
+// Block is one element of a section. Exactly one field is set.
 type Block struct {
 	Head   string
 	Text   string
@@ -45,34 +45,34 @@ type Block struct {
 	Figure *chart.Figure
 }
 
-// Code is text that is shown as it is.
+// Code is preformatted text.
 type Code struct {
 	Text     string
-	Language string // as Markdown names it; "" for none
+	Language string // name of the language in Markdown; "" for none
 }
 
-// Heading stands above some of a section's blocks.
+// Heading returns a heading for the blocks that follow it in a section.
 func Heading(title string) Block { return Block{Head: title} }
 
-// Paragraph is a sentence or more.
+// Paragraph returns a paragraph.
 func Paragraph(format string, args ...any) Block { return Block{Text: fmt.Sprintf(format, args...)} }
 
-// List has a line for each of its items.
+// List returns a list with one line per item.
 func List(items []string) Block { return Block{List: items} }
 
-// Verbatim is text that is shown as it is.
+// Verbatim returns preformatted text.
 func Verbatim(text string) Block { return Block{Code: &Code{Text: text}} }
 
-// Diff is lines that begin with "- " and "+ ".
+// Diff returns preformatted lines that begin with "- " and "+ ".
 func Diff(text string) Block { return Block{Code: &Code{Text: text, Language: "diff"}} }
 
-// Tabled is a table.
+// Tabled returns a block with a table.
 func Tabled(t Table) Block { return Block{Table: &t} }
 
-// Drawn is a figure.
+// Drawn returns a block with a figure.
 func Drawn(f chart.Figure) Block { return Block{Figure: &f} }
 
-// empty reports whether there is nothing to show.
+// empty reports whether the block has nothing to show.
 func (b Block) empty() bool {
 	switch {
 	case b.Code != nil:
@@ -83,7 +83,8 @@ func (b Block) empty() bool {
 	return b.Head == "" && b.Text == "" && len(b.List) == 0 && b.Figure == nil
 }
 
-// Add appends a section of what is not empty, without a heading that has nothing below it, unless nothing is left.
+// Add appends a section with all blocks that are not empty. It omits headings without a following block. If no block
+// remains, it adds no section.
 func (d *Document) Add(title string, blocks ...Block) {
 	blocks = slices.DeleteFunc(slices.Clone(blocks), Block.empty)
 	var full []Block
@@ -97,7 +98,7 @@ func (d *Document) Add(title string, blocks ...Block) {
 	}
 }
 
-// AddTable adds a section of one table, unless it has no rows.
+// AddTable adds a section with one table, unless the table has no rows.
 func (d *Document) AddTable(title string, t Table) { d.Add(title, Tabled(t)) }
 
 // Find adds a finding.
@@ -105,24 +106,25 @@ func (d *Document) Find(format string, args ...any) {
 	d.Findings = append(d.Findings, fmt.Sprintf(format, args...))
 }
 
-// Drawing is a chart of any kind that makes a figure.
+// Drawing is a chart of any kind that can be drawn as a figure.
 type Drawing interface{ Figure() chart.Figure }
 
-// Draw adds figures behind the sections.
+// Draw adds figures after the sections.
 func (d *Document) Draw(drawings ...Drawing) {
 	for _, drawing := range drawings {
 		d.Figures = append(d.Figures, drawing.Figure())
 	}
 }
 
-// Note adds a note, once.
+// Note adds a note, unless the document already has it.
 func (d *Document) Note(text string) {
 	if !slices.Contains(d.Notes, text) {
 		d.Notes = append(d.Notes, text)
 	}
 }
 
-// first are the blocks of the first screen below the verdict and why; in HTML the findings are below it.
+// first returns the blocks of the first screen below the verdict and the reason. In HTML the findings are below the
+// first screen.
 func (d *Document) first() (all []Block) {
 	if d.Main != nil {
 		all = append(all, Drawn(*d.Main))
@@ -135,7 +137,7 @@ func (d *Document) first() (all []Block) {
 	return all
 }
 
-// Blocks are the whole document as those of a section of another one.
+// Blocks returns the whole document as blocks for a section of another document.
 func (d *Document) Blocks() []Block {
 	out := d.first()
 	for _, s := range d.Sections {
@@ -147,7 +149,7 @@ func (d *Document) Blocks() []Block {
 	return append(out, List(d.Notes))
 }
 
-// Drawings are the main figure, those of the sections, then the document's own.
+// Drawings returns all figures: the main figure, those of the sections, and the document's own.
 func (d *Document) Drawings() (all []chart.Figure) {
 	for _, b := range d.Blocks() {
 		if b.Figure != nil {
@@ -157,7 +159,7 @@ func (d *Document) Drawings() (all []chart.Figure) {
 	return all
 }
 
-// complete are the sections, and the figures and notes as sections behind them.
+// complete returns the sections, followed by the figures and the notes as sections.
 func (d *Document) complete() []Section {
 	all := Document{Sections: slices.Clone(d.Sections)}
 	all.Add("Figures", (&Document{Figures: d.Figures}).Blocks()...)

@@ -13,7 +13,7 @@ import (
 
 type row struct{ name, cpu, note string }
 
-// sample has one of everything.
+// sample returns a document with every kind of block.
 func sample() *document.Document {
 	d := &document.Document{Title: "A <run>", Verdict: "FAIL", Findings: []string{"It held 200."},
 		Notes: []string{"Made up."}}
@@ -89,7 +89,7 @@ func TestADocumentAsHTML(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(page, "Made up."))
 }
 
-// As part of another document, a document keeps its sections under headings.
+// Within another document, a document keeps its sections under headings.
 func TestADocumentWithinAnother(t *testing.T) {
 	outer := &document.Document{Title: "All"}
 	outer.Add("One", sample().Blocks()...)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Markdown is the document as Markdown; figures is the directory of its figures, "" to leave them out.
+// Markdown returns the document as Markdown. figures is the directory of its figures, or "" to omit them.
 func (d *Document) Markdown(figures string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "# %s\n", d.heading())
@@ -29,8 +29,8 @@ func (d *Document) Markdown(figures string) string {
 	return out.String()
 }
 
-// markdown is the block as Markdown, with a line break at its end. Figures are links to files, since Markdown cannot
-// hold a drawing.
+// markdown returns the block as Markdown with a final line break. Figures are links to files, because Markdown cannot
+// contain a drawing.
 func (b Block) markdown(figures string) string {
 	switch {
 	case b.Head != "":
@@ -47,10 +47,10 @@ func (b Block) markdown(figures string) string {
 	return b.Table.Markdown()
 }
 
-// inCell escapes what would end a cell or a row.
+// inCell escapes characters that would end a cell or a row.
 var inCell = strings.NewReplacer("|", `\|`, "\n", " ")
 
-// Markdown is the table as Markdown; a bar within a cell is escaped.
+// Markdown returns the table as Markdown, with "|" escaped in cells.
 func (t Table) Markdown() string {
 	var out strings.Builder
 	row := func(cells []string) {

@@ -5,42 +5,42 @@ import (
 	"strings"
 )
 
-// Unknown is the cell of what is not known.
+// Unknown is the cell for an unknown value.
 const Unknown = "–"
 
-// Table is columns of the same length.
+// Table is a list of columns with the same number of cells.
 type Table struct{ Columns []Column }
 
-// Column is a column with its cells, from the top.
+// Column is a column with its cells from top to bottom.
 type Column struct {
 	Head    string
-	Numeric bool // of numbers, which are set flush right
+	Numeric bool // numbers are right-aligned
 	Cells   []string
 }
 
-// Words heads a column of text.
+// Words returns an empty column for text.
 func Words(head string) Column { return Column{Head: head} }
 
-// Numbers heads a column of numbers; unit, "" for none, stands behind its name.
+// Numbers returns an empty column for numbers. The head is followed by the unit, which may be "".
 func Numbers(head, unit string) Column {
 	return Column{Head: strings.TrimSpace(head + " " + unit), Numeric: true}
 }
 
-// Of is a column of rows of some kind: its head, and what each row has there.
+// Of is a column for rows of type T: its head, and a function that returns the cell of a row.
 type Of[T any] struct {
 	Column
 	cell func(T) string
 }
 
-// Text is a column of text.
+// Text returns a column of text.
 func Text[T any](head string, cell func(T) string) Of[T] { return Of[T]{Words(head), cell} }
 
-// Number is a column of numbers; unit, "" for none, stands behind its name.
+// Number returns a column of numbers. The head is followed by the unit, which may be "".
 func Number[T any](head, unit string, cell func(T) string) Of[T] {
 	return Of[T]{Numbers(head, unit), cell}
 }
 
-// TableOf has a row for each of rows.
+// TableOf returns a table with one row per element of rows.
 func TableOf[T any](rows []T, columns ...Of[T]) (t Table) {
 	for _, c := range columns {
 		for _, row := range rows {
@@ -51,27 +51,27 @@ func TableOf[T any](rows []T, columns ...Of[T]) (t Table) {
 	return t
 }
 
-// NewTable is a table without rows.
+// NewTable returns a table without rows.
 func NewTable(columns ...Column) Table { return Table{Columns: columns} }
 
-// Pairs is a table of names and values without heads.
+// Pairs returns an empty table for names and values, without heads.
 func Pairs() Table { return NewTable(Words(""), Words("")) }
 
-// Add adds a row, with a cell for each column.
+// Add adds a row with one cell per column.
 func (t *Table) Add(cells ...string) {
 	for i, cell := range cells {
 		t.Columns[i].Cells = append(t.Columns[i].Cells, cell)
 	}
 }
 
-// AddKnown adds a name with its value, unless that is "".
+// AddKnown adds a name with its value, unless the value is "".
 func (t *Table) AddKnown(name, value string) {
 	if value != "" {
 		t.Add(name, value)
 	}
 }
 
-// Rows is how many rows the table has.
+// Rows returns the number of rows.
 func (t Table) Rows() int {
 	if len(t.Columns) == 0 {
 		return 0
@@ -79,7 +79,7 @@ func (t Table) Rows() int {
 	return len(t.Columns[0].Cells)
 }
 
-// row are the cells of the i-th row, -1 for the heads.
+// row returns the cells of the i-th row, or the heads if i is -1.
 func (t Table) row(i int) (cells []string) {
 	for _, c := range t.Columns {
 		if i < 0 {
@@ -91,7 +91,8 @@ func (t Table) row(i int) (cells []string) {
 	return cells
 }
 
-// WithoutBlank leaves out the columns, but for the first, of which nothing is known.
+// WithoutBlank returns the table without columns that have only unknown or empty cells. The first column always
+// remains.
 func (t Table) WithoutBlank() (out Table) {
 	for i, c := range t.Columns {
 		known := func(cell string) bool { return cell != Unknown && cell != "" }
@@ -102,7 +103,7 @@ func (t Table) WithoutBlank() (out Table) {
 	return out
 }
 
-// Without leaves out the columns of some heads.
+// Without returns the table without the columns that have the given heads.
 func (t Table) Without(heads ...string) Table {
 	t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool {
 		return slices.Contains(heads, c.Head)
@@ -110,5 +111,5 @@ func (t Table) Without(heads ...string) Table {
 	return t
 }
 
-// First are the first n columns.
+// First returns the table with its first n columns.
 func (t Table) First(n int) Table { return Table{t.Columns[:min(n, len(t.Columns))]} }

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text is the document for a terminal, without its figures.
+// Text returns the document for a terminal, without its figures.
 func (d *Document) Text() string {
 	var out strings.Builder
 	fmt.Fprintln(&out, d.heading())
@@ -27,14 +27,14 @@ func (d *Document) Text() string {
 			}
 			text += b.text()
 		}
-		if text != "" { // of figures alone a terminal has nothing
+		if text != "" { // a section with only figures has no text
 			fmt.Fprintf(&out, "\n%s\n%s", s.Title, text)
 		}
 	}
 	return out.String()
 }
 
-// heading is the title with the verdict behind it.
+// heading returns the title, followed by the verdict.
 func (d *Document) heading() string {
 	if d.Verdict == "" {
 		return d.Title
@@ -42,7 +42,7 @@ func (d *Document) heading() string {
 	return fmt.Sprintf("%s (%s)", d.Title, d.Verdict)
 }
 
-// text is the block for a terminal; a figure has none.
+// text returns the block for a terminal; it is "" for a figure.
 func (b Block) text() string {
 	switch {
 	case b.Head != "":
@@ -59,7 +59,7 @@ func (b Block) text() string {
 	return ""
 }
 
-// Text is the table for a terminal, numbers flush right.
+// Text returns the table for a terminal, with numbers right-aligned.
 func (t Table) Text() string {
 	lines := make([]string, t.Rows()+1)
 	for _, c := range t.Columns {

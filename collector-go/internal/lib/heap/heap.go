@@ -1,7 +1,7 @@
-// Package heap sets how far the Go heap of this process may grow, by how much of it is in use and how fast the program
-// allocates. It knows nothing else of the program.
+// Package heap controls how far the Go heap of this process may grow. It considers the size of the live heap and the
+// allocation rate, and knows nothing else about the program.
 //
-// Start with Tend; Most says how large the heap may get.
+// Start with Tend. Most returns the maximum size of the heap.
 package heap
 
 import (
@@ -17,37 +17,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// By default Go lets the heap grow by 100% of the live heap. That collects a small heap all the time, and doubles a
-// large one. For a given amount of memory, garbage collection costs least if the headroom of a heap grows with the
-// square root of live bytes times allocation rate (Kirisame et al., Optimal Heap Limits for Reducing Browser Memory
-// Use, OOPSLA 2022).
+// By default Go lets the heap grow by 100% of the live heap. It therefore collects a small heap all the time, and
+// doubles a large one. For a given amount of memory, garbage collection costs least if a heap's headroom is
+// proportional to the square root of live bytes times allocation rate. See Kirisame et al., Optimal Heap Limits for
+// Reducing Browser Memory Use, OOPSLA 2022.
 //
-// Here live bytes are mostly series. A busy collector allocates tens of MB a second for messages, whatever the number
-// of series; a higher rate gets no more headroom. A collector that is idle, or receives a sample a second, needs a
-// quarter of the headroom: it collects less than once in ten seconds.
+// Here most live bytes are series. A busy collector allocates tens of MB per second for messages, regardless of the
+// number of series; a higher rate gets no more headroom. A collector that is idle, or receives one sample per second,
+// needs a quarter of the headroom: it collects less than once in ten seconds.
 const (
-	evenHeapBytes = 256 << 20 // a live heap of this size gets 100% headroom
-	busyBytes     = 32 << 20  // a second: this allocation rate, and any higher one, gets all of the headroom
+	evenHeapBytes = 256 << 20 // a live heap of this size gets 100% headroom at full rate
+	busyBytes     = 32 << 20  // bytes per second: from this allocation rate on, the heap gets the full headroom
 	idleBytes     = busyBytes / 16
 	settlesIn     = 10 * time.Second // time constant of the allocation rate
-	leastPercent  = 25               // of the live heap
+	leastPercent  = 25               // percent of the live heap
 	mostPercent   = 400
 	tendEvery     = time.Second
-	calmBytes     = busyBytes / 4 // a second: at this rate or less, unused memory is returned
-	leastSpare    = 32 << 20      // bytes that are worth returning
-	// of the memory that the process may have: the rest is for threads, mapped files and other programs' pages
+	calmBytes     = busyBytes / 4 // bytes per second: up to this rate, unused memory is returned
+	leastSpare    = 32 << 20      // bytes: a smaller amount is not worth returning
+	// share of the memory that the process may have; the rest is for threads, mapped files and the page cache
 	limitPart = 0.8
 )
 
-// headroomPercent is by how many percent of the live heap it may grow, at an allocation rate in bytes a second.
+// headroomPercent returns by how many percent of the live heap the heap may grow, for an allocation rate in bytes per
+// second.
 func headroomPercent(liveBytes uint64, bytesPerS float64) int {
 	share := min(max(bytesPerS, idleBytes), busyBytes) / busyBytes
 	percent := 100 * math.Sqrt(share*evenHeapBytes/float64(max(liveBytes, 1)))
 	return int(min(max(percent, leastPercent), mostPercent))
 }
 
-// Tend adjusts how far the heap may grow once a second, until stop is called. The environment variables GOGC and
-// GOMEMLIMIT, if set, take precedence.
+// Tend adjusts the growth of the heap once a second, until stop is called. The environment variables GOGC and
+// GOMEMLIMIT, if set, have precedence.
 func Tend() (stop func()) {
 	if bytes, is := memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup"); is && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(limitPart * float64(bytes)))
@@ -78,7 +79,7 @@ func tend(stopping <-chan struct{}) {
 	for {
 		metrics.Read(heap)
 		rate.take(heap[1].Value.Uint64(), time.Now())
-		// setting it stops all for a moment
+		// changing the value stops all goroutines for a moment
 		live := heap[0].Value.Uint64()
 		if wanted := headroomPercent(live, rate.perS); 10*wanted > 11*set || 10*wanted < 9*set {
 			debug.SetGCPercent(wanted)
@@ -96,15 +97,15 @@ func tend(stopping <-chan struct{}) {
 	}
 }
 
-// spare watches for memory that the heap holds and need not: what a burst took. Go gives it back only when it collects
-// next, and a collector that idles hardly does.
+// spare detects memory that the heap no longer needs, for example after a burst. Go returns memory only with the next
+// collection, and an idle collector rarely has one.
 type spare struct {
-	least uint64 // that the heap held since it gave back
+	least uint64 // smallest heap since memory was last returned
 	at    time.Time
 }
 
-// take takes what the heap holds and how much is allocated a second. It returns true where what is not needed should
-// go: then the heap is collected, and all that is free given back.
+// take receives the size of the heap and the allocation rate in bytes per second. It returns true if the heap should
+// be collected and all free memory returned.
 func (s *spare) take(held uint64, perS float64, now time.Time) bool {
 	if s.at.IsZero() {
 		s.least, s.at = held, now
@@ -117,25 +118,25 @@ func (s *spare) take(held uint64, perS float64, now time.Time) bool {
 	return true
 }
 
-// allocation is how much is allocated a second: at once as much as is now, and what was before for a while.
+// allocation estimates the allocation rate in bytes per second. It follows a rise at once and a fall slowly.
 type allocation struct {
 	perS  float64
-	bytes uint64 // up to at
+	bytes uint64 // total at the time at
 	at    time.Time
 }
 
-// take takes how much has been allocated in all.
+// take receives the total number of allocated bytes.
 func (a *allocation) take(bytes uint64, now time.Time) {
 	took := now.Sub(a.at)
 	if !a.at.IsZero() && took > 0 {
-		present := min(float64(bytes-a.bytes)/took.Seconds(), busyBytes) // more makes no difference
+		present := min(float64(bytes-a.bytes)/took.Seconds(), busyBytes) // a higher rate makes no difference
 		a.perS = max(present, present+(a.perS-present)*math.Exp(-took.Seconds()/settlesIn.Seconds()))
 	}
 	a.bytes, a.at = bytes, now
 }
 
-// Most is how large the Go heap may get, bytes: GOMEMLIMIT, or else a part of what the control group or the machine
-// allows; 0 where that is not known.
+// Most returns the maximum size of the Go heap in bytes. It is GOMEMLIMIT or, if that is not set, a share of the limit
+// of the control group or the machine. It returns 0 if neither is known.
 func Most() int64 {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return debug.SetMemoryLimit(-1)
@@ -150,8 +151,8 @@ func Most() int64 {
 	return int64(limitPart * float64(bytes))
 }
 
-// memoryLimit is how much memory the process may have by its control group, of version 2 or 1, or by one above it;
-// false where there is no limit that can be read.
+// memoryLimit returns the memory limit of the process by its control group, version 1 or 2, or by a parent group. It
+// returns false if there is no readable limit.
 func memoryLimit(of, mounted string) (bytes int64, is bool) {
 	text, err := os.ReadFile(of)
 	if err != nil {
@@ -169,7 +170,7 @@ func memoryLimit(of, mounted string) (bytes int64, is bool) {
 			continue
 		}
 		for dir := filepath.Join(top, parts[2]); ; dir = filepath.Dir(dir) {
-			// In a container the group's own place is often the mount itself: what is not there is passed over.
+			// In a container the group's directory is often the mount point itself, so that missing files are skipped.
 			if n, ok := limitIn(filepath.Join(dir, file)); ok && (!is || n < bytes) {
 				bytes, is = n, true
 			}
@@ -181,7 +182,7 @@ func memoryLimit(of, mounted string) (bytes int64, is bool) {
 	return bytes, is
 }
 
-// limitIn reads a limit; "max", or more than any machine has, is none.
+// limitIn reads a limit. "max", or a number larger than any machine's memory, means no limit.
 func limitIn(file string) (int64, bool) {
 	text, err := os.ReadFile(file)
 	if err != nil {

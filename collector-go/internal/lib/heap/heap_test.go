@@ -23,7 +23,7 @@ func TestHeadroom(t *testing.T) {
 	assert.Equal(t, 100, headroomPercent(64<<20, busyBytes/4))
 }
 
-// What is allocated counts at once, and for a while.
+// A rise of the allocation rate counts at once, and decays slowly.
 func TestAllocationSettles(t *testing.T) {
 	at := time.Unix(1, 0)
 	a := allocation{perS: 100}
@@ -43,7 +43,7 @@ func TestMemoryLimitOfTheGroup(t *testing.T) {
 	for name, test := range map[string]struct {
 		group string
 		files map[string]string
-		want  int64 // 0: none
+		want  int64 // 0: no limit
 	}{
 		"version 2": {"0::/a/b\n", map[string]string{"a/b/memory.max": "1000\n",
 			"a/memory.max": "max\n"}, 1000},
@@ -75,7 +75,7 @@ func TestMemoryLimitOfTheGroup(t *testing.T) {
 	assert.False(t, is)
 }
 
-// What a burst took is given back once little is allocated, not more than once in a while.
+// After a burst, memory is returned when little is allocated, and only at intervals.
 func TestWhatABurstTookIsGivenBack(t *testing.T) {
 	const kept = 400 << 20
 	at := time.Unix(1_000, 0)

@@ -1,12 +1,11 @@
-// Package httpclient makes every HTTP client of the program, so that one rule holds for all of them. A client
+// Package httpclient makes every HTTP client of the program, so that the same rules apply to all of them. A client
 //
-//   - follows no redirect: only the operator decides whom the program calls, and a POST that was redirected would
-//     become a GET of something else;
-//   - takes no page for people as an answer: no API that the program calls answers in HTML, but login pages do, with
+//   - follows no redirect: only the operator decides which hosts are called, and a redirected POST would become a GET
+//     of something else;
+//   - accepts no HTML page as an answer: no API that the program calls answers in HTML, but login pages do, with
 //     status 200;
-//   - reads bodies of bounded size, and connects in bounded time;
-//   - sends the user and password that a URL may hold without keeping them in the URLs of requests, so that no error
-//     repeats them.
+//   - limits the size of bodies and the time to connect;
+//   - sends the user and password of a URL without keeping them in the URLs of requests, so that no error repeats them.
 //
 // An architecture test refuses other clients.
 package httpclient
@@ -29,40 +28,40 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// Limits that hold where Options name no other.
+// Default limits.
 const (
-	// connectTimeout bounds connecting. A host that does not answer says so no sooner.
+	// connectTimeout bounds the time to connect. A host that does not answer is reported only after this time.
 	connectTimeout = 10 * time.Second
-	// idleTimeout is how long a connection without a request stays open.
+	// idleTimeout is how long an idle connection stays open.
 	idleTimeout = 90 * time.Second
-	// mostBytes bounds an answer.
+	// mostBytes is the maximum size of an answer.
 	mostBytes = 64 << 20
 )
 
-// Options say how a client calls.
+// Options define how a client makes its calls.
 type Options struct {
-	// Access is TLS, credentials and headers; nil for none. Files are read again when they change. Whether it asks for
-	// redirects does not matter.
+	// Access has TLS settings, credentials and headers; nil for none. Its files are read again when they change. Its
+	// setting for redirects is ignored.
 	Access *config.HTTPClientConfig
-	// TokenFile holds a token that is sent with each request; "" for none. It is read again for each.
+	// TokenFile has a token that is sent with each request; "" for none. It is read for each request.
 	TokenFile string
-	// User is sent with each request; nil for none. Bare takes it out of a URL.
+	// User is sent with each request; nil for none. Bare extracts it from a URL.
 	User *url.Userinfo
-	// Connections are kept open to a host, over HTTP/1.1, so that so many requests can wait for answers at a time;
-	// 0 where there are few. It is for servers without Access.
+	// Connections is the number of connections to a host that are kept open, over HTTP/1.1. So many requests can wait
+	// for answers at the same time. 0 means few. If it is set, Access is ignored.
 	Connections int
-	// Timeout bounds a request from connecting to the last byte of its answer; 0 where contexts do.
+	// Timeout bounds a request from connecting to the last byte of its answer; 0 if the callers' contexts bound it.
 	Timeout time.Duration
-	// Connect bounds connecting; 0 for 10 s.
+	// Connect bounds the time to connect; 0 means 10 s.
 	Connect time.Duration
-	// MostBytes bounds an answer; 0 for 64 MiB.
+	// MostBytes is the maximum size of an answer; 0 means 64 MiB.
 	MostBytes int64
-	// Pages admits answers that are called HTML: for a caller that only wants to know whether something answers, or
-	// that judges the body itself.
+	// Pages accepts HTML answers. It is for a caller that only checks whether something answers, or that checks the
+	// body itself.
 	Pages bool
 }
 
-// New returns a client. It connects to nothing.
+// New returns a client. It does not connect.
 func New(o Options) (*http.Client, error) {
 	if o.Connect == 0 {
 		o.Connect = connectTimeout
@@ -91,7 +90,7 @@ func (o Options) next() (http.RoundTripper, error) {
 		config.WithIdleConnTimeout(idleTimeout), config.WithDialContextFunc(dial))
 }
 
-// Plain is a client without credentials, which cannot fail to be made.
+// Plain returns a client without credentials. Unlike New it cannot fail.
 func Plain(o Options) *http.Client {
 	o.Access = nil
 	client, err := New(o)
@@ -101,7 +100,7 @@ func Plain(o Options) *http.Client {
 	return client
 }
 
-// Bare takes the user and password out of a URL.
+// Bare returns a URL without its user and password, and the user and password.
 func Bare(u *url.URL) (*url.URL, *url.Userinfo) {
 	bare := *u
 	bare.User = nil
@@ -134,14 +133,15 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if err := t.check(response); err != nil {
-		_ = response.Body.Close() // nothing of it is wanted
+		_ = response.Body.Close() // the body is not needed
 		return nil, err
 	}
 	response.Body = &body{response.Body, t.options.MostBytes, t.options.MostBytes}
 	return response, nil
 }
 
-// check refuses redirects and pages, and unpacks an answer that was compressed unasked.
+// check refuses redirects and HTML pages. It also decompresses an answer that is compressed although that was not
+// requested.
 func (t *transport) check(response *http.Response) error {
 	if slices.Contains(redirects, response.StatusCode) {
 		return &RedirectError{Status: response.Status, Location: address.URL(response.Header.Get("Location"))}
@@ -154,14 +154,14 @@ func (t *transport) check(response *http.Response) error {
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode/100 == 2 && kind == "text/html" && !t.options.Pages {
-		start, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // what of it came says enough
+		start, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // a partial text is sufficient
 		return fmt.Errorf("answered with a page for people, as logins and proxies do: %q",
 			strings.Join(strings.Fields(string(start)), " "))
 	}
 	return nil
 }
 
-// redirects are the statuses that name another address.
+// redirects are the statuses that refer to another address.
 var redirects = []int{http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 	http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
@@ -172,7 +172,7 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
-// RedirectError is an answer that names another address.
+// RedirectError reports an answer that refers to another address.
 type RedirectError struct {
 	Status   string
 	Location address.URL
@@ -186,7 +186,7 @@ func (e *RedirectError) Error() string {
 	return fmt.Sprintf("answered with a redirect (%s) to %s; give the final address", e.Status, e.Location)
 }
 
-// body fails where more bytes come than may.
+// body returns an error if the answer is larger than the limit.
 type body struct {
 	io.ReadCloser
 	left, most int64
@@ -201,7 +201,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacked reads gzip. Its header is read with the first bytes, not when the answer begins.
+// unpacked decompresses gzip. It reads the gzip header with the first bytes, not when the answer begins.
 type unpacked struct {
 	packed io.ReadCloser
 	plain  *gzip.Reader

@@ -25,7 +25,7 @@ func packed(text string) []byte {
 	return b.Bytes()
 }
 
-// get asks a server that answers in one way.
+// get sends a request to a server with the given handler.
 func get(t *testing.T, o Options, answer http.HandlerFunc) (string, error) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -59,7 +59,7 @@ func TestARedirectIsAnErrorAndNotFollowed(t *testing.T) {
 	}
 	_, err := get(t, Options{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) })
 	assert.ErrorContains(t, err, "names no address")
-	// Even an access that asks for redirects is not given them.
+	// Redirects are not followed, even if Access allows them.
 	access := config.DefaultHTTPClientConfig
 	access.FollowRedirects = true
 	_, err = get(t, Options{Access: &access}, func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func TestBodiesAreBounded(t *testing.T) {
 
 func TestAServerThatNeverAnswersIsAbandoned(t *testing.T) {
 	_, err := get(t, Options{Timeout: time.Millisecond}, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client has gone
+		_, _ = io.Copy(io.Discard, r.Body) // otherwise the server does not notice that the client has disconnected
 		<-r.Context().Done()
 	})
 	assert.ErrorIs(t, err, context.DeadlineExceeded)

@@ -13,14 +13,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// Decoder reads what an Encoder wrote. After the first error every value is zero and Err returns what was wrong; no
-// input makes it take more memory than a small multiple of its length.
+// Decoder reads what an Encoder wrote. After the first error every value is zero, and Err returns the error. For any
+// input, its memory is at most a small multiple of the input's length.
 type Decoder struct {
 	varint.Reader
 	strings []string
 }
 
-// NewDecoder checks the checksum and the magic, and returns the version; one above known is a disk.ErrNewer.
+// NewDecoder checks the checksum and the magic, and returns the version. If the version is above known, the error is a
+// disk.ErrNewer.
 func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, error) {
 	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
 		return nil, 0, fmt.Errorf("it does not begin with %q", magic)
@@ -37,8 +38,8 @@ func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, erro
 	return d, version, disk.CheckVersion(version, known)
 }
 
-// CheckVersion returns a disk.ErrNewer where what begins with the magic is of a version above known. It looks at
-// nothing else.
+// CheckVersion checks the magic, and returns a disk.ErrNewer if the version is above known. It does not check the
+// rest.
 func CheckVersion(data []byte, magic string, known uint64) error {
 	rest, found := bytes.CutPrefix(data, []byte(magic))
 	if !found {
@@ -49,7 +50,7 @@ func CheckVersion(data []byte, magic string, known uint64) error {
 	return errors.Join(r.Err(), disk.CheckVersion(version, known))
 }
 
-// Bool reads what Encoder.Bool wrote.
+// Bool reads a value that Encoder.Bool wrote.
 func (d *Decoder) Bool() bool {
 	v := d.Uint()
 	if v > 1 {
@@ -58,7 +59,7 @@ func (d *Decoder) Bool() bool {
 	return v == 1
 }
 
-// String reads what Encoder.String wrote.
+// String reads a value that Encoder.String wrote.
 func (d *Decoder) String() string {
 	number := d.Uint()
 	switch {
@@ -75,12 +76,12 @@ func (d *Decoder) String() string {
 	return s
 }
 
-// Worker reads what Encoder.Worker wrote.
+// Worker reads a value that Encoder.Worker wrote.
 func (d *Decoder) Worker() Worker {
 	return Worker{Topology: d.String(), Host: d.String(), Port: d.Uint32()}
 }
 
-// Raw reads what Encoder.Raw wrote.
+// Raw reads a value that Encoder.Raw wrote.
 func (d *Decoder) Raw() Raw {
 	return Raw{
 		Worker:      d.Worker(),
@@ -95,7 +96,7 @@ func (d *Decoder) Raw() Raw {
 	}
 }
 
-// Series reads what Encoder.Series wrote.
+// Series reads a value that Encoder.Series wrote.
 func (d *Decoder) Series() Series {
 	kind := Kind(d.Uint8())
 	n := d.Count(1)
@@ -115,7 +116,7 @@ func (d *Decoder) Series() Series {
 	return Series{Kind: kind, Labels: builder.Labels()}
 }
 
-// Rule reads what Encoder.Rule wrote.
+// Rule reads a value that Encoder.Rule wrote.
 func (d *Decoder) Rule() Rule {
 	return Rule{
 		Worker:       d.Worker(),

@@ -8,18 +8,19 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Encoder writes the vocabulary as bytes, for checkpoints (docs/formats/checkpoint.md): variable-length integers,
-// floats as their eight bytes, strings once and then by number. The same calls give the same bytes.
+// Encoder writes the types of this package as bytes, for checkpoints (docs/formats/checkpoint.md). Integers have
+// variable length, floats have eight bytes, and a string is written once and then referred to by its number. The same
+// calls produce the same bytes.
 type Encoder struct {
-	full    [][]byte // what was written, in pieces: one that grew would be copied again and again
-	bytes   []byte   // the piece at hand
+	full    [][]byte // completed pieces; one growing slice would be copied repeatedly
+	bytes   []byte   // the current piece
 	strings map[string]uint64
 }
 
-// pieceBytes is how large a piece gets.
+// pieceBytes is the size at which a piece is complete.
 const pieceBytes = 1 << 20
 
-// NewEncoder begins with what is written, as eight bytes, and the version of its format.
+// NewEncoder returns an encoder that has written the magic and the version of the format.
 func NewEncoder(magic string, version uint64) *Encoder {
 	e := &Encoder{bytes: []byte(magic), strings: make(map[string]uint64)}
 	e.Uint(version)
@@ -38,7 +39,7 @@ func (e *Encoder) Float(v float64) {
 	e.bytes = binary.LittleEndian.AppendUint64(e.bytes, math.Float64bits(v))
 }
 
-// Bool is one byte.
+// Bool writes a boolean as one byte.
 func (e *Encoder) Bool(v bool) {
 	if v {
 		e.Uint(1)
@@ -47,7 +48,7 @@ func (e *Encoder) Bool(v bool) {
 	}
 }
 
-// String is 0, its length and its bytes the first time, and its number from 1 after that.
+// String writes 0, the length and the bytes if the string is new, and otherwise its number, which is at least 1.
 func (e *Encoder) String(s string) {
 	if number, ok := e.strings[s]; ok {
 		e.Uint(number)
@@ -105,7 +106,8 @@ func (e *Encoder) Rule(r Rule) {
 	e.Int(r.PackSpanMs)
 }
 
-// Finish is all that was written and its checksum (CRC32C, four bytes, little-endian). It is called once.
+// Finish returns everything that was written, followed by its checksum (CRC32C, four bytes, little-endian). It can be
+// called only once.
 func (e *Encoder) Finish() []byte {
 	size, sum := len(e.bytes)+crc32.Size, uint32(0)
 	for _, piece := range e.full {

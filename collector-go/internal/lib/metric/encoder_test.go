@@ -25,7 +25,7 @@ func drawRaw(t *rapid.T) Raw {
 	}
 }
 
-// What was written is what is read, and a part that is cut anywhere is refused.
+// Decoding returns what was encoded. Data that are cut off anywhere are refused.
 func TestEncoding(t *testing.T) {
 	const magic = "BMTESTED"
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,8 +1,8 @@
-// Package metric is the vocabulary of a metric that all folders share: how its source names a number (Raw), how the
-// collector names it (Series), and what kind of number it is (Kind). Encoder and Decoder write and read this vocabulary
-// in checkpoints.
+// Package metric has the types for metrics that all folders share. Raw is a series as its source names it, Series is a
+// series as the collector names it, and Kind is the kind of metric. Encoder and Decoder write and read these types in
+// checkpoints.
 //
-// It is here so that packages can exchange series without importing each other. It must not know files, the network or
+// With this package, others can exchange series without importing each other. It must not know files, the network or
 // time, nor which metrics exist; the catalog knows that. Start with Raw and Series.
 package metric
 
@@ -15,10 +15,10 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// KeySeparator joins the keys of nested maps in Raw.Key. Names and keys that contain it are refused at the door.
+// KeySeparator joins the keys of nested maps in Raw.Key. Ingest refuses names and keys that contain it.
 const KeySeparator = "\x00"
 
-// Shape is the shape of a data point before the plugin flattened it; the values are those of the wire
+// Shape is the shape of a data point before the plugin flattened it. The values are those of the wire format
 // (bulletmetrics.v1.Shape).
 type Shape uint8
 
@@ -26,30 +26,30 @@ type Shape uint8
 const (
 	ShapeUnknown   Shape = iota
 	ShapeNumber          // one number
-	ShapeMap             // a map, possibly of maps, of numbers
+	ShapeMap             // a map of numbers, possibly nested
 	ShapeSampler         // a sample of our own worker sampler
 	ShapeHistogram       // a native histogram of our own hook
 )
 
-// Temporality is what values count from; the values are those of the wire (bulletmetrics.v1.Temporality).
+// Temporality says what a value counts from. The values are those of the wire format (bulletmetrics.v1.Temporality).
 type Temporality uint8
 
 // The temporalities.
 const (
-	TemporalityUnknown Temporality = iota // Storm's own metrics: the catalogue knows
-	Gauge                                 // each value stands for itself
-	Delta                                 // added since the previous sample
-	Cumulative                            // added since the source started
+	TemporalityUnknown Temporality = iota // Storm's own metrics; the catalog knows the temporality
+	Gauge                                 // each value is independent
+	Delta                                 // the increase since the previous sample
+	Cumulative                            // the increase since the source started
 )
 
-// Worker is a worker process' place in a cluster. It is what a watermark belongs to.
+// Worker identifies the place of a worker process in a cluster. Watermarks are per worker.
 type Worker struct {
 	Topology string
 	Host     string
 	Port     uint32
 }
 
-// String is the label value "host:port".
+// String returns the label value "host:port".
 func (w Worker) String() string {
 	return net.JoinHostPort(w.Host, strconv.FormatUint(uint64(w.Port), 10))
 }
@@ -60,14 +60,14 @@ type Raw struct {
 	Component   string
 	Task        int32  // -1 for a worker's own metrics
 	Name        string // Storm's name, such as "GC.G1-Young-Generation.time"
-	Key         string // path into a map value, joined by KeySeparator; "" for a plain number
+	Key         string // path into a map, joined by KeySeparator; "" for a plain number
 	Shape       Shape
 	Temporality Temporality
-	IntervalMs  int64 // how often the source reports, by its own account
-	PackSpanMs  int64 // the most that one pack of samples spans; 0 where samples come alone
+	IntervalMs  int64 // reporting interval according to the source
+	PackSpanMs  int64 // maximum time span of one pack of samples; 0 if samples are sent singly
 }
 
-// Keys is Raw.Key as a path.
+// Keys returns Raw.Key as a path.
 func (r Raw) Keys() []string {
 	if r.Key == "" {
 		return nil
@@ -75,17 +75,17 @@ func (r Raw) Keys() []string {
 	return strings.Split(r.Key, KeySeparator)
 }
 
-// Kind is what a canonical series is made of.
+// Kind is the kind of a canonical series.
 type Kind uint8
 
 // The kinds.
 const (
-	KindGauge        Kind = iota + 1 // stored as the mean of a slice, with min and max beside it where asked for
-	KindCounter                      // stored as a monotone total at the slice's end
+	KindGauge        Kind = iota + 1 // stored as the mean of a slice, with min and max if requested
+	KindCounter                      // stored as a monotonic total at the slice's end
 	KindDistribution                 // stored as a cumulative native histogram
 )
 
-// String is Prometheus' name of the kind, as its metadata endpoint gives it.
+// String returns the name of the kind in Prometheus' metadata.
 func (k Kind) String() string {
 	switch k {
 	case KindGauge:
@@ -98,11 +98,11 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Series is a canonical series: what users meet. The name is in Labels under "__name__".
+// Series is a canonical series, which is what users see. Its name is in Labels under "__name__".
 type Series struct {
 	Labels labels.Labels
 	Kind   Kind
 }
 
-// Name is the metric's name.
+// Name returns the metric's name.
 func (s Series) Name() string { return s.Labels.Get(model.MetricNameLabel) }

@@ -1,30 +1,30 @@
 package metric
 
-// Rule defines how the samples of one raw series become slices of a canonical one. The catalogue makes it, the slicer
-// follows it, and neither knows the other.
+// Rule defines how the samples of one raw series become slices of a canonical series. The catalog makes it and the
+// slicer applies it, so that neither needs to know the other.
 type Rule struct {
-	// Worker is the source whose watermark closes the slices.
+	// Worker is the source whose watermark completes the slices.
 	Worker Worker
-	// Series is what users meet.
+	// Series is the canonical series.
 	Series Series
-	// MinName and MaxName name the least and greatest sample of a gauge's slice; they are stored where a slice can hold
-	// more than one sample. "" where they say nothing.
+	// MinName and MaxName are the names of the series with the minimum and maximum of a gauge's slice. They are stored
+	// if a slice can have more than one sample. "" means that they are not stored.
 	MinName, MaxName string
-	// NegativeName names the counter of a distribution's negative observations; "" for any other kind.
+	// NegativeName is the name of the counter of a distribution's negative observations; "" for other kinds.
 	NegativeName string
-	// RestartsName is set on the start time of the worker's process alone: it names the counter of its changes. Such a
-	// series is stored as the last sample of a slice, and a change of it resets the worker's cumulative counters.
+	// RestartsName is set only for the start time of the worker's process. It is the name of the counter of its
+	// changes. Such a series is stored as the last sample of a slice, and a change resets the worker's cumulative
+	// counters.
 	RestartsName string
-	// Temporality is Gauge, Delta or Cumulative; never unknown.
+	// Temporality is Gauge, Delta or Cumulative, but never unknown.
 	Temporality Temporality
-	// PerUnit is how many of the source's units make one of the canonical unit: 1000 from ms to seconds. A divisor,
-	// since dividing by 1000 is exact where multiplying by 0.001 is not.
+	// PerUnit is how many units of the source are one canonical unit, for example 1000 from ms to seconds. It is a
+	// divisor, because dividing by 1000 is exact and multiplying by 0.001 is not.
 	PerUnit float64
-	// Least and Most bound a value that makes sense, in the source's unit, both included; what is outside is refused as
-	// nonsense.
+	// Least and Most are the bounds of a valid value, inclusive and in the source's unit. A value outside is refused.
 	Least, Most float64
-	// IntervalMs is how often the source reports; 0 where it does not say.
+	// IntervalMs is the reporting interval of the source; 0 if it is unknown.
 	IntervalMs int64
-	// PackSpanMs is the most that one pack of samples spans; 0 where samples come alone.
+	// PackSpanMs is the maximum time span of one pack of samples; 0 if samples are sent singly.
 	PackSpanMs int64
 }

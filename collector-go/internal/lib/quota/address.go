@@ -2,10 +2,12 @@ package quota
 
 import "net/netip"
 
-// networkBits is how much of an IPv6 address counts: a host has a whole /64 to choose from.
+// networkBits is the length of the IPv6 prefix that counts as one client, because a host can use any address of its
+// /64.
 const networkBits = 64
 
-// ipOf returns the address of a peer, which is "host:port" or a host alone; the zero Addr where it is none.
+// ipOf returns the IP address of a peer, which is "host:port" or a host. It returns the zero Addr if the host is not
+// an IP address.
 func ipOf(peer string) netip.Addr {
 	if both, err := netip.ParseAddrPort(peer); err == nil {
 		return both.Addr()
@@ -14,11 +16,11 @@ func ipOf(peer string) netip.Addr {
 	return ip
 }
 
-// Local reports whether a peer's address, as Address takes it, is this machine's own.
+// Local reports whether a peer's address is a loopback address.
 func Local(peer string) bool { return ipOf(peer).Unmap().IsLoopback() }
 
-// Address is the key of a peer's address, "host:port" or a host alone: its IPv4 address, or the /64 of its IPv6
-// address; what is no address is its own key.
+// Address returns the key for a peer, which is "host:port" or a host. The key is the IPv4 address or the /64 network
+// of the IPv6 address. A peer without an IP address is its own key.
 func Address(peer string) string {
 	ip := ipOf(peer).Unmap().WithZone("")
 	switch {

@@ -8,17 +8,17 @@ import (
 	"syscall"
 )
 
-// Listener accepts a connection when a slot is free for its address, and closes it at once otherwise. A flood of
-// connections then costs no memory, and clients within their share are still served.
+// Listener accepts a connection if a slot is free for its address, and otherwise closes it at once. A flood of
+// connections therefore costs no memory, and clients within their share are still served.
 type Listener struct {
 	net.Listener
 	slots   *Slots
 	refused func(peer string, why error)
 }
 
-// Listen puts a listener in front of l. refused is called with each connection that is closed at once, and, with no
-// peer, when none can be accepted, as where the process has no descriptors left: servers try that again by themselves
-// and log it where nobody looks.
+// Listen returns a listener that wraps l. refused is called for each connection that is closed at once. It is also
+// called, with an empty peer, if accepting fails, for example because the process has no file descriptors left. Servers
+// retry by themselves in this case, and log the failure where nobody looks.
 func Listen(l net.Listener, slots *Slots, refused func(peer string, why error)) *Listener {
 	return &Listener{Listener: l, slots: slots, refused: refused}
 }
@@ -34,7 +34,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 			case !errors.Is(err, net.ErrClosed):
 				l.refused("", err)
 			}
-			return nil, err // as it was: net/http goes on after a net.Error that is temporary
+			return nil, err // unchanged, because net/http continues after a temporary net.Error
 		}
 		peer := connection.RemoteAddr().String()
 		release, err := l.slots.Take(Address(peer))

@@ -1,5 +1,5 @@
-// Package quota shares a bounded number of slots among those who take them, so that nobody holds all of them. Slots
-// stand for connections, streams or queries in flight. The package knows keys and numbers, but not who is behind a key.
+// Package quota shares a limited number of slots among clients, so that no client can hold all of them. Slots
+// represent connections, streams or running queries. The package knows keys and numbers, but not who is behind a key.
 package quota
 
 import (
@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// shareOfFree limits a key to this many times the number of free slots. A key that stands alone may hold two thirds of
-// all slots, and two keys may hold two fifths each. Some slots stay free for a new key, whatever the others do.
+// shareOfFree limits a key to this many times the number of free slots. A single key may hold two thirds of all slots,
+// and two keys may hold two fifths each. Some slots always remain free for a new key.
 //
-// A fixed limit for each key would either waste slots while few are there, or let many keys use up all of them.
+// A fixed limit per key would waste slots if there are few keys, or would allow many keys to use up all slots.
 const shareOfFree = 2
 
-// Slots is a bounded number of slots. Nobody waits for one: Take fails at once, and the caller decides what to answer.
-// It is safe for concurrent use.
+// Slots is a limited number of slots. Nobody waits for a slot: Take fails at once, and the caller decides what to
+// answer. Slots is safe for concurrent use.
 type Slots struct {
 	limit int
 
@@ -23,14 +23,14 @@ type Slots struct {
 	byKey map[string]int
 }
 
-// New returns limit slots, at least one.
+// New returns limit slots, but at least one.
 func New(limit int) *Slots { return &Slots{limit: max(limit, 1), byKey: map[string]int{}} }
 
-// FullError is the reason why no slot was given.
+// FullError is the reason why no slot is available.
 type FullError struct {
-	Key   string // who holds its share; "" where all slots are taken
+	Key   string // the key that has used up its share; "" if all slots are taken
 	Used  int
-	Limit int // of all
+	Limit int // total number of slots
 }
 
 func (e *FullError) Error() string {
@@ -40,8 +40,8 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%s holds %d of %d places, its share while others may come", e.Key, e.Used, e.Limit)
 }
 
-// Take takes one slot that counts against all keys, which must differ; the empty key has no share. release returns the
-// slot, and may be called twice. The error is a *FullError.
+// Take takes one slot that counts against all keys, which must be different. An empty key has no limit. release
+// returns the slot and may be called more than once. The error is a *FullError.
 func (p *Slots) Take(keys ...string) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *Slots) Take(keys ...string) (release func(), err error) {
 	}, nil
 }
 
-// Taken returns how many slots are taken.
+// Taken returns the number of taken slots.
 func (p *Slots) Taken() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// takeAll takes slots for a key until it gets none.
+// takeAll takes slots for a key until none is available.
 func takeAll(p *Slots, keys ...string) (releases []func(), err error) {
 	for {
 		release, err := p.Take(keys...)
@@ -61,7 +61,7 @@ func TestOnePlaceIsTheFirstOnes(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Whatever is taken and given back, the sums hold, and what is not held is forgotten.
+// Whatever is taken and returned, the sums are right, and keys without slots are forgotten.
 func TestPlacesBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := New(rapid.IntRange(1, 20).Draw(t, "limit"))
@@ -155,7 +155,7 @@ func TestAnAddressHasItsShareOfConnections(t *testing.T) {
 	<-ended
 }
 
-// failing is a listener that cannot accept.
+// failing is a listener that cannot accept connections.
 type failing struct {
 	net.Listener
 	err error

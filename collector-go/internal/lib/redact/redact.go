@@ -1,6 +1,6 @@
-// Package redact keeps secrets out of logs and errors: values in the query of a URL, such as ?token=, and the user and
-// password of any URL. Libraries put URLs into their errors, and errors are logged. It does not know which settings
-// hold secrets.
+// Package redact removes secrets from logs and errors. Secrets are values in the query of a URL, such as ?token=, and
+// the user and password of any URL. It is necessary because libraries put URLs into their errors, and errors are
+// logged. The package does not know which settings contain secrets.
 package redact
 
 import (
@@ -26,14 +26,14 @@ func Of(urls ...string) (all Secrets) {
 	for _, url := range urls {
 		all = append(all, queryOf(url)...)
 	}
-	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // a whole query before its parts
+	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // a complete query before its parts
 	return slices.Compact(all)
 }
 
-// leastSecret keeps "1" and "true" from being hidden in every number and sentence.
+// leastSecret is the minimum length of a secret. Without it, "1" and "true" would be hidden everywhere.
 const leastSecret = 5
 
-// queryOf is a URL's query, and its values as they are written and as they are meant.
+// queryOf returns a URL's query, and its values in escaped and unescaped form.
 func queryOf(address string) (all []string) {
 	_, query, found := strings.Cut(address, "?")
 	if !found || query == "" {
@@ -63,8 +63,8 @@ func (s Secrets) Hide(text string) string {
 	return address.Hide(text)
 }
 
-// HideError returns an error without secrets. An error that has none is returned as it is, so that it keeps what it
-// wraps.
+// HideError returns an error without secrets. If the error has none, it is returned unchanged, so that errors.Is and
+// errors.As still work.
 func (s Secrets) HideError(err error) error {
 	if err == nil || s.Hide(err.Error()) == err.Error() {
 		return err

@@ -6,29 +6,29 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Series names a series: a metric of the sender's component, and the path to it where there are several.
+// Series identifies a series: a metric of the sender's component, with a key if the metric has several series.
 type Series struct {
 	Name string
-	// Key distinguishes the series of a name, such as a class.
+	// Key distinguishes the series of a metric, for example by class.
 	Key [2]string
-	// Histogram means that its samples are distributions; otherwise they are numbers.
+	// Histogram means that its samples are distributions instead of numbers.
 	Histogram bool
-	// Cumulative counts since the sender's start; otherwise each number stands for itself.
+	// Cumulative means that its values count from the sender's start. Otherwise each value is independent.
 	Cumulative bool
-	// Interval is how often it comes.
+	// Interval is the reporting interval.
 	Interval time.Duration
 }
 
-// Sample is a number, or a distribution, of a series at a time.
+// Sample is a number or a distribution of a series at one time.
 type Sample struct {
 	Series Series
 	Time   time.Time
 	Value  float64
-	// Histogram takes the place of Value; the sender fills in its series and time.
+	// Histogram replaces Value for a distribution. The sender sets its series and time.
 	Histogram *pb.HistogramSample
 }
 
-// definition is a series as the wire names it.
+// definition returns the definition of a series in the wire format.
 func (o Options) definition(id uint32, s Series) *pb.SeriesDefinition {
 	d := &pb.SeriesDefinition{
 		Id: id, Host: o.Host, Component: o.Component, Task: -1, Name: s.Name,
@@ -49,7 +49,8 @@ func (o Options) definition(id uint32, s Series) *pb.SeriesDefinition {
 	return d
 }
 
-// queued is a queued batch without the parts that belong to one stream, such as definitions. made starts its expiry.
+// queued is a batch in the queue, without the parts that depend on the stream, such as definitions. Its expiry counts
+// from made.
 type queued struct {
 	batch *pb.Batch
 	made  time.Time
@@ -59,7 +60,7 @@ func (h queued) samples() uint64 {
 	return uint64(len(h.batch.GetSamples().GetValues()) + len(h.batch.GetHistograms()))
 }
 
-// fill makes a batch of samples. It is called under the lock.
+// fill returns a batch with the samples. The caller must hold mu.
 func (s *Sender) fill(samples []Sample) *pb.Batch {
 	b := &pb.Batch{Samples: &pb.SampleColumns{}}
 	for _, sample := range samples {

@@ -7,17 +7,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// maxLayouts bounds the layouts of a sender; samples of any other stay columns.
+// maxLayouts is the maximum number of layouts of a sender. Samples with other combinations of series are sent as
+// columns.
 const maxLayouts = 256
 
-// layouts holds the lists of series that were offered together, as they are defined for a collector that accepts
-// blocks. They outlive a stream, since a program offers the same series again and again.
+// layouts are the lists of series that were offered together, for a collector that accepts blocks. They are kept
+// across streams, because a program offers the same series repeatedly.
 type layouts struct {
 	ids  map[string]uint32
-	list []*pb.Layout // by id, from 1
+	list []*pb.Layout // index is id-1
 }
 
-// of is the layout of a list of series; 0 where there are as many layouts as may be.
+// of returns the id of the layout for a list of series, or 0 if the maximum number of layouts is reached.
 func (l *layouts) of(series []uint32) uint32 {
 	key := make([]byte, 0, 4*len(series))
 	for _, id := range series {
@@ -36,7 +37,7 @@ func (l *layouts) of(series []uint32) uint32 {
 }
 
 // inBlocks returns a batch in which samples of the same time form a block with one row. It shares unchanged parts with
-// b. Blocks are cheaper for the collector than columns of samples, since it stores them as they are.
+// b. Blocks are cheaper for the collector than columns of samples, because it stores them unchanged.
 func (l *layouts) inBlocks(b *pb.Batch) *pb.Batch {
 	out := &pb.Batch{Epoch: b.GetEpoch(), Sequence: b.GetSequence(), Histograms: b.GetHistograms(),
 		Samples: &pb.SampleColumns{}, Closing: b.GetClosing()}
@@ -64,8 +65,8 @@ func (l *layouts) inBlocks(b *pb.Batch) *pb.Batch {
 	return out
 }
 
-// runOf is the end of the samples from begin on that are of one time and of a series each, as many as a layout may
-// have.
+// runOf returns the end of the run of samples from begin that can form one row. They have the same time and different
+// series, and are at most as many as a layout may have.
 func runOf(from *pb.SampleColumns, begin int) int {
 	seen := map[uint32]bool{}
 	for i := begin; i < len(from.GetValues()); i++ {

@@ -8,41 +8,42 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
-// Options say where samples go and whose they are.
+// Options are the destination and the identity of samples.
 type Options struct {
-	// Address is the collector's gRPC, "host:port".
+	// Address is the collector's gRPC address, "host:port".
 	Address string
-	// Topology is the topology's name; Host names the sender, as a place that is no worker's: its port is 0.
+	// Topology is the topology's name. Host identifies the sender; its port is 0, so that it cannot be confused with a
+	// worker.
 	Topology, Host string
 	// Component is the value of the samples' label "component".
 	Component string
-	// Version is reported to the collector.
+	// Version is the sender's version, which is reported to the collector.
 	Version string
-	// TLS is how the connection is protected; its zero value is plain text.
+	// TLS protects the connection; its zero value means no TLS.
 	TLS TLS
-	// TokenFile holds the token that the collector wants, on one line; "" for none. It is read at each
-	// connection.
+	// TokenFile has the token for the collector, on one line; "" for none. It is read for each connection.
 	TokenFile string
-	// QueueBatches bounds what waits for a collector that is away; the oldest go first.
+	// QueueBatches is the maximum number of batches that wait for a collector. If the queue is full, the oldest
+	// batches are dropped.
 	QueueBatches int
-	// Expiry is how long a batch is kept, as the protocol has it.
+	// Expiry is the maximum age of a batch, as the protocol defines it.
 	Expiry time.Duration
-	// MinBackoff and MaxBackoff bound the pause before the next connection, which doubles.
+	// MinBackoff and MaxBackoff bound the pause before the next connection attempt, which doubles each time.
 	MinBackoff, MaxBackoff time.Duration
 }
 
-// TLS are PEM files.
+// TLS has TLS settings with the paths of PEM files.
 type TLS struct {
-	// Enabled selects TLS for the connection; CA, if not "", replaces the system's roots.
+	// Enabled enables TLS. CA replaces the system's authorities if it is not "".
 	Enabled bool
 	CA      string
-	// Cert and Key are for a collector that asks clients for a certificate.
+	// Cert and Key are the client's certificate, for a collector that requires one.
 	Cert, Key string
-	// ServerName is what the collector's certificate must be for; "" for the address' host.
+	// ServerName is the name that the collector's certificate must have; "" means the host of the address.
 	ServerName string
 }
 
-// DefaultOptions hold an hour of batches that come every 10 s.
+// DefaultOptions returns options with a queue for one hour of batches that are sent every 10 s.
 func DefaultOptions(address, topology, host, component string) Options {
 	return Options{
 		Address: address, Topology: topology, Host: host, Component: component, QueueBatches: 360, Expiry: time.Hour,

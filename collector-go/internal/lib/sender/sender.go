@@ -1,9 +1,9 @@
 // Package sender delivers a program's own samples to a collector over its gRPC ingest, as the plugin does from a
-// worker. It has a bounded queue and one goroutine (Run), and sends one batch at a time until it is acknowledged. The
-// collector's deduplication makes a resent batch harmless.
+// worker. It has a bounded queue and one goroutine (Run), and sends one batch at a time until it is acknowledged.
+// Because the collector deduplicates batches, sending a batch twice is harmless.
 //
-// It does not know the meaning of the samples. It never blocks the program that it measures: when the collector is
-// away, the oldest batches are dropped and counted. Start reading with Sender.Offer and Sender.Run.
+// The package does not know the meaning of the samples. It never blocks the program that it measures: if the collector
+// cannot be reached, the oldest batches are dropped and counted. Start with Sender.Offer and Sender.Run.
 package sender
 
 import (
@@ -17,37 +17,38 @@ import (
 )
 
 // Sender queues and delivers samples. Offer, Close, Flush and Figures are safe for concurrent use; one goroutine calls
-// Run. The epoch is chosen once for the process, so a batch keeps its identity when it is sent again on a new stream.
+// Run. The epoch is chosen once per sender, so that a batch keeps its identity when it is sent again on a new stream.
 type Sender struct {
 	options Options
 	epoch   []byte
 
 	mu       sync.Mutex
 	ids      map[Series]uint32
-	series   []*pb.SeriesDefinition // by id, from 1
+	series   []*pb.SeriesDefinition // index is id-1
 	layouts  layouts
-	queue    []queued // the first is the oldest
+	queue    []queued // oldest first
 	sequence uint64   // of the newest batch
 	figures  Figures
-	arrived  chan struct{} // gets a token, if it has none, when a batch is queued
-	drained  chan struct{} // is closed and replaced when the queue becomes empty
+	arrived  chan struct{} // signals that a batch was queued
+	drained  chan struct{} // closed and replaced when the queue becomes empty
 }
 
-// Figures counts samples by outcome: Offered = Acknowledged + Rejected + Dropped + the samples in the queue. Every loss
+// Figures counts samples by outcome: Offered = Acknowledged + Rejected + Dropped + samples in the queue. Every loss
 // has a counter, so that a gap in a graph can be explained.
 type Figures struct {
 	Offered, Acknowledged uint64
-	// Rejected is what the collector turned away, LastRejection an example.
+	// Rejected counts samples that the collector refused. LastRejection is an example.
 	Rejected      uint64
 	LastRejection string
-	// Dropped is what the queue had no room for, Expired what was too old to be sent; it is in Dropped too.
+	// Dropped counts samples that were dropped from the queue. Expired counts those among them that were too old.
 	Dropped, Expired uint64
-	// Connections counts streams that the collector opened. LastError is why there is none; "" while there is one.
+	// Connections counts streams that the collector accepted. LastError is why there is no stream now, or "" if there
+	// is one.
 	Connections uint64
 	LastError   string
 }
 
-// New returns a sender that has not connected.
+// New returns a sender. It connects when Run is called.
 func New(o Options) (*Sender, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -58,8 +59,8 @@ func New(o Options) (*Sender, error) {
 	return s, nil
 }
 
-// Offer queues samples as one batch. It never blocks. When the queue is full, the oldest batch is dropped and counted:
-// the newest samples are worth more to somebody who is looking at the page.
+// Offer queues samples as one batch. It never blocks. If the queue is full, the oldest batch is dropped and counted,
+// because the newest samples matter most to somebody who looks at the page.
 func (s *Sender) Offer(samples []Sample) {
 	if len(samples) == 0 {
 		return
@@ -69,8 +70,8 @@ func (s *Sender) Offer(samples []Sample) {
 	s.enqueue(s.fill(samples), uint64(len(samples)))
 }
 
-// Close queues a last batch that says that the sender ends in order. Without it the collector would report the sender
-// as missing. Flush waits until the collector has the batch. Do not call Offer after Close.
+// Close queues a last batch, which announces the regular end of the sender. Without it the collector would report the
+// sender as missing. Flush waits until the collector has the batch. Offer must not be called after Close.
 func (s *Sender) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +80,7 @@ func (s *Sender) Close() {
 	s.enqueue(last, 0)
 }
 
-// enqueue is called under the lock.
+// enqueue adds a batch to the queue. The caller must hold mu.
 func (s *Sender) enqueue(b *pb.Batch, samples uint64) {
 	s.sequence++
 	b.Epoch, b.Sequence = s.epoch, s.sequence
@@ -94,7 +95,7 @@ func (s *Sender) enqueue(b *pb.Batch, samples uint64) {
 	}
 }
 
-// drop removes the oldest n batches and counts their samples. The caller holds mu.
+// drop removes the oldest n batches and counts their samples. The caller must hold mu.
 func (s *Sender) drop(n int) {
 	for _, h := range s.queue[:n] {
 		s.figures.Dropped += h.samples()
@@ -110,8 +111,8 @@ func (s *Sender) notifyDrained() {
 	}
 }
 
-// expire drops batches that are older than Options.Expiry. The collector forgets after some time which batches it has,
-// so an older batch could be stored twice. The caller holds mu.
+// expire drops batches that are older than Options.Expiry. After some time the collector forgets which batches it has,
+// so that an older batch could be stored twice. The caller must hold mu.
 func (s *Sender) expire(now time.Time) {
 	n := 0
 	for n < len(s.queue) && now.Sub(s.queue[n].made) > s.options.Expiry {
@@ -123,15 +124,15 @@ func (s *Sender) expire(now time.Time) {
 	}
 }
 
-// streamKnows is what one stream of the collector has received. Definitions are valid for one stream only, so a new
-// stream starts from zero and receives them again.
+// streamKnows is the number of definitions that a stream has received. Definitions are valid for one stream only, so
+// that a new stream starts from zero and receives them again.
 type streamKnows struct {
 	blocks          bool
 	series, layouts int
 }
 
-// next returns the oldest batch, with the definitions that the stream still lacks, or nil for an empty queue. The batch
-// stays queued until it is acknowledged.
+// next returns the oldest batch, with the definitions that the stream does not have yet, or nil if the queue is empty.
+// The batch stays in the queue until it is acknowledged.
 func (s *Sender) next(t streamKnows) *pb.Batch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +152,8 @@ func (s *Sender) next(t streamKnows) *pb.Batch {
 	return b
 }
 
-// drops returns the losses in this sender's queue as running totals. They are reported with every batch, so that a lost
-// report costs nothing.
+// drops returns the losses in this sender's queue as totals. They are sent with every batch, so that the loss of one
+// report does not matter.
 func (s *Sender) drops() (drops []*pb.Drop) {
 	if full := s.figures.Dropped - s.figures.Expired; full > 0 {
 		drops = append(drops, &pb.Drop{Reason: pb.DropReason_DROP_REASON_QUEUE_FULL, TotalSamples: full})
@@ -163,8 +164,8 @@ func (s *Sender) drops() (drops []*pb.Drop) {
 	return drops
 }
 
-// acknowledged removes acknowledged batches from the queue. The batch may be gone already, when Offer dropped it while
-// it was in flight.
+// acknowledged removes acknowledged batches from the queue. A batch may already be missing, if it was dropped while it
+// was in flight.
 func (s *Sender) acknowledged(a *pb.Acknowledgement) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +181,7 @@ func (s *Sender) acknowledged(a *pb.Acknowledgement) {
 	}
 }
 
-// Figures returns what became of samples so far.
+// Figures returns the current counts.
 func (s *Sender) Figures() Figures {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = 30 * time.Second
 
-// door is a collector's own ingest on a journal of its own, at an address that outlives it.
+// door is a collector's real ingest with its own journal, at an address that stays the same after a restart.
 type door struct {
 	journal *journal.Journal
 	stop    func()
@@ -61,7 +61,7 @@ func open(t *testing.T, dir, address string, change func(*ingest.Options)) *door
 	return d
 }
 
-// batches are what the journal holds, and the series that it knows.
+// batches returns the batches in the journal and the known series.
 func (d *door) batches(t *testing.T) (all []journal.Batch, series map[journal.SeriesID]journal.SeriesDefined) {
 	reader, err := d.journal.Reader(0)
 	require.NoError(t, err)
@@ -91,7 +91,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// start runs a sender until the test's end.
+// start runs a sender until the test ends.
 func start(t *testing.T, o Options) *Sender {
 	t.Helper()
 	o.MinBackoff, o.MaxBackoff = 10*time.Millisecond, 50*time.Millisecond
@@ -119,7 +119,7 @@ func value(v float64) []Sample { return []Sample{{Series: temperature, Time: tim
 func TestSamplesReachTheJournalOnceAcrossACollectorsRestart(t *testing.T) {
 	dir, address := t.TempDir(), freeAddress(t)
 	s := start(t, DefaultOptions(address, "bullet", "canary-host", "canary"))
-	s.Offer(value(1)) // nobody is there yet
+	s.Offer(value(1)) // there is no collector yet
 	first := open(t, dir, address, nil)
 	flush(t, s)
 	first.stop()
@@ -239,14 +239,15 @@ func TestTLSWithACAOfOnesOwn(t *testing.T) {
 	s.Offer(value(1))
 	flush(t, s)
 
-	o.TLS.CA = "" // the system's roots do not know it
+	o.TLS.CA = "" // the system's authorities do not know it
 	stranger := start(t, o)
 	stranger.Offer(value(1))
 	require.Eventually(t, func() bool { return strings.Contains(stranger.Figures().LastError, "certificate") },
 		patience, time.Millisecond)
 }
 
-// What comes at one time is one block to a collector that takes blocks, and columns to an older one: the same samples.
+// Samples of the same time are sent as one block to a collector that accepts blocks, and as columns to an older one.
+// The samples are the same.
 func TestBlocksAreSentWhereTheyAreTaken(t *testing.T) {
 	s, err := New(DefaultOptions("127.0.0.1:1", "bullet", "h", "canary"))
 	require.NoError(t, err)

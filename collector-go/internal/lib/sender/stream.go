@@ -21,9 +21,9 @@ import (
 // answerLimit is how long the collector may take to acknowledge a batch.
 const answerLimit = 30 * time.Second
 
-// Run connects and delivers until ctx ends. After a failure it reconnects with a backoff that doubles, and starts again
-// from MinBackoff once a stream was opened. It returns an error only when connecting can never work, such as an
-// unreadable CA.
+// Run connects and delivers until ctx ends. After a failure it reconnects after a pause that doubles each time; it
+// starts again with MinBackoff once a stream was accepted. It returns an error only if connecting can never work, for
+// example because of an unreadable CA.
 func (s *Sender) Run(ctx context.Context) error {
 	transport, err := s.options.TLS.Credentials()
 	if err != nil {
@@ -62,8 +62,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// stream serves one stream: it sends Open, and then one batch at a time, each after the previous one is durable. More
-// batches in flight would be faster, but a program's own samples are few.
+// stream serves one stream. It sends Open, and then one batch at a time, each after the previous one is durable. More
+// batches in flight would be faster, but a program has only few samples.
 func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -79,7 +79,7 @@ func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) erro
 	go receive(ctx, stream, answers)
 	open := &pb.Open{Topology: s.options.Topology, Host: s.options.Host, Task: -1, PluginVersion: s.options.Version}
 	if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil {
-		return (<-answers).err // Send's error is only that there is no stream
+		return (<-answers).err // Send returns only io.EOF; the reason comes from Recv
 	}
 	first, err := s.await(ctx, answers)
 	if err != nil {
@@ -97,7 +97,7 @@ type answer struct {
 	err      error
 }
 
-// receive passes on the collector's answers, until the stream's end.
+// receive passes the collector's answers to answers until the stream ends.
 func receive(ctx context.Context, stream pb.IngestService_ExportClient, answers chan<- answer) {
 	for {
 		response, err := stream.Recv()
@@ -163,7 +163,7 @@ func unexpected(a answer) error {
 	return fmt.Errorf("the collector sent an unexpected %T", a.response.GetMessage())
 }
 
-// Authorized returns a context whose calls carry the token in a file; an empty name means no token. The file is read at
+// Authorized returns a context whose calls carry the token in a file, or ctx if tokenFile is "". The file is read for
 // each connection, so that a token can be replaced without a restart.
 func Authorized(ctx context.Context, tokenFile string) (context.Context, error) {
 	if tokenFile == "" {
@@ -176,7 +176,7 @@ func Authorized(ctx context.Context, tokenFile string) (context.Context, error) 
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token), nil
 }
 
-// Credentials protect a connection as the files say; an error names the one that cannot be used.
+// Credentials returns the transport credentials for the settings. An error names the file that cannot be used.
 func (t TLS) Credentials() (credentials.TransportCredentials, error) {
 	if !t.Enabled {
 		return insecure.NewCredentials(), nil
@@ -202,7 +202,7 @@ func (t TLS) Credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(config), nil
 }
 
-// loadPair is tls.LoadX509KeyPair for files that may begin with a byte order mark.
+// loadPair is like tls.LoadX509KeyPair, for files that may begin with a byte order mark.
 func loadPair(cert, key string) (pair tls.Certificate, err error) {
 	shown, err := textfile.Read(cert, textfile.Most)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"io"
 )
 
-// JSONFault says in plain words what is wrong with JSON that could not be read into a struct; other errors stay as they
-// are.
+// JSONFault explains in plain words why JSON could not be decoded into a struct. Other errors are returned unchanged.
 func JSONFault(err error) error {
 	var kind *json.UnmarshalTypeError
 	var syntax *json.SyntaxError

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// longestPath is what Linux takes for a path, bytes.
+// longestPath is Linux' limit for a path in bytes, including the final NUL.
 const longestPath = 4096
 
-// The one rule for paths that people write, as flags, as settings or in files: a path names something, and a relative
-// path in a file starts at the directory of that file.
+// The rule for paths that people write as flags, as settings or in files. A path must not be empty, and a relative
+// path in a file is relative to the directory of that file.
 
-// CheckPath refuses what names no file and no directory. An empty path would otherwise mean the working directory in
-// one place and "none" in another.
+// CheckPath refuses a text that cannot be a path. Without this check an empty path would mean the working directory in
+// some places and "none" in others.
 func CheckPath(path string) error {
 	switch {
 	case path == "":
@@ -31,8 +31,8 @@ func CheckPath(path string) error {
 	return nil
 }
 
-// RelativePath is a path as it stands in a file, made relative to the directory of that file. An absolute path stays as
-// it is.
+// RelativePath returns a path that is written in a file, relative to the directory of that file. An absolute path is
+// returned unchanged.
 func RelativePath(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -40,13 +40,13 @@ func RelativePath(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// Path is a path in a file that people write, as it stands there; "" is none.
+// Path is a path as written in a file; "" means none.
 type Path string
 
-// Set reads a path.
+// Set checks and sets the path.
 func (p *Path) Set(text string) error { return checked(func(text string) { *p = Path(text) })(text) }
 
-// In is the path as others open it, for the file that it stands in; "" for none.
+// In returns the path to open, if it is written in file; "" if there is none.
 func (p Path) In(file string) string {
 	if p == "" {
 		return ""
@@ -54,14 +54,14 @@ func (p Path) In(file string) string {
 	return RelativePath(file, string(p))
 }
 
-// FlagValue is a flag that holds one path or several. It implements pflag.Value.
+// FlagValue is a flag with one or several paths. It implements pflag.Value.
 type FlagValue struct {
 	kind  string
 	set   func(string) error
 	print func() string
 }
 
-// checked reads a path that names something, and hands it to take.
+// checked returns a function that checks a path and passes it to take.
 func checked(take func(path string)) func(text string) error {
 	return func(text string) error {
 		err := CheckPath(text)
@@ -72,19 +72,19 @@ func checked(take func(path string)) func(text string) error {
 	}
 }
 
-// PathFlag is a flag of one path, with its default; "" is none.
+// PathFlag returns a flag for one path, and sets the path to its default otherwise; "" means none.
 func PathFlag(path *string, otherwise string) FlagValue {
 	*path = otherwise
 	return FlagValue{"string", checked(func(text string) { *path = text }), func() string { return *path }}
 }
 
-// RepeatedPathFlag is a flag of one path that may be given several times.
+// RepeatedPathFlag returns a flag for one path that may be given several times.
 func RepeatedPathFlag(paths *[]string) FlagValue {
 	return FlagValue{"stringArray", checked(func(text string) { *paths = append(*paths, text) }),
 		func() string { return strings.Join(*paths, ",") }}
 }
 
-// PathListFlag is a flag of paths with commas between them that may be given several times.
+// PathListFlag returns a flag for comma-separated paths that may be given several times.
 func PathListFlag(paths *[]string) FlagValue {
 	one := RepeatedPathFlag(paths)
 	set := func(text string) error {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Token reads a file that holds a token, on one line. It returns what can be sent as a header: printable ASCII without
-// spaces.
+// Token returns the token in a file, which must have only one line. A token consists of printable ASCII characters
+// without spaces, so that it can be sent as a header.
 func Token(path string) (string, error) {
 	token, err := secret(path, "token")
 	if err == nil && strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -16,7 +16,7 @@ func Token(path string) (string, error) {
 	return token, err
 }
 
-// Password reads a file that holds a password or a user's name, on one line.
+// Password returns the password or user name in a file, which must have only one line.
 func Password(path string) (string, error) {
 	password, err := secret(path, "password")
 	if err == nil && strings.ContainsFunc(password, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -25,7 +25,8 @@ func Password(path string) (string, error) {
 	return password, err
 }
 
-// secret reads the only line of a file. Space around it and empty lines do not count. No error repeats it.
+// secret returns the only line of a file. It ignores surrounding whitespace and empty lines. No error repeats the
+// secret.
 func secret(path, what string) (string, error) {
 	text, err := Read(path, Most)
 	if err != nil {

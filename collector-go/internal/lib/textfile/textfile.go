@@ -1,9 +1,8 @@
-// Package textfile reads the text files that people write or export from other programs: settings, rules, tables,
-// tokens and captures. Every such file is read here, so that all of them accept the same forms of text and produce the
-// same errors.
+// Package textfile reads text files that people write or export from other programs: settings, rules, tables, tokens
+// and captures. Every such file is read here, so that the same forms of text are accepted and the errors are the same.
 //
 // A byte order mark is removed, and line ends become "\n". UTF-16, which Windows programs call "Unicode", and binary
-// files are refused with a message that says what to do. The rule for paths that people write is here as well
+// files are refused with a message that says what to do. The rule for paths that people write is here too
 // (pathname.go). The package must not know what a file means.
 package textfile
 
@@ -17,13 +16,13 @@ import (
 	"unicode/utf8"
 )
 
-// Most bytes of a file of settings, rules, queries or tokens, which people write by hand.
+// Most is the maximum size in bytes of a file with settings, rules, queries or tokens, which people write by hand.
 const Most = 4 << 20
 
 // byteOrderMark is the byte order mark in UTF-8.
 var byteOrderMark = []byte("\ufeff")
 
-// Read reads a whole file of at most so many bytes. Errors name the path.
+// Read returns the cleaned text of a file of at most most bytes. Errors name the path.
 func Read(path string, most int) ([]byte, error) {
 	f, err := open(path)
 	if err != nil {
@@ -40,13 +39,13 @@ func Read(path string, most int) ([]byte, error) {
 	return Clean(path, text)
 }
 
-// Clean is what Read gives of the bytes of a file; name is the file's, for errors.
+// Clean returns the cleaned text of a file's content. name is the file's name for errors.
 func Clean(name string, text []byte) ([]byte, error) {
 	if err := refuse(name, text); err != nil {
 		return nil, err
 	}
 	text = bytes.TrimPrefix(text, byteOrderMark)
-	if at := invalid(text); at >= 0 && !bytes.Contains(text, []byte("-----BEGIN ")) { // comments in PEM have any encoding
+	if at := invalid(text); at >= 0 && !bytes.Contains(text, []byte("-----BEGIN ")) { // PEM comments have any encoding
 		return nil, fmt.Errorf("%s:%d: not UTF-8 text; save the file in UTF-8", name, 1+bytes.Count(text[:at], []byte("\n")))
 	}
 	if bytes.IndexByte(text, '\r') >= 0 {
@@ -55,8 +54,8 @@ func Clean(name string, text []byte) ([]byte, error) {
 	return text, nil
 }
 
-// Open opens a file that is too large to be read as a whole and is read line by line, such as a capture. Readers of
-// lines take "\r\n" by themselves.
+// Open opens a file that is too large to be read at once, such as a capture. It removes a byte order mark, but does
+// not convert "\r\n"; line readers do that themselves.
 func Open(path string) (io.ReadCloser, error) {
 	f, err := open(path)
 	if err != nil {
@@ -65,7 +64,7 @@ func Open(path string) (io.ReadCloser, error) {
 	from := bufio.NewReader(f)
 	head, err := from.Peek(sniffedBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
-		_ = f.Close() // read only
+		_ = f.Close() // opened only for reading
 		return nil, err
 	}
 	if err := refuse(path, head); err != nil {
@@ -73,7 +72,7 @@ func Open(path string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if bytes.HasPrefix(head, byteOrderMark) {
-		_, _ = from.Discard(len(byteOrderMark)) // it was peeked at
+		_, _ = from.Discard(len(byteOrderMark)) // cannot fail after Peek
 	}
 	return file{from, f}, nil
 }
@@ -83,7 +82,7 @@ type file struct {
 	io.Closer
 }
 
-// sniffedBytes are enough to recognise what is no text.
+// sniffedBytes is the number of bytes that is checked to recognize a file that is not text.
 const sniffedBytes = 512
 
 func open(path string) (*os.File, error) {
@@ -95,13 +94,13 @@ func open(path string) (*os.File, error) {
 		return nil, err
 	}
 	if about, err := f.Stat(); err == nil && about.IsDir() {
-		_ = f.Close() // read only
+		_ = f.Close() // opened only for reading
 		return nil, fmt.Errorf("%s is a directory; name a file in it", path)
 	}
 	return f, nil
 }
 
-// refuse recognises what is no UTF-8 by its first bytes, or by bytes of zero, which text has none of.
+// refuse recognizes text that is not UTF-8 by its first bytes, and binary files by zero bytes.
 func refuse(name string, text []byte) error {
 	const save = "; save it in UTF-8, or convert it: iconv -f %s -t UTF-8"
 	switch {
@@ -120,7 +119,7 @@ func refuse(name string, text []byte) error {
 	return nil
 }
 
-// invalid is where the first byte lies that is not UTF-8; -1 for none.
+// invalid returns the index of the first byte that is not UTF-8, or -1 if there is none.
 func invalid(text []byte) int {
 	for at := 0; at < len(text); {
 		r, n := utf8.DecodeRune(text[at:])

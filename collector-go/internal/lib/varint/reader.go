@@ -1,6 +1,5 @@
-// Package varint reads what encoding/binary's AppendUvarint and AppendVarint wrote, one value after the other. The
-// journal and the checkpoints are decoded with it, and their bytes may be damaged. It therefore bounds every length it
-// returns.
+// Package varint decodes values that encoding/binary's AppendUvarint and AppendVarint encoded. The journal and the
+// checkpoints are decoded with it, and their bytes may be damaged. Therefore every length that it returns is bounded.
 package varint
 
 import (
@@ -10,20 +9,20 @@ import (
 	"math"
 )
 
-// Reader takes values from the front of bytes. After the first value that is not there or is too large it returns
-// zeros, and Err is why. No input makes its caller allocate more than Length allows.
+// Reader decodes values from the front of a byte slice. After the first missing or too large value it returns zeros,
+// and Err returns the error. Whatever the input is, a caller does not allocate more than Length allows.
 type Reader struct {
 	rest []byte
 	err  error
 }
 
-// ErrCut is that bytes end before a value does.
+// ErrCut means that the bytes end in the middle of a value.
 var ErrCut = errors.New("it ends in the middle of a value")
 
-// Of reads b, which it keeps.
+// Of returns a reader of b. The reader keeps b.
 func Of(b []byte) Reader { return Reader{rest: b} }
 
-// Fail makes err the reader's error, unless it has one.
+// Fail sets the reader's error, unless it already has one.
 func (r *Reader) Fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -31,10 +30,10 @@ func (r *Reader) Fail(err error) {
 	r.rest = nil
 }
 
-// Err is the first error.
+// Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Done is Err, or that bytes are left.
+// Done returns Err, or an error if bytes are left.
 func (r *Reader) Done() error {
 	if r.err == nil && len(r.rest) > 0 {
 		return fmt.Errorf("%d bytes too many", len(r.rest))
@@ -42,11 +41,11 @@ func (r *Reader) Done() error {
 	return r.err
 }
 
-// Len is how many bytes are left, and Rest are these, in place.
+// Len returns the number of remaining bytes, and Rest returns these without copying.
 func (r *Reader) Len() int     { return len(r.rest) }
 func (r *Reader) Rest() []byte { return r.rest }
 
-// Uint reads what AppendUvarint wrote.
+// Uint reads a value that AppendUvarint wrote.
 func (r *Reader) Uint() uint64 {
 	if len(r.rest) > 0 && r.rest[0] < 0x80 {
 		v := r.rest[0]
@@ -66,19 +65,19 @@ func (r *Reader) longUint() uint64 {
 	return v
 }
 
-// Int reads what AppendVarint wrote.
+// Int reads a value that AppendVarint wrote.
 func (r *Reader) Int() int64 {
 	v := r.Uint()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// Uint8 reads an unsigned number of at most 8 bits, of variable length as any other.
+// Uint8 reads an unsigned number of at most 8 bits in variable-length encoding.
 func (r *Reader) Uint8() uint8 { return uint8(r.most(math.MaxUint8)) }
 
 // Uint32 reads an unsigned number of at most 32 bits.
 func (r *Reader) Uint32() uint32 { return uint32(r.most(math.MaxUint32)) }
 
-// Int32 reads a number of at most 32 bits.
+// Int32 reads a signed number of at most 32 bits.
 func (r *Reader) Int32() int32 {
 	v := r.Int()
 	if v != int64(int32(v)) {
@@ -88,11 +87,11 @@ func (r *Reader) Int32() int32 {
 	return int32(v)
 }
 
-// Length reads an unsigned number of at most so much.
+// Length reads an unsigned number of at most most.
 func (r *Reader) Length(most int) int { return int(r.most(uint64(max(most, 0)))) }
 
-// Count reads how many things follow that take at least size bytes each, so that no number asks for more than the bytes
-// hold.
+// Count reads the number of elements that follow. Each element takes at least size bytes, so that a larger number than
+// the remaining bytes allow is an error.
 func (r *Reader) Count(size int) int { return r.Length(len(r.rest) / size) }
 
 func (r *Reader) most(most uint64) uint64 {
@@ -104,14 +103,14 @@ func (r *Reader) most(most uint64) uint64 {
 	return v
 }
 
-// tooMuch is formatted only where somebody reads it.
+// tooMuch is an error that is formatted only when it is printed.
 type tooMuch struct{ number, most uint64 }
 
 func (e tooMuch) Error() string {
 	return fmt.Sprintf("%d where at most %d can be", e.number, e.most)
 }
 
-// Byte reads one.
+// Byte reads one byte.
 func (r *Reader) Byte() byte {
 	if len(r.rest) == 0 {
 		r.Fail(ErrCut)
@@ -122,7 +121,7 @@ func (r *Reader) Byte() byte {
 	return b
 }
 
-// Bytes are the next n, in place; nil where there are fewer.
+// Bytes returns the next n bytes without copying, or nil if there are fewer.
 func (r *Reader) Bytes(n int) []byte {
 	if n > len(r.rest) {
 		r.Fail(ErrCut)
@@ -133,11 +132,11 @@ func (r *Reader) Bytes(n int) []byte {
 	return b
 }
 
-// Sized are bytes behind their number, in place, and Text a copy of them.
+// Sized returns bytes that are preceded by their number, without copying. Text returns a copy of them.
 func (r *Reader) Sized() []byte { return r.Bytes(r.Length(len(r.rest))) }
 func (r *Reader) Text() string  { return string(r.Sized()) }
 
-// Float reads the eight bytes of one, little-endian.
+// Float reads a float64 from eight bytes, little-endian.
 func (r *Reader) Float() float64 {
 	b := r.Bytes(8)
 	if b == nil {
@@ -146,7 +145,7 @@ func (r *Reader) Float() float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(b))
 }
 
-// SkipUints passes over n numbers of variable length.
+// SkipUints skips n numbers in variable-length encoding.
 func (r *Reader) SkipUints(n int) {
 	if n == 0 {
 		return

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// most is the depth up to which a text is taken: a parser's time grows with the square of the depth, and a megabyte of
-// open brackets would hold it for an hour. Files that people write have less than ten.
+// most is the maximum nesting depth of a text. The parser's time grows with the square of the depth, and a megabyte of
+// open brackets would take an hour. Files that people write have a depth below ten.
 const most = 500
 
-// checkDepth looks at a text once. What it counts is an upper bound of the depth, for a text in which brackets in
-// quotes and comments are few: open brackets, and the indicators of one line, since "- - -" nests as well. Indentation
-// needs no bound, since it takes the square of its depth in bytes.
+// checkDepth estimates the depth in one pass. It counts open brackets, and the indicators in one line, because "- - -"
+// nests too. The result is an upper bound if quotes and comments contain few closing brackets. Indentation needs no
+// limit, because nesting by indentation takes a number of bytes that grows with the square of the depth.
 func checkDepth(text []byte) error {
 	open, line := 0, 1
 	for rest := text; len(rest) > 0; line++ {

@@ -8,17 +8,17 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// SecondDocument is the line at which a second YAML document begins that is not empty. The libraries that read rules
-// and http_config files take the first document and drop the others without a word, so that what stands there has no
-// effect.
+// SecondDocument is the error for a file with a second, non-empty YAML document. Line is where it begins. The
+// libraries that read rules and http_config files silently ignore all documents except the first, so that the others
+// would have no effect.
 type SecondDocument struct{ Line int }
 
 func (SecondDocument) Error() string {
 	return "more than one YAML document; write the second one into a file of its own, or remove the line \"---\" before it"
 }
 
-// OneDocument returns a SecondDocument where a text has more than one document. What is wrong with the first one is
-// left to who reads it.
+// OneDocument returns a SecondDocument if a text has more than one document. It ignores faults in the first document,
+// because the reader of the file reports them.
 func OneDocument(text []byte) error {
 	documents := yaml.NewDecoder(bytes.NewReader(text))
 	for first := true; ; first = false {
@@ -35,8 +35,8 @@ func OneDocument(text []byte) error {
 	}
 }
 
-// separator is the line of the last "---" that follows other lines: the parser does not say where a document begins
-// that it cannot read.
+// separator returns the line after the last "---" that is not in the first line. It is used because the parser does
+// not say where an unreadable document begins.
 func separator(text []byte) int {
 	last := bytes.LastIndex(text, []byte("\n---"))
 	return 2 + bytes.Count(text[:max(last, 0)], []byte("\n"))

@@ -11,25 +11,26 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// Text is a value with a text form of its own, such as a duration.
+// Text is a value with its own text form, such as a duration.
 type Text interface{ Set(text string) error }
 
-// Node is a value that reads its part of the document itself, such as settings whose names no program lists. The error
-// is reported at the place of the node.
+// Node is a value that reads its part of the document itself, such as settings with arbitrary names. Its error is
+// reported at the node's position.
 type Node interface{ SetNode(node ast.Node) error }
 
-// ErrEmpty is the fault of a file without a document.
+// ErrEmpty means that a file has no document.
 var ErrEmpty = errors.New("the file is empty")
 
-// Places know where in a file each field is.
+// Places has the position of each field in a file.
 type Places struct {
 	path string
 	at   map[string]string // "line:column" by the field's path
 }
 
-// Fields reads a text that came from path into a struct, by its fields' yaml tags; an embedded struct's fields are its
-// own. Values are Text, strings, whole numbers, finite numbers, booleans, pointers to and lists of these, and structs.
-// All faults come at once, each with file, line, column and field, and the nearest name of one that is unknown.
+// Fields reads a text, which came from path, into a struct according to the yaml tags of its fields. The fields of an
+// embedded struct are treated as its own. Supported types are Text, strings, integers, finite numbers, booleans,
+// structs, and pointers to and lists of these. The error lists all faults, each with file, line, column and field. For
+// an unknown field it suggests the nearest name.
 func Fields(path string, text []byte, into any) (*Places, error) {
 	document, err := Document(path, text)
 	if err != nil {
@@ -43,13 +44,14 @@ func Fields(path string, text []byte, into any) (*Places, error) {
 	return r.places, errors.Join(r.faults...)
 }
 
-// Given reports whether the file has a field, such as "goals[0].figure".
+// Given reports whether the file contains a field, such as "goals[0].figure".
 func (p *Places) Given(field string) bool {
 	_, found := p.at[field]
 	return found
 }
 
-// Fault is an error at a field, or at what it would be in.
+// Fault returns an error at a field's position. If the file does not contain the field, it is the position of the
+// nearest enclosing one.
 func (p *Places) Fault(field, format string, args ...any) error {
 	place := "1:1"
 	for near := field; near != ""; {
@@ -62,9 +64,9 @@ func (p *Places) Fault(field, format string, args ...any) error {
 	return fmt.Errorf("%s:%s: %s: %s", p.path, place, field, fmt.Sprintf(format, args...))
 }
 
-// fields fills a struct by reflection. It is stricter than a decoder of YAML: it refuses unknown fields, anchors and
-// empty values, and continues after a fault, so that one attempt reports all of them. A misspelt field that is ignored
-// would let hours of measuring follow a default.
+// fields fills a struct by reflection. It is stricter than a YAML decoder: it refuses unknown fields, anchors and
+// empty values. It continues after a fault, so that one attempt reports all faults. If a misspelt field were ignored,
+// an experiment could run for hours with a default.
 type fields struct {
 	places *Places
 	faults []error
@@ -145,7 +147,7 @@ func (r *fields) mapping(v reflect.Value, field string, node ast.Node) {
 	for _, entry := range entries {
 		name := Key(entry)
 		within := strings.TrimPrefix(field+"."+name, ".")
-		if target, found := known[name]; found { // once: the parser takes no name twice
+		if target, found := known[name]; found { // at most once, because the parser refuses duplicate names
 			r.into(target, within, entry.Value)
 		} else {
 			r.fault(entry.Key, "", "unknown field %q; did you mean %q?", within,
@@ -154,7 +156,7 @@ func (r *fields) mapping(v reflect.Value, field string, node ast.Node) {
 	}
 }
 
-// named gathers a struct's fields by their names in files, and gives the names in the struct's order.
+// named stores a struct's fields by their names in files, and returns the names in the struct's order.
 func named(v reflect.Value, into map[string]reflect.Value) (names []string) {
 	for i := range v.NumField() {
 		about := v.Type().Field(i)
@@ -168,8 +170,8 @@ func named(v reflect.Value, into map[string]reflect.Value) (names []string) {
 	return names
 }
 
-// Set sets a string, a whole number, a finite number, or true or false, as it stands in a file; the error is about the
-// text. It panics for a value of another kind.
+// Set sets a string, an integer, a finite number or a boolean from its text. It returns an error if the text is
+// invalid. It panics if v is of another kind.
 func Set(v reflect.Value, text string) error {
 	switch v.Kind() {
 	case reflect.String:

@@ -1,8 +1,8 @@
-// Package yamlfile reads the YAML that people write. A file is one document of bounded depth, because the parser
-// recurses. Unknown keys are refused with the nearest known name, since a misspelled setting that is ignored is the
-// hardest to find. Every error has the file and the line.
+// Package yamlfile reads YAML that people write. A file is one document of bounded depth, because the parser is
+// recursive. Unknown keys are refused with a suggestion of the nearest known name, because an ignored misspelt setting
+// is hard to find. Every error has the file and the line.
 //
-// It must not know what a file means: callers pass the names and the types. Start with Document and Decode.
+// The package must not know what a file means: callers pass the names and the types. Start with Document and Decode.
 package yamlfile
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Document parses a text and returns its only document; nil if the text has none. Errors begin with the path.
+// Document parses a text and returns its only document, or nil if the text has none. Errors begin with the path.
 func Document(path string, text []byte) (ast.Node, error) {
 	if err := checkDepth(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -35,24 +35,25 @@ func Document(path string, text []byte) (ast.Node, error) {
 	return file.Docs[0].Body, nil
 }
 
-// Decode reads a text into a value, as yaml.Unmarshal does.
+// Decode decodes a text into a value, as yaml.Unmarshal does.
 func Decode(text []byte, into any, options ...yaml.DecodeOption) error {
 	if err := checkDepth(text); err != nil {
 		return err
 	}
 	if second, is := errors.AsType[SecondDocument](OneDocument(text)); is {
-		return fmt.Errorf("[%d:1] %w", second.Line, second) // as the library writes a place
+		return fmt.Errorf("[%d:1] %w", second.Line, second) // in the library's form of a position
 	}
 	return yaml.UnmarshalWithOptions(text, into, options...)
 }
 
-// FirstLine of an error of the YAML library is "[line:column] what"; the rest draws the source.
+// FirstLine returns the first line of an error of the YAML library, which is "[line:column] message". The other lines
+// show the source.
 func FirstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
 
-// Entries are the lines of a mapping.
+// Entries returns the entries of a mapping. It returns false if the node is not a mapping.
 func Entries(node ast.Node) ([]*ast.MappingValueNode, bool) {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -63,10 +64,10 @@ func Entries(node ast.Node) ([]*ast.MappingValueNode, bool) {
 	return nil, false
 }
 
-// Key is an entry's name.
+// Key returns an entry's name.
 func Key(entry *ast.MappingValueNode) string { return strings.TrimSpace(entry.Key.GetToken().Value) }
 
-// Scalar is the text of a value that is one, and neither several nor a reference to another.
+// Scalar returns the text of a scalar. It returns false for lists, mappings, aliases, tags and null.
 func Scalar(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -80,7 +81,7 @@ func Scalar(node ast.Node) (string, bool) {
 	return node.GetToken().Value, true
 }
 
-// Nearest is the known name with the fewest edits, the first of several.
+// Nearest returns the known name with the smallest edit distance, and the first one of several.
 func Nearest(name string, known ...string) string {
 	return slices.MinFunc(known, func(a, b string) int {
 		return levenshtein.ComputeDistance(name, a) - levenshtein.ComputeDistance(name, b)

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// How the libraries that read rules and http_config files word what is wrong.
+// Patterns of the messages of the libraries that read rules and http_config files.
 var (
 	libraryLine    = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
 	libraryUnknown = regexp.MustCompile(`^field (.*) not found in type .*$`)
 	libraryKind    = regexp.MustCompile(`(?s)^cannot unmarshal !!([a-z]+).* into (\S+)$`)
 )
 
-// LibraryFaults are the faults of a file in one of Prometheus' formats, in plain words and each with file and line. A
-// value of the file is not repeated, since it may be a secret.
+// LibraryFaults returns the faults of a file in one of Prometheus' formats, in plain words and each with file and
+// line. It does not repeat values, which may be secrets.
 func LibraryFaults(path string, err error) error {
 	var faults []error
 	for line := range strings.SplitSeq(err.Error(), "\n") {

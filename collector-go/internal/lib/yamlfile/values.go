@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Duration is a time such as 30s or 5m, at least 0.
+// Duration is a non-negative duration, written as 30s or 5m.
 type Duration time.Duration
 
-// Set reads a duration. A bare number is refused, because its unit would be a guess.
+// Set parses a duration. A number without a unit is refused, because the unit would be a guess.
 func (d *Duration) Set(text string) error {
 	parsed, err := time.ParseDuration(text)
 	if err != nil || parsed < 0 {
@@ -24,7 +24,7 @@ func (d *Duration) Set(text string) error {
 // Ratio is a share from 0 to 1, written as 40% or 0.4.
 type Ratio float64
 
-// Set reads a share or a percentage. A value beyond 1 is refused, since it is most likely a percentage without its
+// Set parses a share or a percentage. A value above 1 is refused, because it is most likely a percentage without its
 // sign.
 func (r *Ratio) Set(text string) error {
 	digits, percent := strings.CutSuffix(text, "%")
@@ -39,7 +39,7 @@ func (r *Ratio) Set(text string) error {
 	return nil
 }
 
-// Number is the finite number that a text is.
+// Number parses a finite number.
 func Number(text string) (float64, error) {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {

@@ -1,9 +1,9 @@
 // Package alertrules defines the alerts and the recorded series that they need, as data. It writes them as a rule file
-// for Prometheus and as provisioning files for Grafana. Both come from the same tables, so they cannot differ (decision
-// 7 in docs/decisions).
+// for Prometheus and as provisioning files for Grafana. Both come from the same tables, so that they cannot differ
+// (decision 7 in docs/decisions).
 //
-// It owns the limits and the texts of the alerts. It must not know who evaluates them (package rulesengine, Prometheus
-// or Grafana), nor who is notified. Start with rules.go, which lists every alert, and recordings.go.
+// The package owns the limits and the texts of the alerts. It must not know who evaluates them (package rulesengine,
+// Prometheus or Grafana), nor who is notified. Start with rules.go, which lists every alert, and recordings.go.
 package alertrules
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Recording is a series that rules keep for other rules: level:metric:operations.
+// Recording is a recording rule. Its name has the form level:metric:operations.
 type Recording struct {
 	Name, Expr string
 }
@@ -24,12 +24,12 @@ type Severity string
 
 // The severities.
 const (
-	Critical Severity = "critical" // somebody is woken
-	Warning  Severity = "warning"  // somebody looks in working hours
-	None     Severity = "none"     // nobody: it is there to be missed
+	Critical Severity = "critical" // somebody is called immediately
+	Warning  Severity = "warning"  // somebody looks during working hours
+	None     Severity = "none"     // nobody is notified; only its absence is a problem
 )
 
-// Unit is what an alert's value counts in, and so how it is written.
+// Unit is the unit of an alert's value. It decides how the value is formatted.
 type Unit string
 
 // The units of values.
@@ -39,52 +39,55 @@ const (
 	Number  Unit = "number"
 )
 
-// Alert fires where Value passes Limit, or where there is one at all.
+// Alert is an alerting rule. It fires if Value is beyond Limit or, if Bare is set, if Value has any result.
 type Alert struct {
 	Name     string
 	Severity Severity
-	// CriticalBeyond is the value from which on, above zero or below, the severity is Critical instead; 0 for none.
+	// CriticalBeyond is the absolute value above which the severity is Critical; 0 means that the severity is
+	// constant.
 	CriticalBeyond float64
-	// Value is the recorded series, or the expression, that is compared.
+	// Value is the recorded series, or the expression, that is compared with Limit.
 	Value string
-	// Bare means that any value found is bad: there is nothing to compare.
+	// Bare means that every result of Value is bad, and that there is no limit.
 	Bare bool
-	// Below means that values under the limit are bad; otherwise those above are.
+	// Below means that values under the limit are bad. Otherwise values above it are bad.
 	Below bool
-	// Also is an expression that finds what is bad too, in topologies where the alert finds nothing else. None of its
-	// values is held.
+	// Also is a second expression. It adds results for topologies in which the alert has no result otherwise. Its
+	// values are not held.
 	Also string
-	// BothSides means that values further from zero than the limit are bad, above and below.
+	// BothSides means that values are bad if their absolute value is above the limit.
 	BothSides bool
 	Limit     float64
 	Unit      Unit
-	// For is how long it must be so; Keep is how long it fires on after it is no longer so (keep_firing_for).
+	// For is how long a value must be bad before the alert fires. Keep is how long the alert continues to fire after
+	// the value is good again (keep_firing_for).
 	For, Keep time.Duration
-	// Hold is how long the last value stands where there is none any more: missing data must not resolve an alert. It
-	// stands for the labels HoldBy, and as long as none of those has a value and nobody knows that the topology was
-	// killed.
+	// Hold is how long the last value remains valid if there is no newer one, because missing data must not resolve an
+	// alert. The value is held for each combination of the labels HoldBy. It is no longer held if a new value arrives
+	// or the topology is known to have been killed.
 	Hold   time.Duration
 	HoldBy []string
-	// Together is the recorded series of a topology whose workers all have the cause, which is one then: its one alert
-	// takes the place of each worker's. Grafana's stay apart.
+	// Together is a recorded series that has a value for a topology if all its workers have the problem, which then
+	// has one cause. Its single alert replaces the alerts of the workers. In Grafana the alerts of the workers remain
+	// separate.
 	Together string
-	// Raised is the recorded series of what each worker has to do with it, where Value is of a topology: the worker's
-	// own value while Value is bad, what is well (0; 1 of a ratio that must not fall) while it is good and where the
-	// worker has left. Then what stands is what each worker said last: one that is silent is not well because others
-	// are. HoldBy are its labels. Of what clients measure the worker is the client, which has left where it said that
-	// it ends.
+	// Raised is a recorded series per worker, for alerts whose Value is per topology. While Value is bad, it is the
+	// worker's own value. While Value is good, and after the worker has left, it is a good value: 0, or 1 for a ratio
+	// that must not fall. The last value of each worker is held, so that a silent worker does not count as healthy
+	// because others are. HoldBy are the labels of Raised. For values that clients measure, the client takes the place
+	// of the worker; it has left if it reported its end.
 	Raised string
-	// Summary and Description may name {label} and {value}; {size} is the value without its sign, and {raw} the number
-	// where a template compares it.
+	// Summary and Description may contain {label} and {value}. {size} is the value without its sign, and {raw} is the
+	// number for comparisons in a template.
 	Summary, Description string
-	// More goes on after the description, in templates of Prometheus alone.
+	// More is appended to the description, in the rule file for Prometheus only.
 	More string
-	// Grafana's rules have no recorded series; Grafana is the expression there, where writing the recorded series out
-	// would not do.
+	// Grafana is the expression for Grafana, if expanding the recorded series would not give a suitable one. Grafana
+	// has no recorded series.
 	Grafana string
 }
 
-// expr is the alert's expression for Prometheus.
+// expr returns the alert's expression for Prometheus.
 func (a Alert) expr() string {
 	if a.Bare {
 		return a.Value
@@ -105,8 +108,8 @@ func (a Alert) expr() string {
 	return a.orAlso(expression)
 }
 
-// Beyond is an expression that finds the alert's value where what is measured is bad, and nothing that is held from
-// before; "" where nothing is ever held.
+// Beyond returns an expression for the values that are bad now, without held values. It returns "" if the alert holds
+// no values.
 func (a Alert) Beyond() string {
 	if a.Bare || a.Hold == 0 {
 		return ""
@@ -114,7 +117,7 @@ func (a Alert) Beyond() string {
 	return a.orAlso(a.bad(a.Value))
 }
 
-// orAlso adds what is bad too.
+// orAlso adds the expression Also, if there is one.
 func (a Alert) orAlso(expression string) string {
 	if a.Also == "" {
 		return expression
@@ -129,14 +132,14 @@ func (a Alert) worst() string {
 	return "max"
 }
 
-// levels are the labels of a recorded value, as its name has them.
+// levels returns the labels in the level part of the name of the recorded series.
 func (a Alert) levels() []string {
 	level, _, _ := strings.Cut(a.Value, ":")
 	return strings.Split(level, "_")
 }
 
-// unlessKilled ends what clients measure of a topology that was killed: they go on asking, and get no answer. What
-// workers measure ends by itself.
+// unlessKilled excludes values that clients measure if the topology was killed: the clients continue to send queries
+// and get no answers. Values of workers need no exclusion, because they end with the workers.
 func (a Alert) unlessKilled() string {
 	if slices.Contains(a.levels(), "class") {
 		return "\nunless on (topology) " + killed
@@ -144,7 +147,7 @@ func (a Alert) unlessKilled() string {
 	return ""
 }
 
-// bad keeps of an expression's values those that are beyond the limit.
+// bad returns an expression for the values of another expression that are beyond the limit.
 func (a Alert) bad(of string) string {
 	limit := strconv.FormatFloat(a.Limit, 'f', -1, 64)
 	switch {
@@ -156,7 +159,7 @@ func (a Alert) bad(of string) string {
 	return of + " > " + limit
 }
 
-// severity is the label's text, which may depend on the value.
+// severity returns the text of the severity label. It is a template if the severity depends on the value.
 func (a Alert) severity(of reader) string {
 	if a.CriticalBeyond == 0 {
 		return string(a.Severity)
@@ -165,14 +168,14 @@ func (a Alert) severity(of reader) string {
 		a.CriticalBeyond, Critical, a.Severity)
 }
 
-// RunbookURL is where people read the alert's page under docs/runbooks, which has the alert's name: below the address
-// at which a collector serves its runbooks, which ends with a slash.
+// RunbookURL returns the URL of the alert's runbook. runbooks is the base URL of a collector's runbooks, which ends
+// with a slash. The page has the name of the alert, as in docs/runbooks.
 func (a Alert) RunbookURL(runbooks string) string { return runbooks + a.Name }
 
-// Runbooks is where a collector with the default address serves them.
+// Runbooks is the base URL of the runbooks of a collector with the default address.
 const Runbooks = "http://127.0.0.1:9320/runbooks/"
 
-// duration as Prometheus and Grafana write it.
+// duration formats a duration as Prometheus and Grafana do.
 func duration(d time.Duration) string {
 	for _, unit := range []struct {
 		of   time.Duration
@@ -188,16 +191,17 @@ func duration(d time.Duration) string {
 	return strconv.Itoa(int(d/time.Second)) + "s"
 }
 
-// reader is how a reader's templates name an alert's value.
+// reader is the name of an alert's value in the templates of the program that reads the rules.
 type reader string
 
-// The readers.
+// The names of the value in Prometheus and in Grafana.
 const (
 	prometheus reader = "$value"
 	grafana    reader = "$values.A.Value"
 )
 
-// text fills in a summary or description: {value}, {size} and {raw} as templates of the reader's, and {label}.
+// text replaces the placeholders of a summary or description by templates: {value}, {size} and {raw} in the form of
+// the reader, and {label}.
 func (a Alert) text(s string, of reader) string {
 	humanized := string(of) + " | " + humanizer(a.Unit)
 	if of == grafana {

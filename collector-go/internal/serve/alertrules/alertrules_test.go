@@ -29,7 +29,7 @@ func rules(t *testing.T) rulefmt.RuleGroup {
 	return parsed.Groups[0]
 }
 
-// The rules look back by a tick, a slice's width and the lateness.
+// The query offset is one tick, one slice width and the lateness.
 func TestRulesWaitForWholeSlices(t *testing.T) {
 	group := rules(t)
 	require.NotNil(t, group.QueryOffset)
@@ -37,7 +37,7 @@ func TestRulesWaitForWholeSlices(t *testing.T) {
 	assert.Equal(t, 15*time.Second, time.Duration(group.Interval))
 }
 
-// Scaled rules are the same ones in another time: each duration of theirs multiplied, all else as it is.
+// Scaled rules are the same rules with all durations multiplied by a factor. Everything else is unchanged.
 func TestScaledRules(t *testing.T) {
 	parsed, errs := rulefmt.Parse(rulestest.Scaled(2*time.Second, 16*time.Second, 1/8.), false,
 		model.UTF8Validation,
@@ -62,7 +62,7 @@ func TestScaledRules(t *testing.T) {
 	}
 }
 
-// windows are the ranges and offsets of an expression, and what it is without them.
+// windows returns the ranges and offsets in an expression, and the expression without them.
 func windows(t *testing.T, expression string) (all []time.Duration, rest string) {
 	e, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 	require.NoError(t, err)
@@ -82,7 +82,8 @@ func windows(t *testing.T, expression string) (all []time.Duration, rest string)
 
 var levelMetricOperations = regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9_]+$`)
 
-// Every recorded series is named level:metric:operations after the labels that it has, and something goes by it.
+// The name of every recorded series has the form level:metric:operations, where level are its labels. Every series is
+// used.
 func TestRecordedSeries(t *testing.T) {
 	page, err := os.ReadFile("../webui/static/js/expressions.js")
 	require.NoError(t, err)
@@ -100,8 +101,8 @@ func TestRecordedSeries(t *testing.T) {
 	}
 }
 
-// groupedBy are the labels of what an expression finds: those of its first aggregation, or of the recorded series that
-// it begins with.
+// groupedBy returns the labels of an expression's result: those of its first aggregation, or of the recorded series
+// with which it begins.
 func groupedBy(e parser.Expr) (labels string) {
 	parser.Inspect(e, func(node parser.Node, _ []parser.Node) error {
 		switch n := node.(type) {
@@ -119,8 +120,7 @@ func groupedBy(e parser.Expr) (labels string) {
 	return labels
 }
 
-// Every alert names who is notified, what is wrong with number and unit, and where to read on; recording a value or
-// not, it names metrics that there are.
+// Every alert has a severity, a text with a value and a unit, and a runbook. It uses only metrics that exist.
 func TestAlerts(t *testing.T) {
 	known, seen := dashboardtest.Known(), map[string]bool{}
 	for _, r := range alertrules.Recordings() {
@@ -147,7 +147,7 @@ func TestAlerts(t *testing.T) {
 			continue
 		}
 		of := "topology"
-		switch r.Alert { // what is the collector's own
+		switch r.Alert { // alerts about the collector itself
 		case "BulletMetricsSecurityFilesBroken":
 			of = "port"
 		case "BulletMetricsHistoryDeleted", "BulletMetricsReloadFailed":
@@ -159,7 +159,7 @@ func TestAlerts(t *testing.T) {
 			"a name in braces was not filled in")
 		assert.Positive(t, r.KeepFiringFor, r.Alert)
 	}
-	assert.NotEmpty(t, seen) // each has a runbook: runbook_test.go
+	assert.NotEmpty(t, seen) // runbook_test.go checks that each has a runbook
 }
 
 // Each of the two latency alerts names the statistic that it uses.
@@ -189,7 +189,7 @@ type provisioned struct {
 	}
 }
 
-// Grafana's alerts are the same ones. Their expressions name no recorded series: Grafana has none.
+// Grafana's alerts are the same. Their expressions contain no recorded series, because Grafana has none.
 func TestGrafanaHasTheSameAlerts(t *testing.T) {
 	var p provisioned
 	require.NoError(t, yaml.Unmarshal(alertrules.GrafanaRules("source", alertrules.Runbooks), &p))

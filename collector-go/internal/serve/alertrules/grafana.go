@@ -26,7 +26,7 @@ type grafanaRule struct {
 	Data         []grafanaQuery `yaml:"data"`
 	NoDataState  string         `yaml:"noDataState"`
 	ExecErrState string         `yaml:"execErrState"`
-	// Missing is how many evaluations a series may be missing before its alert resolves; Grafana's own is 2.
+	// Missing is how many evaluations a series may be missing before its alert is resolved. Grafana's default is 2.
 	Missing     int               `yaml:"missing_series_evals_to_resolve,omitempty"`
 	For         string            `yaml:"for"`
 	Keep        string            `yaml:"keepFiringFor,omitempty"`
@@ -47,9 +47,9 @@ type grafanaRange struct {
 	To   int `yaml:"to"`
 }
 
-// GrafanaRules is Grafana's provisioning of the same alerts, over the data source of that uid. Grafana has no recorded
-// series of ours: expressions are written out. It keeps an alert's last state where its query finds nothing, and holds
-// a topology's while others are found. Alerts lead to their pages below runbooks, a URL that ends with a slash.
+// GrafanaRules returns Grafana's provisioning file with the same alerts, for the data source sourceUID. The recorded
+// series are expanded, because Grafana does not have them. Grafana keeps an alert's last state if the query finds
+// nothing at all. Alerts link to their runbooks below runbooks, a URL that ends with a slash.
 func GrafanaRules(sourceUID, runbooks string) []byte {
 	group := grafanaGroup{OrgID: 1, Name: GroupName, Folder: "Bullet", Interval: duration(Interval)}
 	for _, a := range alerts {
@@ -69,7 +69,7 @@ func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
 		r.Keep = duration(a.Keep)
 	}
 	if a.Hold == 0 {
-		r.NoDataState = "OK" // nothing found is the good case
+		r.NoDataState = "OK" // no result means that all is well
 	}
 	if a.holdsEach() {
 		r.Missing = int(a.Hold / Interval)
@@ -86,8 +86,8 @@ func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
 	return r
 }
 
-// holdsEach: each series of the value is held by itself. One of a worker that has left is 0; those of a reason come and
-// go.
+// holdsEach reports whether the last state of each series is held separately. This is possible if a worker that has
+// left has the value 0. Series with other labels, such as a reason, may end at any time and are not held.
 func (a Alert) holdsEach() bool {
 	level, _, _ := strings.Cut(a.Value, ":")
 	return a.Hold > 0 && (a.Raised != "" || level == strings.Join(a.HoldBy, "_"))
@@ -104,7 +104,8 @@ func (a Alert) evaluator() map[string]any {
 	return evaluator
 }
 
-// GrafanaExpr is the alert's value with every recorded series written out; of each worker, where that is what is held.
+// GrafanaExpr returns the alert's value with every recorded series expanded. If the value is held per worker, the
+// result is per worker too.
 func (a Alert) GrafanaExpr() string {
 	switch {
 	case a.Grafana != "":
@@ -119,7 +120,7 @@ func (a Alert) GrafanaExpr() string {
 	return spelledOut(exprOf(a.Value))
 }
 
-// exprOf is a recorded series' expression; one that is none stands for itself.
+// exprOf returns the expression of a recorded series. A name that is not a recorded series is returned unchanged.
 func exprOf(name string) string {
 	for _, r := range recordings {
 		if r.Name == name {

@@ -10,11 +10,12 @@ import (
 
 const written = "# Written by the table in collector-go/internal/serve/alertrules; a test holds it current. bullet-metrics grafana export writes it too.\n"
 
-// The least Prometheus for the rules: with query_offset, and without it.
+// The oldest versions of Prometheus that accept the rules, with query_offset and without it.
 const (
 	OffsetSince = "2.53"
 	OldestKnown = "2.42" // keep_firing_for
-	// Vmalert is the version of VictoriaMetrics' vmalert that was tried: it loads the rules without query_offset.
+	// Vmalert is the version of VictoriaMetrics' vmalert with which the rules were tested. It loads them without
+	// query_offset.
 	Vmalert = "1.150"
 )
 
@@ -23,7 +24,7 @@ const (
 	needsOldest = "# It needs Prometheus " + OldestKnown + ", which knows keep_firing_for. Without query_offset rules look at the newest 41 s too, which are not there yet.\n"
 )
 
-// GroupName is the rule group's.
+// GroupName is the name of the rule group.
 const GroupName = "bullet-metrics"
 
 type ruleFile struct {
@@ -53,9 +54,10 @@ type annotations struct {
 	RunbookURL  string `yaml:"runbook_url,omitempty"`
 }
 
-// PrometheusRules is the rule file, one group, so that an alert sees what was recorded in the same moment. It is
-// evaluated once an interval, offset behind the clock; an offset of 0 is left out, for those that do not know the
-// field. Alerts lead to their pages below runbooks, a URL that ends with a slash.
+// PrometheusRules returns the rule file. All rules are in one group, so that an alert sees the series that were
+// recorded in the same evaluation. The group is evaluated every interval, for a time that is offset in the past. An
+// offset of 0 is omitted, for versions that do not know the field. Alerts link to their runbooks below runbooks, a URL
+// that ends with a slash.
 func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
 	group := ruleGroup{Name: GroupName, Interval: duration(interval)}
 	needs := needsOldest
@@ -89,7 +91,7 @@ func humanizer(u Unit) string {
 func marshal(head string, v any) []byte {
 	out, err := yaml.MarshalWithOptions(v, yaml.UseLiteralStyleIfMultiline(true), yaml.IndentSequence(true))
 	if err != nil {
-		panic(fmt.Sprintf("alert: %v", err)) // it holds nothing that YAML cannot say
+		panic(fmt.Sprintf("alert: %v", err)) // cannot happen: YAML can represent all values
 	}
 	return []byte(head + strings.TrimLeft(string(out), "\n"))
 }

@@ -21,9 +21,9 @@ import (
 )
 
 // These tests run promtool of our library's version: `go test -tags dashboards`. It is built from source, which takes
-// some four minutes of CPU the first time and a second or two afterwards.
+// about four minutes of CPU the first time and a second or two afterwards.
 
-// committed is where the rule file and its unit tests are.
+// committed is the directory of the rule file and its unit tests.
 const committed = "../../../../dashboards/prometheus"
 
 func buildPromtool(t *testing.T) string {
@@ -59,8 +59,8 @@ func TestRulesPassPromtool(t *testing.T) {
 	}
 }
 
-// The rules for an older Prometheus load into the oldest one that is named, Debian's, and are the same but for the
-// offset; those for a newer one do not load there, which is why there are two.
+// The rules for an older Prometheus load into the oldest supported version, which is Debian's. They are the same
+// except for the offset. The rules for a newer Prometheus do not load there, so that two files are necessary.
 func TestRulesLoadIntoTheOldestPrometheusThatIsNamed(t *testing.T) {
 	unpack := exec.CommandContext(t.Context(), "../../../../.ci/server", "prometheus")
 	dir, err := unpack.Output()
@@ -74,7 +74,7 @@ func TestRulesLoadIntoTheOldestPrometheusThatIsNamed(t *testing.T) {
 	})
 }
 
-// vmalert loads the same rules. It is built in the version that the files name; older ones could not be tried.
+// vmalert loads the same rules. The test builds the version that the files name. Older versions could not be tested.
 func TestRulesWithoutAnOffsetLoadIntoVmalert(t *testing.T) {
 	vmalert := build(t, "peers/victoria", "github.com/VictoriaMetrics/VictoriaMetrics/app/vmalert")
 	list := exec.CommandContext(t.Context(), "go", "list", "-m", "github.com/VictoriaMetrics/VictoriaMetrics")
@@ -87,7 +87,8 @@ func TestRulesWithoutAnOffsetLoadIntoVmalert(t *testing.T) {
 	})
 }
 
-// onlyWithoutOffset runs a check of rule files: one without query_offset passes, one with it is refused for that.
+// onlyWithoutOffset runs a check of two rule files. The one without query_offset must pass, and the one with it must
+// be refused for that reason.
 func onlyWithoutOffset(t *testing.T, check func(file string) *exec.Cmd) {
 	t.Helper()
 	run := func(offset time.Duration) (string, error) {
@@ -104,8 +105,8 @@ func onlyWithoutOffset(t *testing.T, check func(file string) *exec.Cmd) {
 	assert.Contains(t, out, "query_offset")
 }
 
-// withRulesItNeeds is a copy of a file of unit tests that evaluates the rules which it names, and what they are made
-// of, and no others: promtool evaluates all of a rule file every 15 s of each test.
+// withRulesItNeeds returns a copy of a file of unit tests that evaluates only the rules that it names and those that
+// these depend on. promtool evaluates all of a rule file every 15 s of each test.
 func withRulesItNeeds(t *testing.T, tests string) string {
 	text, err := os.ReadFile(tests)
 	require.NoError(t, err)
@@ -117,7 +118,7 @@ func withRulesItNeeds(t *testing.T, tests string) string {
 	require.NoError(t, yaml.Unmarshal(all, &rules))
 
 	named, kept := string(text), 0
-	for _, group := range slices.Backward(rules.Groups) { // a rule is behind what it is made of
+	for _, group := range slices.Backward(rules.Groups) { // a rule comes after those that it depends on
 		var needed []any
 		for _, r := range slices.Backward(group["rules"].([]any)) {
 			rule := r.(map[string]any)
@@ -150,7 +151,7 @@ func testFile(a alertrules.Alert) string {
 	return filepath.Join(committed, "tests", a.Name+".test.yaml")
 }
 
-// What every rule is tried with. The watchdog fires whatever there is.
+// cases are the cases with which every rule is tested. The watchdog always fires.
 var cases = map[string]*regexp.Regexp{
 	"firing":               regexp.MustCompile(`^fires`),
 	"not firing":           regexp.MustCompile(`^does not fire`),

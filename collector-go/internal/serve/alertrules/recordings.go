@@ -7,8 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
-// What the collector knows of those that it does not hear (its own figures, on /metrics): where tasks are reported
-// from, and that a topology was killed.
+// Metrics of the collector itself (/metrics) about workers and topologies that do not report at present: which worker
+// has which tasks, and whether a topology was killed.
 const (
 	workerTasks = "bullet_metrics_worker_tasks"
 	ended       = "bullet_metrics_topology_ended_timestamp_seconds"
@@ -16,18 +16,18 @@ const (
 	clockAhead  = "bullet_metrics_worker_clock_ahead_seconds"
 	clockBack   = "bullet_metrics_worker_clock_set_back_seconds"
 
-	// A client that measures from outside, such as the canary, said that it ends: since then it is not missed.
+	// clientStopped is set when a client, such as the canary, reports its end. Since then its data are not expected.
 	clientStopped = "bullet_metrics_client_stopped_timestamp_seconds"
 )
 
-// What rules name of Bullet.
+// Selectors for Bullet's components.
 const (
 	filterBolt = `component="FilterBolt"`
-	// fromRecords are the tuples that FilterBolt filters: it executes queries and ticks too.
+	// fromRecords selects the tuples with records. FilterBolt also receives queries and ticks.
 	fromRecords = filterBolt + `,source!~"QuerySpout|TickSpout|ReplayBolt|__.*"`
 )
 
-// The series that alerts go by, each a noun of its own in Go where another rule names it.
+// The names of the recorded series that other Go code refers to.
 const (
 	workersPresent = "topology_worker:bullet_worker_heap_used_bytes:present2m"
 	workersCount   = "topology:bullet_workers:count"
@@ -66,64 +66,66 @@ const (
 	stolen = "topology:bullet_host_cpu_stolen_cores:max_rate2m"
 )
 
-// skewLimit is how far a clock may be off, seconds.
+// skewLimit is the largest tolerated clock skew, in seconds.
 var skewLimit = catalog.CollectionSkewLimit.Seconds()
 
-// What the rules hold values to.
+// The limits that rules compare values with.
 const (
 	latencyLimit  = 0.2  // seconds
 	queryLimit    = 10   // seconds
 	completeLimit = 0.95 // ratio
 	lagLimit      = 30   // seconds
 	stealLimit    = 0.05 // of a host's CPU time
-	// blindFrom is from how far behind on rules miss a topology: they look at the last minutes, 2 at the least, and
-	// what they find is 41 s old where all is well.
+	// blindFrom is the clock lag from which rules miss a topology's data, in seconds. Rules read at least the last 2
+	// minutes, and data are 41 s old in the normal case.
 	blindFrom = 60 // seconds
-	// enoughRecords is how many records a second FilterBolt filters when each of its reports has a latency.
+	// enoughRecords is the number of records per second above which each report of FilterBolt has a latency.
 	enoughRecords = 1
-	// stoppedLasts is how long samples are missed of a topology of which only its stopping is known, seconds.
+	// stoppedLasts is how long missing samples of a stopped topology are an alert if it is unknown why it stopped, in
+	// seconds.
 	stoppedLasts = 3600
 )
 
-// ofGone is 0 for each worker that has left: the tasks that a selector chooses, of those that it had, are all reported
-// from elsewhere, or its topology was killed.
+// ofGone returns an expression that is 0 for each worker that has left. A worker has left if all tasks that it had,
+// among those that tasks selects, are now reported by other workers, or if its topology was killed.
 func ofGone(tasks string) string {
 	return fmt.Sprintf("sum by (topology, worker) (%s) == 0\nor\n0 * sum by (topology, worker) (%s) and on (topology) %s",
 		tasks, workerTasks, killed)
 }
 
-// ofRaised is what each worker has to do with a value of its topology (see Alert.Raised).
+// ofRaised returns the expression of a series for Alert.Raised.
 func ofRaised(ofWorker, of string, limit float64, gone string) string {
 	return fmt.Sprintf("%s and on (topology) %s > %g\nor\n0 * %[1]s\nor\n%[4]s", ofWorker, of, limit, gone)
 }
 
-// ofClientGone is 0 for each client that said that it ends, and where the topology was killed, by class. What it counts
-// last stands for the 5 minutes after it, in which every rule sees it.
+// ofClientGone is 0 per class for each client that reported its end, and for each client whose topology was killed.
+// The last value of the client's counter is used for 5 minutes, so that every rule sees the result.
 const ofClientGone = `0 * count by (topology, class, worker) (last_over_time(bullet_query_outcomes_total[5m])) and on (topology, worker) ` + clientStopped + `
 or
 0 * count by (topology, class, worker) (last_over_time(bullet_query_outcomes_total[5m])) and on (topology) ` + killed
 
-// refused is how many samples of a topology the collector refuses a second. The counter is there from the first of them
-// on: where there was none 5 minutes ago, all that it has counts, since rate() sees nothing of what a counter begins
-// with.
+// refused is the rate at which the collector refuses samples of a topology, per second. The counter is created with
+// the first refused sample. If it did not exist 5 minutes ago, its total is used instead of rate(), because rate()
+// does not see the first value of a counter.
 const refused = `sum by (topology, reason) (
   bullet_metrics_ingest_topology_rejected_samples_total / 300 unless bullet_metrics_ingest_topology_rejected_samples_total offset 5m
   or
   rate(bullet_metrics_ingest_topology_rejected_samples_total[5m])
 )`
 
-// reloadFailed is for how long a collector goes by what it read last, where its last reload failed; 0 elsewhere.
+// reloadFailed is the age of the loaded configuration, in seconds, for a collector whose last reload failed; 0 for
+// others.
 const reloadFailed = `max by (instance) (
   (time() - bullet_metrics_config_last_reload_success_timestamp_seconds)
   * (1 - bullet_metrics_config_last_reload_successful)
 )`
 
-// deletedForSpace is how many slices of history went in an hour since the disk was full.
+// deletedForSpace is the number of slices of history that were deleted within an hour because the disk was full.
 const deletedForSpace = `sum by (instance) (increase(bullet_metrics_embedded_slices_expired_total{bound="free"}[1h]))`
 
-// The series that alerts go by. "> -Inf" leaves out what is no number, so that NaN counts as missing. Where a number
-// stands alone it is deriv() of the total, which never falls here: rate() would sink while samples stop, and with it
-// the alert. A worker that has left is 0 in what is held of each: what it said last is forgotten for good.
+// recordings are the recorded series. "> -Inf" removes NaN, so that NaN counts as missing. Some series use deriv() of
+// a total that never falls: rate() would fall while samples stop, and the alert would end. A worker that has left gets
+// the value 0 in each held series, so that its last value is forgotten.
 var recordings = []Recording{
 	{workersPresent, `count by (topology, worker) (present_over_time(bullet_worker_heap_used_bytes[2m]))`},
 	{workersCount, `count by (topology) (` + workersPresent + `)`},
@@ -134,14 +136,14 @@ var recordings = []Recording{
 	{meanOfWorker, `max by (topology, worker) (bullet_filter_latency_mean_seconds) > -Inf`},
 	{meanOf, `max by (topology) (` + meanOfWorker + `)`},
 	{meanRaised, ofRaised(meanOfWorker, meanOf, latencyLimit, filterGone)},
-	// Of a stream that stopped the rate sinks for two minutes more: nothing is to be learnt from that.
+	// When samples stop, the rate falls for two more minutes. These values mean nothing and are excluded.
 	{p99OfWorker, `histogram_quantile(0.99, sum by (topology, worker) (rate(bullet_filter_latency_seconds[2m]))) > -Inf and on (topology, worker) bullet_filter_latency_seconds`},
 	{p99Of, `histogram_quantile(0.99, sum by (topology) (rate(bullet_filter_latency_seconds[2m]))) > -Inf`},
 	{p99Raised, ofRaised(p99OfWorker, p99Of, latencyLimit, filterGone)},
 	{clientGone, ofClientGone},
 	{queryOfClient, `histogram_quantile(0.99, sum by (topology, class, worker) (rate(bullet_query_latency_seconds[5m]))) > -Inf and on (topology, class, worker) bullet_query_latency_seconds`},
 	{queryLatency, `histogram_quantile(0.99, sum by (topology, class) (rate(bullet_query_latency_seconds[5m]))) > -Inf`},
-	// A client that said that it ends comes first: its last values can still be seen for a while.
+	// A client that reported its end comes first, because its last values remain visible for a while.
 	{queryRaised, fmt.Sprintf("%s\nor\n%s and on (topology, class) %s > %d\nor\n0 * %[2]s", clientGone, queryOfClient,
 		queryLatency, queryLimit)},
 	{completeOfClient, `avg by (topology, class, worker) (avg_over_time(bullet_query_result_completeness_ratio[5m])) > -Inf and on (topology, class, worker) bullet_query_result_completeness_ratio`},
@@ -160,10 +162,12 @@ var recordings = []Recording{
 or
 sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) > -Inf unless sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total offset 10m)`},
 	{rejectedSamples, refused + ` > -Inf`},
-	// By the collector's own time: what the slicer writes of a clock that is behind lies where no rule looks.
+	// The skew is measured with the collector's clock. Slices of a worker whose clock is behind are outside the range
+	// that rules read.
 	{clockSkew, fmt.Sprintf("min by (topology) (%s) < -%g\nor\nmax by (topology) (%[1]s) > -Inf", clockAhead,
 		skewLimit)},
-	// No alert goes by it: the page's figure of CPU does, over long times, and asks each host itself over short ones.
+	// No alert uses this series. The page's CPU figure uses it over long time ranges; over short ones it queries each
+	// host.
 	{stolen, fmt.Sprintf(
 		`max by (topology) (rate(bullet_host_cpu_seconds_total{mode="steal"}[2m]) >= ignoring (mode) %g * bullet_host_cpu_cores)`,
 		stealLimit)},
@@ -171,32 +175,38 @@ sum by (topology, reason) (bullet_metrics_collection_dropped_samples_total) > -I
 
 const orGone = "\nor\n" + gone
 
-// Recordings are the series that the alerts go by, and one that the page draws.
+// Recordings returns the recorded series that the alerts need, and one that the page draws.
 func Recordings() []Recording { return recordings }
 
-// Whole is the expression without other recorded series.
+// Whole returns the expression with all other recorded series expanded.
 func (r Recording) Whole() string { return spelledOut(r.Expr) }
 
-// spelledOut is an expression without recorded series: each is written out where it is named, in brackets.
+// spelledOut returns an expression in which each recorded series is replaced by its own expression, in parentheses.
 func spelledOut(expression string) string {
-	for i := len(recordings) - 1; i >= 0; i-- { // none names one that comes after it
+	for i := len(recordings) - 1; i >= 0; i-- { // a recording refers only to earlier ones
 		expression = strings.ReplaceAll(expression, recordings[i].Name, "("+recordings[i].Expr+")")
 	}
 	return expression
 }
 
-// setBack finds topologies of which a worker's clock was set back, with the most by which one was. A clock that is
-// right since is no longer off, but what it reports is refused until it has passed the newest time that it had shown.
+// setBack finds topologies with a worker whose clock was set back, with the largest step in seconds. Such a clock may
+// be right again. Its samples are nevertheless refused until it has passed the newest time that the worker had
+// reported.
 var setBack = fmt.Sprintf(`label_replace(max by (topology) (%s), "cause", "set_back", "", "")`, clockBack)
 
-// brokenFiles finds the ports of which a file cannot be used, with the number of collectors that cannot.
+// brokenFiles finds ports with an unusable security file. The value is the number of collectors that have the problem.
 const brokenFiles = `sum by (port) (bullet_metrics_security_files_broken)`
 
-// blind finds what reported and does not any more: topologies, single workers of topologies that do report, and the
-// filter latency of workers that report and either filter records or stand above the limit with what they said last,
-// and the queries of clients that raised an alert and are silent. A topology that was killed is no loss, nor one of
-// which only its stopping is known, once that is an hour ago; nor is a worker whose tasks are elsewhere, nor what
-// reports by a clock that is behind or was set back, of which BulletClockSkew warns.
+// blind finds everything that reported before and does not report now:
+//   - topologies;
+//   - single workers of topologies that report;
+//   - the filter latency of workers that report, and that either filter records or whose last latency was above the
+//     limit;
+//   - query metrics of silent clients whose last value raised an alert.
+//
+// A killed topology does not count, nor one that stopped more than an hour ago for an unknown reason. A worker whose
+// tasks run elsewhere does not count either. Topologies and workers whose clock is behind or was set back are
+// excluded, because BulletClockSkew reports them.
 var blind = fmt.Sprintf(`(
   last_over_time(%s[1d]) unless %[1]s
 )
@@ -224,9 +234,9 @@ or
 	blindOfClient("bullet_query_result_completeness_ratio", incompleteRaised, "<", completeLimit),
 	clockSkew, clockAhead, blindFrom, clockBack)
 
-// blindOf finds workers that report now, but not this metric. Those that report nothing, as all do while the metrics
-// consumer's worker starts again, are missed by their heap and in its time: where its slices end without a gap's
-// marker, two minutes later.
+// blindOf finds workers that report now, but not this metric. Workers that report nothing are found by the absence of
+// their heap metric instead. All of them are silent while the worker of the metrics consumer restarts, and their
+// slices may then end without a gap marker, two minutes later.
 func blindOf(metric, raised string) string {
 	return fmt.Sprintf(`label_replace(
   last_over_time(%s[1d]) unless %[1]s
@@ -236,7 +246,7 @@ func blindOf(metric, raised string) string {
 )`, raised, workersPresent, filterExecuted, enoughRecords, metric, latencyLimit)
 }
 
-// blindOfClient finds clients that report nothing any more and what they said last of this metric was bad.
+// blindOfClient finds clients that no longer report and whose last value of this metric was bad.
 func blindOfClient(metric, raised, bad string, limit float64) string {
 	return fmt.Sprintf(`label_replace(
   last_over_time(%s[1d]) %s %g
@@ -246,7 +256,7 @@ func blindOfClient(metric, raised, bad string, limit float64) string {
 )`, raised, bad, limit, metric)
 }
 
-// blindInGrafana is blind without recorded series, over an hour; what a worker's filter latency was is not looked at.
+// blindInGrafana is blind without recorded series and for the last hour only. It does not check filter latencies.
 var blindInGrafana = spelledOut(fmt.Sprintf(`count by (topology) (present_over_time(bullet_worker_heap_used_bytes[1h])) unless on (topology) %s unless on (topology) %s
 or
 count by (topology, worker) (present_over_time(bullet_worker_heap_used_bytes[1h])) unless %s and on (topology) %[1]s unless on (topology, worker) (%[4]s)`,

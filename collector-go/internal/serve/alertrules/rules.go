@@ -5,33 +5,35 @@ import (
 	"time"
 )
 
-// What rules wait for: a slice that is complete is in the store a tick, a slice's width and the lateness after its end.
+// The delays that rules have to wait for. A complete slice is in the store one tick, one slice width and the lateness
+// after its end.
 const (
 	tick       = time.Second
 	sliceWidth = 10 * time.Second
 	lateness   = 30 * time.Second
 
-	// QueryOffset is how far rules look back.
+	// QueryOffset is how far in the past rules are evaluated, so that all slices they read are complete.
 	QueryOffset = tick + sliceWidth + lateness
-	// Interval is how often they are evaluated.
+	// Interval is the time between two evaluations.
 	Interval = 15 * time.Second
 )
 
 const day = 24 * time.Hour
 
-// clocksOff lists, in Prometheus' templates, the five workers of a topology whose clocks are off the most by a metric.
+// clocksOff returns a template for Prometheus. It lists the five workers of a topology with the largest clock error
+// according to the metric by.
 func clocksOff(by string, limit float64) string {
 	return fmt.Sprintf(`{{ range $i, $w := query (printf "sort_desc(max by (worker) (abs(%s{ topology=%%q})) > %g)" $labels.topology) }}{{ if lt $i 5 }} {{ $w.Labels.worker }} ({{ humanizeDuration $w.Value }}){{ end }}{{ end }}`,
 		by, limit)
 }
 
-// clockDirection is in which direction the clock of BulletClockSkew is off.
+// clockDirection is a template for the direction of the clock error in BulletClockSkew.
 const clockDirection = "{{ if lt {raw} 0.0 }}behind{{ else }}ahead of{{ end }}"
 
 var (
 	ofWorker = []string{"topology", "worker"}
-	// A client of queries has a class for each kind that it asks, and is a worker by its labels ("HOST:0"), though it
-	// is none.
+	// ofClient are the labels of clients that send queries. A client has one series for each class of queries. Its
+	// worker label ("HOST:0") identifies the client, although it is not a worker.
 	ofClient = []string{"topology", "class", "worker"}
 )
 
@@ -92,22 +94,22 @@ var alerts = []Alert{
 		For: 0, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: []string{"topology"},
 		Summary:     "The plugin in {topology} dropped {value} samples in 10 minutes ({reason})",
 		Description: "The plugin in {topology} dropped {value} samples in the last 10 minutes before they reached the collector, for the reason {reason}. They are gaps in every figure."},
-	// Nothing is held where the figure is missing: it is the collector's own, and one that restarts refuses
-	// nothing.
+	// The value is not held if the metric is missing. It is the collector's own metric, and a collector that restarts
+	// refuses nothing.
 	{Name: "BulletMetricsRefusing", Severity: Warning,
 		Value: rejectedSamples + " > 0", Bare: true, Unit: Number,
 		For: time.Minute, Keep: 5 * time.Minute,
 		Summary:     "The collector refuses {value} samples a second of {topology} ({reason})",
 		Description: "The collector refused {value} samples a second of {topology} in the last 5 minutes, for the reason {reason}. They are not acknowledged, not stored and not sent again: gaps in every figure. The runbook lists what to do for each reason.",
 		Grafana:     refused},
-	// Nothing is held where the figure is missing: it is the collector's own, and one that starts with a file that
-	// is broken does not.
+	// The value is not held if the metric is missing. It is the collector's own metric, and a collector does not start
+	// with a broken file.
 	{Name: "BulletMetricsSecurityFilesBroken", Severity: Critical,
 		Value: brokenFiles + " > 0", Bare: true, Unit: Number, Grafana: brokenFiles,
 		For: time.Minute, Keep: 2 * time.Minute,
 		Summary:     "A file that guards the collector's {port} port cannot be used",
 		Description: "An access file of the {port} port (tokens, web configuration, clients' authority), or the port's own certificate, is missing, wrong or empty, for {value} collectors. Without a usable access file nobody is let in any more; the collector's log and /-/ready name the file."},
-	// A person who repairs a file may need several attempts.
+	// For is 5 min because repairing a file may take several attempts.
 	{Name: "BulletMetricsReloadFailed", Severity: Warning,
 		Value: reloadFailed + " > 0", Bare: true, Unit: Seconds, Grafana: reloadFailed,
 		For: 5 * time.Minute, Keep: 2 * time.Minute,
@@ -118,8 +120,8 @@ var alerts = []Alert{
 		For: 0, Keep: 5 * time.Minute,
 		Summary:     "The disk of collector {instance} is full: about {value} slices of history were deleted in an hour",
 		Description: "The disk of collector {instance} was short of room for so long that the embedded store deleted its oldest slices to go on, about {value} in the last hour. The collector's log has their times; they cannot be brought back."},
-	// One for a topology, though each worker has a clock: the cause is mostly one, and what is wrong is the
-	// topology's.
+	// There is one alert per topology, although each worker has a clock. Mostly there is one cause, and all data of
+	// the topology are affected.
 	{Name: "BulletClockSkew", Severity: Warning, CriticalBeyond: blindFrom,
 		Value: clockSkew, Also: setBack, BothSides: true, Limit: skewLimit, Unit: Seconds,
 		For: 15 * time.Second, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: []string{"topology"},
@@ -136,5 +138,5 @@ var alerts = []Alert{
 		Description: "It fires always. Whoever receives alerts must be notified when it stops: then the collector, Prometheus, Alertmanager or the path between them is down."},
 }
 
-// Alerts are all of them, in the order of the rule file.
+// Alerts returns all alerts, in the order of the rule file.
 func Alerts() []Alert { return alerts }

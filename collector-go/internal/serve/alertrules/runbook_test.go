@@ -19,7 +19,7 @@ import (
 
 const runbooks = "../../../../docs/runbooks"
 
-// Every alert has its page, and every page its alert; a page has all of its parts.
+// Every alert has a runbook and every runbook an alert. A runbook has all required sections.
 func TestEveryAlertHasARunbook(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(runbooks, "Bullet*.md"))
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ var (
 	queryText = regexp.MustCompile("(?s)```promql\n *(.*?)\n *```")
 )
 
-// anchors are where links into a page may lead: its headings, in small letters, with hyphens for spaces.
+// anchors returns the anchors of a page: its headings in lower case, with hyphens instead of spaces.
 func anchors(page string) (all []string) {
 	for _, m := range heading.FindAllStringSubmatch(page, -1) {
 		all = append(all, strings.ReplaceAll(strings.ToLower(m[1]), " ", "-"))
@@ -59,8 +59,8 @@ func anchors(page string) (all []string) {
 	return all
 }
 
-// Links lead somewhere, dashboards and the panels and rows that are quoted exist, queries are PromQL over metrics that
-// there are, and settings are ones that Bullet, Storm or the plugin have.
+// Links have a target, and quoted dashboards, panels and rows exist. Queries are PromQL over existing metrics, and
+// settings exist in Bullet, Storm or the plugin.
 func TestRunbooksAreTrue(t *testing.T) {
 	titles, uids := names()
 	for _, a := range alertrules.Alerts() {
@@ -89,7 +89,7 @@ func TestRunbooksAreTrue(t *testing.T) {
 	}
 }
 
-// others are words in quotes that are no panels.
+// others are quoted words that are not panels.
 var others = []string{"timed out", "exit code 20", "exit code 137", "Worker ... restarted"}
 
 func section(page, title string) string {
@@ -128,8 +128,8 @@ func checkQueries(t *testing.T, file, page string) {
 	}
 }
 
-// settingExists looks in testdata/settings.txt, which has those of Bullet 1.3 and of Storm 1.0 to 2.8 that runbooks
-// name; the plugin's own are in its README.
+// settingExists searches testdata/settings.txt. It has the settings of Bullet 1.3 and of Storm 1.0 to 2.8 that
+// runbooks mention. The plugin's own settings are in its README.
 func settingExists(t *testing.T, name string) bool {
 	if own, is := strings.CutPrefix(name, "bullet.topology.metrics.collector."); is {
 		return strings.Contains(read(t, "../../../../plugin-java/README.md"), "`"+own+"`")

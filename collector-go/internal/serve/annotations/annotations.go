@@ -1,9 +1,9 @@
-// Package annotations presents annotations as series, so that any client of PromQL, Grafana above all, can show
+// Package annotations presents annotations as series. Any client of PromQL, such as Grafana, can therefore show
 // experiment steps and changes on its time axis without a plugin.
 //
 // Nothing is stored. The series are computed for each query from the annotations of the registry and of other
-// collectors, so a changed annotation is correct at once. The package must not know where annotations come from: Source
-// is the port. Start with Series.
+// collectors, so that a changed annotation is correct at once. The package must not know where annotations come from:
+// Source is the port. Start with Series.
 package annotations
 
 import (
@@ -22,17 +22,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// The two metrics. Their labels are topology, id, kind (the annotation's first tag, such as "step" or "config"), title,
-// text and tags.
+// The two metrics. Their labels are topology, id, kind (the annotation's first tag, such as "step" or "config"),
+// title, text and tags.
 const (
-	// Active is 1 while an annotation that has an end, or a step that is still open, lasts.
+	// Active is 1 during an annotation that has an end, and during a step that is still open.
 	Active = "bullet_annotation_active"
-	// Start is when an annotation began, in seconds since the Unix epoch. It is there for a moment: one step of a range
-	// query, at least 10 s. last_over_time(bullet_annotation_start_seconds[1d]) has those of a day.
+	// Start is the time when an annotation began, in seconds since the Unix epoch. It has samples only for one step of
+	// a range query, or for 10 s if that is longer. Use last_over_time(bullet_annotation_start_seconds[1d]) to get the
+	// annotations of a day.
 	Start = "bullet_annotation_start_seconds"
 )
 
-// Bounds: how many annotations one query sees, the newest, and how much of a text a label holds.
+// maxAnnotations is how many annotations one query sees; the newest are used. maxTextBytes is the maximum length of a
+// text in a label.
 const (
 	maxAnnotations = 1_000
 	maxTextBytes   = 1 << 10
@@ -44,17 +46,17 @@ type Source interface {
 	Annotations(context.Context, registry.Filter) ([]registry.Annotation, error)
 }
 
-// Series presents a source's annotations as series, as a storage.Queryable. It keeps no data, and is safe for
+// Series presents a source's annotations as series. It implements storage.Queryable, stores no data, and is safe for
 // concurrent use.
 type Series struct {
 	source Source
 	now    func() time.Time
 }
 
-// New returns the series of a source. The source is read at each query; a step that has no end yet lasts until now.
+// New returns the series of a source. The source is read at each query. A step without an end lasts until now.
 func New(source Source, now func() time.Time) *Series { return &Series{source, now} }
 
-// Querier returns a querier for [minMs, maxMs], which ends now at the latest.
+// Querier returns a querier for [minMs, maxMs]. Times after now are excluded.
 func (s *Series) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return &querier{s, minMs, min(maxMs, s.now().UnixMilli())}, nil
 }
@@ -64,7 +66,7 @@ type querier struct {
 	minMs, maxMs int64
 }
 
-// Select implements storage.Querier. What asks for no metric of ours costs nothing.
+// Select implements storage.Querier. It does not read the source if the matchers exclude both metrics.
 func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
 	matchers ...*labels.Matcher) storage.SeriesSet {
 	step := int64(0)
@@ -91,14 +93,15 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	return query.NewSet(all, missing)
 }
 
-// matches reports whether labels meet the matchers, of one label alone where only is not "".
+// matches reports whether the labels satisfy the matchers. If only is not "", it checks only the matchers of that
+// label.
 func matches(lset labels.Labels, matchers []*labels.Matcher, only string) bool {
 	return !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool {
 		return (only == "" || m.Name == only) && !m.Matches(lset.Get(m.Name))
 	})
 }
 
-// found are the annotations that a query of a step sees in the range.
+// found returns the annotations that a query with this step sees in the time range.
 func (q *querier) found(ctx context.Context, step int64, matchers []*labels.Matcher) ([]registry.Annotation, error) {
 	f := registry.Filter{FromMs: max(q.minMs, 0) - max(step, shortestMs), ToMs: q.maxMs, Open: true,
 		Limit: maxAnnotations}
@@ -119,7 +122,7 @@ func labelsOf(name string, a registry.Annotation) labels.Labels {
 		a.Title, "text", text, "tags", strings.Join(a.Tags, ","))
 }
 
-// labelled are the label sets of what is in the range and matches.
+// labelled returns the label sets of the matching series in the time range.
 func (q *querier) labelled(ctx context.Context, matchers []*labels.Matcher) (all []labels.Labels) {
 	found := q.Select(ctx, true, nil, matchers...)
 	for found.Next() {
@@ -152,5 +155,5 @@ func (q *querier) LabelNames(ctx context.Context, _ *storage.LabelHints, matcher
 	return slices.Compact(names), nil, nil
 }
 
-// Close implements storage.Querier; nothing is held.
+// Close implements storage.Querier; there is nothing to close.
 func (q *querier) Close() error { return nil }

@@ -15,8 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// A run of two steps, a change between them, a window of maintenance, and a step that is still open at 1000 s. Times
-// are seconds.
+// history is a run of two steps, a change between them, a maintenance window, and a step that is still open at 1000 s.
+// Times are seconds.
 var history = []registry.Annotation{
 	{ID: "s1", Topology: "b", TimeMs: 100_000, EndMs: 220_500, Title: "Step 1", Text: "100 queries",
 		Tags: []string{"step", "run-1"}},
@@ -47,7 +47,7 @@ func engine(t *testing.T) *query.Engine {
 	return e
 }
 
-// over evaluates a range, and returns at which seconds each id has which value.
+// over evaluates a range query, and returns for each id the seconds with their values.
 func over(t *testing.T, expr string, start, end, step int64) map[string]string {
 	q, err := engine(t).Range(t.Context(), nil, expr, time.Unix(start, 0), time.Unix(end, 0),
 		time.Duration(step)*time.Second)
@@ -66,7 +66,7 @@ func over(t *testing.T, expr string, start, end, step int64) map[string]string {
 	return found
 }
 
-// A step is 1 from its start to its end, whatever the query's step, and no longer; one that is open lasts until now.
+// A step is 1 from its start to its end and not longer, whatever the query's step is. An open step lasts until now.
 func TestStepsAreActive(t *testing.T) {
 	const steps = `bullet_annotation_active{topology="b",kind="step"}`
 	assert.Equal(t, map[string]string{"s1": "120=1 160=1 200=1",
@@ -79,8 +79,8 @@ func TestStepsAreActive(t *testing.T) {
 	assert.Empty(t, over(t, steps, 230, 690, 10))
 }
 
-// A change is a moment that no step of a range query misses, and whose value is when, to the millisecond; Grafana takes
-// each value once.
+// No step of a range query misses a change. Its value is the time of the change in ms. Grafana needs each value only
+// once.
 func TestChangesAreMoments(t *testing.T) {
 	const changes = `bullet_annotation_start_seconds{topology="b",kind!="step"} * 1000`
 	for _, step := range []int64{1, 10, 60, 500} {
@@ -112,7 +112,7 @@ func TestLabels(t *testing.T) {
 	assert.Equal(t, strings.Repeat("ü", 512)+"...", byID["o"].Metric.Get("text"), "a label holds 1 KiB, whole letters")
 }
 
-// What asks for something else is given nothing, and names and values are offered as those of stored series are.
+// A query for other series finds nothing. Names and values of labels can be listed like those of stored series.
 func TestOtherSeriesAreNotTouched(t *testing.T) {
 	assert.Empty(t, over(t, `bullet_worker_info or {__name__=~"bullet_worker.*"}`, 0, 1000, 100))
 	q, err := engine(t).Querier(0, 1_000_000)

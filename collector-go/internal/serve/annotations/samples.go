@@ -9,14 +9,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// How far apart samples are: a sample counts for five minutes in PromQL, so that one a minute is enough for any step.
+// shortestMs is the minimum duration of the series Start. apartMs is the interval between samples: PromQL uses a
+// sample for five minutes, so that one per minute is enough for any step.
 const (
 	shortestMs = 10_000
 	apartMs    = 60_000
 )
 
-// samples of an annotation within the range, the last of them the marker that ends it: without one PromQL would draw it
-// on for five minutes. stepMs is the step of a range query, 0 where there is none.
+// samples returns the samples of an annotation in the time range. The last one is a stale marker. Without it, PromQL
+// would extend the series by five minutes. stepMs is the step of a range query, or 0 for an instant query.
 func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []query.Point {
 	fromMs, toMs, v := a.TimeMs, a.EndMs, 1.0
 	switch {
@@ -25,16 +26,16 @@ func (q *querier) samples(name string, a registry.Annotation, stepMs int64) []qu
 	case a.Open():
 		toMs = math.MaxInt64
 	case a.EndMs == 0:
-		return nil // a moment
+		return nil // without an end it has no duration
 	}
 	return between(fromMs, toMs, v, q.minMs, q.maxMs)
 }
 
-// between has a value in [fromMs, toMs], as far as [minMs, maxMs] shows it.
+// between returns samples with the value v for [fromMs, toMs], limited to [minMs, maxMs].
 func between(fromMs, toMs int64, v float64, minMs, maxMs int64) (all []query.Point) {
 	first := fromMs
 	if fromMs < minMs {
-		// on the same marks whatever the range, so that answers repeat
+		// the times do not depend on the range, so that answers are reproducible
 		first = fromMs + (minMs-fromMs+apartMs-1)/apartMs*apartMs
 	}
 	for ms := first; ms <= min(toMs, maxMs); ms += apartMs {

@@ -1,14 +1,15 @@
-// Package dashboard defines the Grafana dashboards as data and writes the JSON and YAML that Grafana reads. About 90
-// panels share their data source, legends and handling of gaps; written by hand they would drift apart (decision 7 in
-// docs/decisions).
+// Package dashboard defines the Grafana dashboards as data, and writes the JSON and YAML that Grafana reads. About 90
+// panels share their data source, legends and handling of gaps. If they were written by hand, they would drift apart
+// (decision 7 in docs/decisions).
 //
-// It owns the expressions and the texts of the panels. It must not know how Grafana is reached, nor what evaluates the
-// expressions. Start with Board; each board_*.go file is one dashboard, and grafana.go is the form of the JSON.
+// The package owns the expressions and the texts of the panels. It must not know how Grafana is reached, nor what
+// evaluates the expressions. Start with Board. Each board_*.go file is one dashboard, and grafana.go has the types of
+// the JSON.
 package dashboard
 
-// Board is one dashboard: a subject, asked about in rows.
+// Board is one dashboard about one subject. Its rows ask questions about the subject.
 type Board struct {
-	// Name is the file's, without .json; the uid is "bullet-" and it.
+	// Name is the file's name without .json. The uid is "bullet-" followed by Name.
 	Name, Title, Description string
 	Variables                []Variable
 	Rows                     []Row
@@ -20,10 +21,10 @@ type Row struct {
 	Panels   []Panel
 }
 
-// Kind of a panel, as Grafana calls it.
+// Kind is a panel type of Grafana.
 type Kind string
 
-// The kinds that the boards use: those that Grafana keeps current.
+// The kinds that the boards use. Grafana still develops all of them.
 const (
 	Lines   Kind = "timeseries"
 	Number  Kind = "stat"
@@ -31,25 +32,27 @@ const (
 	Table   Kind = "table"
 )
 
-// Panel is one figure of a dashboard. Its description says how to read it, since whoever opens a dashboard in an
-// incident does not know the metric.
+// Panel is one figure of a dashboard. Its description says how to read it, because a person who opens a dashboard in
+// an incident may not know the metric.
 type Panel struct {
 	Kind               Kind
 	Title, Description string
 	Unit               Unit
 	Queries            []Query
-	// Width is out of 24, Height in Grafana's rows of 30 px; 0 stands for the kind's own.
+	// Width is in 24ths of the dashboard's width, and Height in Grafana's rows of 30 px. 0 means the default of the
+	// kind.
 	Width, Height int
-	// Limit is drawn as a line, and colours what is above it; 0 for none.
+	// Limit is drawn as a line, and values above it get another colour; 0 means no limit.
 	Limit float64
-	// Times multiplies what is shown, by a transformation of Grafana's; 0 for none. The store keeps base units.
+	// Times is a factor that a Grafana transformation applies to the values; 0 means none. The store keeps base units.
 	Times float64
-	// Columns renames a table's columns; one with the name "" is hidden. Several queries are one table, joined by their
-	// labels.
+	// Columns renames a table's columns. A column with the new name "" is hidden. The results of several queries are
+	// joined by their labels to one table.
 	Columns map[string]string
 	// Bars are the renamed columns that are drawn as bars up to Limit.
 	Bars []string
-	// Leads is the board, by its name, that a click on a number opens, of the same topology and time; "" for none.
+	// Leads is the name of the board that a click on a number opens, with the same topology and time range; "" means
+	// none.
 	Leads string
 }
 
@@ -58,7 +61,7 @@ type Query struct {
 	Expr, Legend string
 }
 
-// Unit as Grafana writes it.
+// Unit is a unit of Grafana.
 type Unit string
 
 // The units that the boards use.
@@ -68,25 +71,26 @@ const (
 	BytesRate  Unit = "binBps"
 	Share      Unit = "percentunit" // 1 is 100%
 	Count      Unit = "short"
-	Rate       Unit = "cps" // counts a second
+	Rate       Unit = "cps" // events per second
 	Cores      Unit = "suffix: cores"
 	MsAMinute  Unit = "suffix: ms/min"
 	CoresAWork Unit = "suffix: cores/query"
 	None       Unit = "none"
 )
 
-// Variable is a choice at the head of a dashboard.
+// Variable is a selection at the top of a dashboard.
 type Variable struct {
 	Name, Label, Description string
-	// Values is a PromQL label_values(...); Options are fixed choices, the first of them chosen. One or the other.
+	// Values is a PromQL label_values(...). Options are fixed choices; the first one is the default. Exactly one of
+	// both is set.
 	Values  string
 	Options []string
-	// Many lets several be chosen, all of them at first.
+	// Many allows several choices. All are selected by default.
 	Many bool
 }
 
-// The variables that most boards have. $reporting is the min step of every query: Grafana's $__rate_interval is at
-// least four of it.
+// The variables that most boards have. $reporting is the min step of every query, because Grafana's $__rate_interval
+// is at least four times the min step.
 var (
 	topology = Variable{Name: "topology", Label: "Topology", Description: "The topology that the panels are about.",
 		Values: "label_values(bullet_topology_info, topology)"}
@@ -98,10 +102,10 @@ var (
 		Description: "How far apart the topology's figures are: topology.builtin.metrics.bucket.size.secs, 10s where the plugin's sampler is on, 1m as Storm has it. Rates look back four of these."}
 )
 
-// All boards, in the order in which they are listed.
+// All returns all boards in the order in which they are listed.
 func All() []Board {
 	return []Board{overview, figures, latency, collection, flow, queues, runs, health}
 }
 
-// UID of the board in Grafana; it never changes, so that links last.
+// UID returns the uid of the board in Grafana. It never changes, so that links remain valid.
 func (b Board) UID() string { return "bullet-" + b.Name }

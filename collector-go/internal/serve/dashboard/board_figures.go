@@ -8,7 +8,7 @@ const (
 	allGC   = `sum by (worker) (rate(bullet_worker_gc_seconds_total{topology="$topology"}[$__rate_interval]))`
 )
 
-// figures are Figures 1 to 4 of "Tuning and Performance of Bullet in Storm", a line a worker.
+// figures has Figures 1 to 4 of "Tuning and Performance of Bullet in Storm", with one line per worker.
 var figures = Board{
 	Name: "figures", Title: "Bullet: Figures 1 to 4",
 	Description: "Queries running, CPU time, heap and time in garbage collection of a topology's workers on one time axis, as the document \"Tuning and Performance of Bullet in Storm\" shows them.",

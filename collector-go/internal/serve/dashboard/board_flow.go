@@ -1,9 +1,9 @@
 package dashboard
 
-// lagOfPartition takes the greater where two tasks report a partition, as around a rebalance.
+// lagOfPartition uses the maximum if two tasks report the same partition, which happens around a rebalance.
 const lagOfPartition = `max by (topic, partition) (bullet_source_partition_lag_records{topology="$topology"})`
 
-// flow follows the tuples.
+// flow is the board about the flow of tuples through the topology.
 var flow = Board{
 	Name: "tuple-flow", Title: "Bullet: tuple flow",
 	Description: "How many records come in, what passes from component to component and between workers, how long it takes and what fails.",

@@ -1,6 +1,6 @@
 package dashboard
 
-// collection asks what garbage collection costs, and whether it helps.
+// collection is the board about the cost and the effect of garbage collection.
 var collection = Board{
 	Name: "gc", Title: "Bullet: garbage collection",
 	Description: "What garbage collection takes of the workers' time and CPU, by collector, whether the heap comes down after it, and whether latency goes with it.",

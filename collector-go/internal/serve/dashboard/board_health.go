@@ -1,7 +1,8 @@
 package dashboard
 
-// health is about the collector itself. How samples come is among the slices, bullet_metrics_collection_...; its other
-// own figures, go_... and process_... too, are those of its /metrics, which it keeps and a Prometheus may scrape.
+// health is the board about the collector itself. The metrics about the arrival of samples
+// (bullet_metrics_collection_...) are slices in the store. The other metrics, including go_... and process_..., are
+// those of the collector's /metrics. The collector stores them itself, and a Prometheus may scrape them.
 var health = Board{
 	Name: "collector", Title: "Bullet Metrics: collector",
 	Description: "Whether the collector sees everything: how old the newest samples are, whether the books balance, what was lost and where, how fast it is.",
@@ -100,12 +101,12 @@ var health = Board{
 	},
 }
 
-// ofCollector keeps of a process' figures those of collectors: a Prometheus has others' too.
+// ofCollector selects the process metrics of collectors, because a Prometheus has those of other programs too.
 func ofCollector(expr string) string {
 	return expr + " and on (job, instance) bullet_metrics_build_info"
 }
 
-// classic are the quantiles of a histogram with classic buckets.
+// classic returns queries for the quantiles of a histogram with classic buckets.
 func classic(metric string) (all []Query) {
 	for _, q := range []struct{ q, name string }{{"0.5", "TP50"}, {"0.99", "TP99"}, {"0.999", "TP99.9"}} {
 		all = append(all, Query{"histogram_quantile(" + q.q + ", sum by (le) (rate(" + metric +

@@ -1,12 +1,12 @@
 package dashboard
 
-// What panels are about: a topology, and of it the workers that are chosen.
+// Selectors of the chosen topology, and of the chosen workers in it.
 const (
 	ofTopology = `{topology="$topology"}`
 	ofWorkers  = `{topology="$topology",worker=~"$worker"}`
 )
 
-// latency asks where time goes, from a record's timestamp to a client's result.
+// latency is the board about latencies, from a record's timestamp to a client's result.
 var latency = Board{
 	Name: "latency", Title: "Bullet: latency",
 	Description: "Latency of records and queries: Bullet's own mean, the hook's histograms, what clients see, and whether the clocks allow any of it.",

@@ -2,8 +2,8 @@ package dashboard
 
 import "strings"
 
-// overview is where to begin: a number for each subject, which leads to its board; the alerts that fire; and the
-// components beside each other. It has no figure over time that another board has.
+// overview is the board to start with. It has one number per subject, which links to the board of the subject, the
+// firing alerts, and a table of the components. It has no time series that another board has.
 var overview = Board{
 	Name: "overview", Title: "Bullet: overview",
 	Description: "Whether a topology is well, in a number for each subject, a table of its components and its alerts; each number leads to the board that has more.",

@@ -6,21 +6,21 @@ const (
 	chosen       = `{topology="$topology",component=~"$component"}`
 	ofComponents = chosen + ")"
 
-	// Storm reports how full a queue is from 2.0 on.
+	// From Storm 2.0 on, Storm reports the fill ratio itself.
 	receiveFull = "(storm_receive_queue_full_ratio" + chosen + " or storm_receive_queue_population" + chosen +
 		" / storm_receive_queue_capacity" + chosen + ")"
 	transferFull = "(storm_transfer_queue_full_ratio" + ofTopology + " or storm_transfer_queue_population" +
 		ofTopology + " / storm_transfer_queue_capacity" + ofTopology + ")"
-	// A tuple that finds the queue full is a failed insert from Storm 2.0 on; in Storm 1 it goes behind the queue,
-	// which thereby grows.
+	// If a queue is full, Storm 2.0 and later count a failed insert. Storm 1 puts the tuple into an overflow list,
+	// which grows.
 	foundFull = "(storm_receive_queue_insert_failures_per_second" + chosen +
 		" or clamp_min(deriv(storm_receive_queue_overflow_population" + chosen + "[$__rate_interval]), 0))"
 
-	// boltWait leaves out who executes nothing: spouts.
+	// boltWait excludes spouts, which execute nothing.
 	boltWait = "max by (component) (storm_receive_queue_sojourn_seconds" + ofComponents +
 		" and on (component) count by (component) (storm_execute_latency_seconds" + ofComponents
-	// hookTime is a tuple's mean time in execute() by the latency hook, and stormTime by Storm until 2.2, which has no
-	// capacity, where no hook is.
+	// hookTime is the mean time of a tuple in execute() according to the latency hook. stormTime is the same according
+	// to Storm up to 2.2, for topologies without the hook. These versions have no capacity metric.
 	hookTime = "max by (component) (sum by (component, task) (rate(bullet_execute_seconds_total" + chosen +
 		"[$__rate_interval])) / sum by (component, task) (rate(storm_executed_total" + chosen +
 		"[$__rate_interval])))"
@@ -33,7 +33,7 @@ const (
 // capacity is the busy share of each task.
 var capacity = busy.Query(`topology="$topology"`, `component=~"$component"`, "$__rate_interval")
 
-// queues asks where tuples wait.
+// queues is the board about waiting tuples.
 var queues = Board{
 	Name: "queues", Title: "Bullet: queues",
 	Description: "Where tuples wait: receive queues of executors, transfer queues of workers and, on Storm 1.x, send queues; how full they are and how long a tuple waits beside how long it is worked on.",

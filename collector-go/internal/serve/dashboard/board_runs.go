@@ -2,7 +2,7 @@ package dashboard
 
 import "strings"
 
-// runs is what is watched while an experiment steps: load, goals, cost, limiter.
+// runs is the board to watch during an experiment: load, goals, cost, and limiting resource.
 var runs = Board{
 	Name: "runs", Title: "Bullet: tuning runs",
 	Description: "A tuning run as it goes: what was offered, whether the goals hold, what it costs and what limits it. The steps are the shaded regions.",

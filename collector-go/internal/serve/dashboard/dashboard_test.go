@@ -16,10 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite dashboards/testdata/refused.txt")
 
-// home is where the committed files are.
+// home is the directory of the committed files.
 const home = "../../../../dashboards"
 
-// Every committed dashboard keeps the rules; that it is what the program writes is a test of cmd/bullet-metrics.
+// Every committed dashboard follows the rules. A test of cmd/bullet-metrics checks that it is the generated one.
 func TestCommittedDashboardsKeepTheRules(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(home, "*.json"))
 	require.NoError(t, err)
@@ -38,8 +38,8 @@ func problems(t *testing.T, file string) (all []string) {
 	return all
 }
 
-// Each file under testdata/bad has one thing wrong, and is refused for it: refused.txt has the messages. The good one
-// is what they were made from.
+// Each file under testdata/bad has one fault and is refused for it; refused.txt has the messages. The good file is
+// their original.
 func TestBadDashboardsAreRefused(t *testing.T) {
 	assert.Empty(t, problems(t, filepath.Join(home, "testdata", "good.json")))
 	files, err := filepath.Glob(filepath.Join(home, "testdata", "bad", "*.json"))
@@ -60,7 +60,7 @@ func TestBadDashboardsAreRefused(t *testing.T) {
 	assert.Equal(t, string(want), got.String(), "go test ./internal/serve/dashboard -run Refused -update")
 }
 
-// The JSON that people edit by hand stays readable, and a uid never changes unseen.
+// The JSON is readable enough for editing by hand, and a change of a uid is noticed.
 func TestUIDsAreTheirOwn(t *testing.T) {
 	var uids []string
 	for _, b := range dashboard.All() {
@@ -72,7 +72,7 @@ func TestUIDsAreTheirOwn(t *testing.T) {
 		"bullet-tuple-flow", "bullet-queues", "bullet-runs", "bullet-collector"}, uids)
 }
 
-// The overview leads to each of the others that is about a running topology.
+// The overview links to every board about a running topology.
 func TestTheOverviewLeadsToTheOthers(t *testing.T) {
 	var leads []string
 	for _, row := range dashboard.All()[0].Rows {
@@ -86,7 +86,7 @@ func TestTheOverviewLeadsToTheOthers(t *testing.T) {
 		"bullet-queues", "bullet-collector"}, leads)
 }
 
-// What is shown twice already is found there: a query that stands a third time is one panel too many.
+// A query may occur in two panels. A third panel with the same query is superfluous.
 func TestNoQueryStandsThreeTimes(t *testing.T) {
 	stands := map[string][]string{}
 	for _, b := range dashboard.All() {

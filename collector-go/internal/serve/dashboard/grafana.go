@@ -1,20 +1,20 @@
 package dashboard
 
-// What Grafana reads: its dashboard schema v1, as far as the boards use it. dashboards/schema checks the result against
-// the types that Grafana publishes.
+// Types of Grafana's dashboard schema v1, as far as the boards use it. dashboards/schema checks the result against the
+// types that Grafana publishes.
 
 type document struct {
 	UID           string            `json:"uid"`
-	ID            *int              `json:"id"` // null: the uid is the name
+	ID            *int              `json:"id"` // null, because the uid identifies the dashboard
 	Title         string            `json:"title"`
 	Description   string            `json:"description"`
 	Tags          []string          `json:"tags"`
 	SchemaVersion int               `json:"schemaVersion"`
 	Editable      bool              `json:"editable"`
-	GraphTooltip  int               `json:"graphTooltip"` // 1: a shared crosshair
+	GraphTooltip  int               `json:"graphTooltip"` // 1 means a shared crosshair
 	LiveNow       bool              `json:"liveNow"`
 	Refresh       string            `json:"refresh"`
-	Time          map[string]string `json:"time"` // from and to
+	Time          map[string]string `json:"time"` // keys from and to
 	Timezone      string            `json:"timezone"`
 	Links         []link            `json:"links"`
 	Annotations   annotations       `json:"annotations"`
@@ -39,7 +39,7 @@ type dataSource struct {
 	UID  string `json:"uid"`
 }
 
-// prometheus is the data source that the dashboard's own variable names.
+// prometheus is the data source that the dashboard's own variable selects.
 var prometheus = &dataSource{"prometheus", "${datasource}"}
 
 type annotations struct {
@@ -55,7 +55,7 @@ type annotation struct {
 	Hide            bool              `json:"hide"`
 	IconColor       string            `json:"iconColor"`
 	Target          *annotationTarget `json:"target,omitempty"`
-	Expr            string            `json:"expr,omitempty"` // as in Target, for Grafana before 12
+	Expr            string            `json:"expr,omitempty"` // same as in Target, for Grafana before 12
 	Step            string            `json:"step,omitempty"`
 	TitleFormat     string            `json:"titleFormat,omitempty"`
 	TextFormat      string            `json:"textFormat,omitempty"`
@@ -106,7 +106,7 @@ type position struct {
 	Y int `json:"y"`
 }
 
-// panelModel is a panel or, where its type is row, a row's head.
+// panelModel is a panel or, if its type is row, the heading of a row.
 type panelModel struct {
 	ID              int              `json:"id"`
 	Type            string           `json:"type"`

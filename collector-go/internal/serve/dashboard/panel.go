@@ -2,10 +2,10 @@ package dashboard
 
 import "strings"
 
-// size of a kind, where a panel does not say.
+// size has the default size of each kind.
 var size = map[Kind]position{Lines: {W: 12, H: 8}, Number: {W: 4, H: 8}, Heatmap: {W: 12, H: 9}, Table: {W: 24, H: 8}}
 
-// model is a panel as Grafana has it, without its place, which layOut gives.
+// model returns a panel in Grafana's form, without its position, which layOut sets.
 func (p Panel) model() panelModel {
 	m := panelModel{Type: string(p.Kind), Title: p.Title, Description: p.Description, GridPos: size[p.Kind],
 		Datasource: prometheus}
@@ -24,7 +24,8 @@ func (p Panel) model() panelModel {
 	return m
 }
 
-// target is one query. Heatmaps and tables need other formats, and tables ask at the end of the time range only.
+// target converts one query. Heatmaps and tables need other formats, and tables are evaluated only at the end of the
+// time range.
 func (p Panel) target(refID string, q Query) target {
 	t := target{RefID: refID, Datasource: prometheus, Expr: q.Expr, LegendFormat: q.Legend, Interval: "$reporting",
 		Format: "time_series", Range: true, EditorMode: "code"}
@@ -37,8 +38,8 @@ func (p Panel) target(refID string, q Query) target {
 	return t
 }
 
-// fields say how values are written and drawn. A timeseries has no line over a gap (spanNulls is false): a gap is
-// missing data and must be seen. Its axis begins at zero unless the values may be below.
+// fields defines how values are formatted and drawn. A timeseries has no line over a gap (spanNulls is false), because
+// missing data must be visible. Its axis begins at zero unless the values may be negative.
 func (p Panel) fields() *fieldConfig {
 	zero := 0.0
 	f := &fieldConfig{Overrides: []any{}, Defaults: fieldDefaults{Unit: p.Unit, Thresholds: p.thresholds()}}
@@ -77,8 +78,8 @@ func (p Panel) fields() *fieldConfig {
 	return f
 }
 
-// signed reports whether a panel may show less than nothing: a mean latency between hosts whose clocks differ, and the
-// skew itself.
+// signed reports whether a panel may show negative values. Examples are the mean latency between hosts with different
+// clocks, and the clock skew itself.
 func (p Panel) signed() bool {
 	for _, q := range p.Queries {
 		if strings.Contains(q.Expr, "bullet_filter_latency_mean_") || strings.Contains(q.Expr, "_skew_seconds") ||
@@ -89,7 +90,7 @@ func (p Panel) signed() bool {
 	return false
 }
 
-// thresholds colours what is above the limit; the first step begins at the least value, which Grafana writes as null.
+// thresholds colours values above the limit. The first step has no lower bound, which Grafana represents as null.
 func (p Panel) thresholds() map[string]any {
 	steps := []map[string]any{{"color": "green", "value": nil}}
 	if p.Limit != 0 {
@@ -98,8 +99,8 @@ func (p Panel) thresholds() map[string]any {
 	return map[string]any{"mode": "absolute", "steps": steps}
 }
 
-// options are what Grafana draws a kind of panel by. They are the same for all panels of a kind, so that dashboards
-// look alike.
+// options returns the drawing options of a kind. They are the same for all panels of a kind, so that dashboards look
+// alike.
 func (p Panel) options() map[string]any {
 	switch p.Kind {
 	case Lines:
@@ -130,7 +131,7 @@ func (p Panel) options() map[string]any {
 	return map[string]any{"cellHeight": "sm", "frameIndex": 0, "showHeader": true}
 }
 
-// transformations multiply, join and rename what queries return, in Grafana: the store keeps base units.
+// transformations multiplies, joins and renames query results within Grafana, because the store keeps base units.
 func (p Panel) transformations() (all []transformation) {
 	if p.Times != 0 {
 		all = append(all,

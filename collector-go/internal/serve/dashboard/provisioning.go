@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// SourceUID is the uid under which the provisioned data source is known to Grafana.
+// SourceUID is the uid of the provisioned data source in Grafana.
 const SourceUID = "bullet-metrics"
 
-// Access is how Grafana is let in where it asks. Its files are on Grafana's machine, and are read when Grafana starts.
+// Access has the credentials with which Grafana calls the data source. The files are on Grafana's machine, and Grafana
+// reads them when it starts.
 type Access struct {
-	TokenFile         string // of a token that may read; "" for none
-	User              string // or a user, with a file that holds the password
+	TokenFile         string // file with a token that has the read scope; "" for none
+	User              string // alternative to a token; needs PasswordFile
 	PasswordFile      string
-	CAFile            string // of the authority of the server's certificate; "" for the system's
-	CertFile, KeyFile string // of Grafana's own certificate; "" for none
+	CAFile            string // authority of the server's certificate; "" for the system's authorities
+	CertFile, KeyFile string // Grafana's client certificate; "" for none
 }
 
-// Validate returns an error that names what does not fit together.
+// Validate returns an error if options exclude each other or one is missing.
 func (a Access) Validate() error {
 	switch {
 	case a.TokenFile != "" && a.User != "":
@@ -40,11 +41,12 @@ func (a Access) Validate() error {
 	return nil
 }
 
-// literal is a text of which Grafana expands nothing: it takes $NAME for a variable of its environment, and $$ for one
+// literal escapes a text for Grafana, which would replace $NAME by a variable of its environment. $$ stands for one
 // dollar sign.
 func literal(text string) string { return strings.ReplaceAll(text, "$", "$$") }
 
-// yaml is the data source's entry in its file: Grafana puts a file's text where $__file{PATH} stands.
+// yaml returns the part of the provisioning file with the credentials. Grafana replaces $__file{PATH} by the contents
+// of the file.
 func (a Access) yaml() string {
 	var top, plain, secret strings.Builder
 	file := func(key, prefix, path string) {
@@ -73,8 +75,8 @@ func (a Access) yaml() string {
 	return plain.String() + "    secureJsonData:\n" + secret.String() + top.String()
 }
 
-// DataSource is the provisioning file of a data source: the collector's API, or a Prometheus that the collector writes
-// to, at url. Grafana asks by POST, and takes 10 s for how far apart samples are.
+// DataSource returns the provisioning file of a data source at url. This is the collector's API, or a Prometheus to
+// which the collector writes. Grafana uses POST requests and assumes that samples are 10 s apart.
 func DataSource(url string, access Access) string {
 	return fmt.Sprintf(`# Where the dashboards' figures come from. Written by bullet-metrics grafana export.
 apiVersion: 1
@@ -94,7 +96,7 @@ datasources:
 %s`, SourceUID, literal(url), access.yaml())
 }
 
-// Provider is the provisioning file that has Grafana read the dashboards of a directory, in a folder of their own.
+// Provider returns the provisioning file that makes Grafana load the dashboards of a directory into a folder.
 func Provider(dir string) string {
 	return fmt.Sprintf(`# Where Grafana finds the dashboards. Written by bullet-metrics grafana export.
 apiVersion: 1

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// schemaVersion is the newest of Grafana's dashboard schema v1.
+// schemaVersion is the newest version of Grafana's dashboard schema v1.
 const schemaVersion = 42
 
-// tag marks all of our dashboards. The links at the top of each dashboard list every dashboard with this tag.
+// tag marks all our dashboards. The links at the top of each dashboard list every dashboard with this tag.
 const tag = "bullet-metrics"
 
 // JSON returns the dashboard in the form that Grafana imports.
@@ -20,12 +20,12 @@ func (b Board) JSON() []byte {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(b.document()); err != nil {
-		panic(fmt.Sprintf("dashboard %s: %v", b.Name, err)) // it holds nothing that JSON cannot say
+		panic(fmt.Sprintf("dashboard %s: %v", b.Name, err)) // cannot happen: JSON can represent all values
 	}
 	return out.Bytes()
 }
 
-// document is the whole dashboard, with the variables, links and annotations that all boards have.
+// document returns the complete dashboard, with the variables, links and annotations that all boards have.
 func (b Board) document() document {
 	d := document{
 		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion,
@@ -44,7 +44,7 @@ func (b Board) document() document {
 	return d
 }
 
-// layOut sets rows one below the other, and in each the panels from left to right.
+// layOut places the rows one below the other, and the panels of a row from left to right.
 func (b Board) layOut() (all []panelModel) {
 	y, open, none := 0, false, []panelModel{}
 	for _, row := range b.Rows {
@@ -67,14 +67,14 @@ func (b Board) layOut() (all []panelModel) {
 	return all
 }
 
-// datasourceVariable lets one dashboard show the collector or a Prometheus that it writes to.
+// datasourceVariable allows one dashboard to show data of the collector, or of a Prometheus to which it writes.
 func datasourceVariable() variableModel {
 	return variableModel{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus",
 		Options: []option{}, Refresh: 1,
 		Description: "The collector itself, or a Prometheus that it writes to."}
 }
 
-// model is a variable as Grafana has it: a query for its values, or a list of them.
+// model returns a variable in Grafana's form: a query for its values, or a list of them.
 func (v Variable) model() variableModel {
 	m := variableModel{Name: v.Name, Label: v.Label, Description: v.Description, Multi: v.Many, IncludeAll: v.Many,
 		Options: []option{}}
@@ -95,25 +95,26 @@ func (v Variable) model() variableModel {
 	return m
 }
 
-// The collector serves annotations as series (internal/serve/annotations): a step is a region for as long as its
-// series is 1; a change is a moment whose series holds when, in ms, which is what Grafana takes as a time.
+// The collector serves annotations as series (package annotations). A step is a region during which its series is 1. A
+// change is a moment; the value of its series is the time in ms, which is the unit that Grafana expects.
 const (
 	stepsExpr   = `bullet_annotation_active{topology="$topology",kind="step"}`
 	changesExpr = `bullet_annotation_start_seconds{topology="$topology",kind!~"step|restart"} * 1000`
 )
 
-// restartsExpr needs no annotations: it is drawn from any store that holds the slices. The value is when the worker's
-// process started.
+// restartsExpr does not need annotations, so that it works with any store that has the slices. The value is the start
+// time of the worker's process, in ms.
 const restartsExpr = `bullet_worker_start_time_seconds{topology="$topology"} * 1000 and on (topology, worker) bullet_worker_restarts_total > 0`
 
-// alertsExpr is as Prometheus and the collector write alerts that fire: a region for as long as one does.
+// alertsExpr selects firing alerts, in the form in which Prometheus and the collector write them. A region lasts as
+// long as the alert fires.
 const alertsExpr = `ALERTS{topology="$topology",alertstate="firing"}`
 
-// annotationStep is how exactly a region's ends are drawn.
+// annotationStep is the resolution of a region's ends.
 const annotationStep = "10s"
 
-// allAnnotations are drawn in every board over all panels: experiment steps, changes, restarts of workers, and alerts
-// that fire.
+// allAnnotations returns the annotations that every board draws over its panels: experiment steps, changes, restarts
+// of workers, and firing alerts.
 func allAnnotations() []annotation {
 	steps := annotationOf("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
 	changes := annotationOf("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
@@ -130,7 +131,8 @@ func allAnnotations() []annotation {
 	}
 }
 
-// annotationOf is an annotation from a PromQL query. Grafana 12 reads Target, and older versions Expr and Step.
+// annotationOf returns an annotation from a PromQL query. Grafana 12 reads Target, and older versions read Expr and
+// Step.
 func annotationOf(name, color, expr, title, text, tags string) annotation {
 	return annotation{Name: name, Datasource: prometheus, Enable: true, IconColor: color,
 		Target: &annotationTarget{"Anno", expr, annotationStep}, Expr: expr, Step: annotationStep,

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// latencyLimit is what Bullet's operators hold the filter latency to, in seconds.
+// latencyLimit is the limit of the filter latency in production, in seconds.
 const latencyLimit = 0.2
 
-// stealLimit is the share of a machine's CPU time from which on that others have it is worth a look; the page's figure
-// of CPU has it too.
+// stealLimit is the share of a machine's CPU time above which steal deserves attention. The page's CPU figure uses the
+// same limit.
 const stealLimit = 0.05
 
-// sampledNote is part of the description of each figure that Storm estimates from a sample of the tuples.
+// sampledNote is appended to the description of each figure that Storm estimates from a sample of the tuples.
 const sampledNote = " Storm counts a sample of the tuples and scales it up: an estimate, unless topology.stats.sample.rate is 1."
 
-// What a worker has of its host the others there have too: the greatest of them counts a host once.
+// All workers on a host report the same host metrics. The maximum over the workers counts each host once.
 const (
 	hostTime    = `sum by (worker, host) (rate(bullet_host_cpu_seconds_total{topology="$topology"}[$__rate_interval]))`
 	hostBusy    = `sum by (worker, host) (rate(bullet_host_cpu_seconds_total{topology="$topology",mode!~"idle|iowait"}[$__rate_interval]))`
@@ -30,23 +30,24 @@ func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func one(expr, legend string) []Query { return []Query{{expr, legend}} }
 
-// each shows one line for each value of some labels, and its legend is these values. An aggregation is always by labels
-// that are named, so that a label that a newer plugin adds splits no line.
+// each returns a query with one line per combination of the labels by, which are also the legend. Aggregations always
+// name their labels, so that a new label in a later plugin does not split a line.
 func each(aggregation, by, of string) []Query {
 	return one(aggregation+" by ("+by+") ("+of+")", "{{"+strings.ReplaceAll(by, ", ", "}} {{")+"}}")
 }
 
-// rate is a counter's increase a second. Grafana chooses the interval from $reporting, see reporting.
+// rate returns the per-second rate of a counter. Grafana chooses the interval with the help of $reporting.
 func rate(of string) string { return "rate(" + of + "[$__rate_interval])" }
 
-// workers is the panel with the number of workers that report. A mean over workers is only meaningful beside it.
+// workers returns the panel with the number of reporting workers. A mean over workers is only meaningful together with
+// this number.
 func workers() Panel {
 	return Panel{Kind: Number, Title: "Workers", Unit: Count, Width: 3,
 		Description: "Workers that report. It stands beside the mean, since more and smaller workers lower a mean without lowering the cost.",
 		Queries:     one(`count(count by (worker) (bullet_worker_heap_used_bytes{topology="$topology"}))`, "workers")}
 }
 
-// meanAndTotal shows both, of a figure a worker.
+// meanAndTotal returns a panel with the mean and the sum of a metric over all workers.
 func meanAndTotal(title, description string, unit Unit, byWorker string) Panel {
 	return Panel{Kind: Lines, Title: title, Description: description, Unit: unit, Width: 7, Queries: []Query{
 		{"avg(" + byWorker + ")", "mean a worker"},
@@ -54,7 +55,7 @@ func meanAndTotal(title, description string, unit Unit, byWorker string) Panel {
 	}}
 }
 
-// quantiles of a histogram, over all that selector selects.
+// quantiles returns queries for the quantiles of a histogram over all selected series.
 func quantiles(metric, selector string) (all []Query) {
 	for _, q := range []struct{ q, name string }{{"0.5", "p50"}, {"0.9", "p90"}, {"0.99", "p99"}, {"0.999", "p99.9"}} {
 		all = append(all, Query{"histogram_quantile(" + q.q + ", sum(rate(" + metric + selector +

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Cause is what most likely raised an alert.
+// Cause is the most likely cause of an alert.
 type Cause struct {
-	// Figure is the page's figure that shows it.
+	// Figure is the key of the page's figure that shows it.
 	Figure string `json:"figure"`
-	// Text is a sentence with its numbers, and Advice what to do about it. Times in them are RFC 3339.
+	// Text is a sentence with the measured numbers. Advice says what to do. Times in both are RFC 3339.
 	Text   string    `json:"text"`
 	Advice string    `json:"advice"`
 	Since  time.Time `json:"since"`
@@ -27,9 +27,9 @@ func (c *Cause) sentence() string {
 }
 
 const (
-	muchGC    = 0.1 // share of time from which on collections explain a latency
-	muchBusy  = 0.8 // share of time from which on a task falls behind
-	slowedTo  = 0.8 // of the records that came before: fewer are a source that is slow
+	muchGC    = 0.1 // share of time from which garbage collection explains a latency
+	muchBusy  = 0.8 // share of time from which a task is too busy to keep up
+	slowedTo  = 0.8 // a source is slow if the record rate falls below this share of the rate before
 	ofOurOwn  = "BulletMetrics"
 	restarted = "workers started again"
 	reporting = "workers that report"
@@ -37,9 +37,12 @@ const (
 	waiting   = "records waiting at the source"
 )
 
-// cause goes from what explains most to what explains least: a worker that is lost makes others busy, and collections
-// make a task look busy; a busy task makes a source wait. An alert about the collection itself is first of all the
-// collector's, then a silence's, and never a load's. One that stands for what was measured last is a silence's first.
+// cause returns the most likely cause, or nil. The order of the candidates matters, because one problem causes the
+// next. A lost worker makes other workers busy. Garbage collection makes a task look busy. A busy task makes records
+// wait at the source.
+//
+// For an alert about the collection itself, an outage of the collector is checked first and silence second; load never
+// causes it. An alert that only holds an old value is most likely caused by silence, so that this is checked first.
 func cause(a *Answer, outage *Cause) *Cause {
 	if outage != nil && strings.HasPrefix(a.Alert.Name, ofOurOwn) {
 		return outage
@@ -61,7 +64,8 @@ func cause(a *Answer, outage *Cause) *Cause {
 	return outage
 }
 
-// moved is the change of a figure that rose, or fell, as asked for, by the largest level after it; nil where none did.
+// moved returns a change that is accepted by is and whose value rose or fell as requested. Of several, it returns the
+// one with the largest value after the change. It returns nil if there is none.
 func (a *Answer) moved(rose bool, is func(Change) bool) *Change {
 	var found *Change
 	for i, c := range a.Changes {
@@ -78,7 +82,7 @@ func shown(figure string) func(Change) bool { return func(c Change) bool { retur
 
 const lostAdvice = "Read that worker's log: out of memory is the most frequent reason; its queries are lost unless Bullet replays them"
 
-// restartsKnown are the restarts that the registry noted, the last first.
+// restartsKnown returns the annotations of restarts that the registry recorded, newest first.
 func (a *Answer) restartsKnown() (all []Annotation) {
 	for _, e := range a.Annotations {
 		if slices.Contains(e.Tags, "restart") {
@@ -144,7 +148,7 @@ func adviceFor(component string) string {
 	return "Raise the parallelism of " + component
 }
 
-// slowSource is one that brings fewer records, later, to tasks that have time.
+// slowSource detects a source that delivers fewer records, or delivers them late, while the tasks are not busy.
 func slowSource(a *Answer) *Cause {
 	fewer, lag := a.moved(false, named(arriving)), a.moved(true, named(waiting))
 	switch {
@@ -179,11 +183,11 @@ func moreLoad(a *Answer) *Cause {
 	return nil
 }
 
-// outageWindow is four times as long as the collector's own figures are apart.
+// outageWindow is four times the interval at which the collector stores its own metrics.
 const outageWindow = time.Minute
 
-// collectorAway is the last time within [Since, At] at which the collector did not run, by its own figures; nil where
-// there is none.
+// collectorAway returns the last time within [Since, At] at which the collector did not run, according to its own
+// metrics. It returns nil if the collector was always running.
 func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (*Cause, error) {
 	step, until := a.resolution(now)
 	lines, err := ask.Range(ctx, fmt.Sprintf("max(present_over_time(bullet_metrics_build_info[%ds]))",
@@ -200,7 +204,7 @@ func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (
 		if back.Before(a.Since) {
 			return nil, nil
 		}
-		// What is seen a window late was written when the first of the two was still seen.
+		// present_over_time still finds a sample one window later, so that the collector stopped one window before.
 		if gone := time.UnixMilli(times[i-1]); back.Sub(gone) > step+step/2 {
 			return &Cause{"workers",
 				fmt.Sprintf("The collector did not run from %s to %s: of that time only what the plugin held is known",
@@ -212,8 +216,8 @@ func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (
 	return nil, nil
 }
 
-// minute is a time within a sentence. It is written as RFC 3339, so that the page and the command line can show all
-// times in one zone.
+// minute formats a time for a sentence as RFC 3339, rounded down to the minute. The page and the command line find it
+// by this form and convert it to the zone of the reader.
 func minute(t time.Time) string { return t.UTC().Truncate(time.Minute).Format(time.RFC3339) }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f%%", math.Round(100*share)) }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Five causes of a slow filter, each as its figures show it, and the sentence that names it.
+// Five causes of a slow filter, each with its metrics and the resulting sentence.
 func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 	since := noon.Add(-4 * time.Minute)
 	latency := level(0.004, 0.310, since.Add(45*time.Second))
@@ -68,8 +68,8 @@ func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 	}
 }
 
-// A collector that was down is a note beside what moved while it ran, and the cause where nothing else explains an
-// alert.
+// An outage of the collector is a note if other metrics changed while it ran. It is the cause if nothing else explains
+// an alert.
 func TestACollectorThatWasDownIsNoCauseOfWhatMovedSince(t *testing.T) {
 	away := func(at time.Time) float64 {
 		if at.After(noon.Add(-13*time.Minute)) && at.Before(noon.Add(-9*time.Minute)) {
@@ -90,7 +90,7 @@ func TestACollectorThatWasDownIsNoCauseOfWhatMovedSince(t *testing.T) {
 	assert.Contains(t, a.Cause.Text, "The collector did not run from")
 }
 
-// What the limiter's mean says beside a figure that moved is not printed as if both were true.
+// If a metric changed, the answer does not also say that nothing was at its limit.
 func TestNothingAtItsLimitIsSaidOnlyWhereNothingMoved(t *testing.T) {
 	for name, moves := range map[string]bool{"moved": true, "nothing moved": false} {
 		t.Run(name, func(t *testing.T) {
@@ -120,8 +120,9 @@ func TestFiguresWithoutASampleAreNamed(t *testing.T) {
 	assert.Contains(t, a.Text(), "Without a sample, so that nothing is known of: records arriving; ")
 }
 
-// What the registry knows of a topology's end or silence explains that its samples are missed, whatever moved before:
-// never a load. A latency that stands for what a lost worker said last is in the past, and the lost worker its cause.
+// If the registry knows why a topology ended or is silent, this explains missing samples, whatever changed before. The
+// cause is never a load. For a latency alert that is held for a lost worker, the text is in the past tense, and the
+// lost worker is the cause.
 func TestSilenceIsExplainedByWhatTheRegistryKnows(t *testing.T) {
 	const blind = "BulletMetricsCollectorBlind"
 	at := noon.Add(-3 * time.Minute)
@@ -129,7 +130,7 @@ func TestSilenceIsExplainedByWhatTheRegistryKnows(t *testing.T) {
 	for name, c := range map[string]struct {
 		alert string
 		run   Run
-		last  time.Time // evidence; zero where none is known
+		last  time.Time // evidence; zero if unknown
 		text  string
 		held  bool
 	}{
@@ -190,7 +191,7 @@ func adviceOf(c *Cause) string {
 	return c.Advice
 }
 
-// All workers that were started again are one cause, also where no slice shows it yet.
+// If all workers restarted, there is one cause, even if no slice shows the restarts yet.
 func TestRestartsThatTheRegistryNotedAreTheCause(t *testing.T) {
 	p := ports(stored{"storm_capacity_ratio": level(0.3, 0.95, noon.Add(-5*time.Minute))}, slow)
 	restart := func(ago time.Duration, worker string) Annotation {

@@ -9,35 +9,35 @@ import (
 	"time"
 )
 
-// Change is a figure that moved to another level.
+// Change is a metric that moved to another level.
 type Change struct {
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels,omitempty"`
 	Unit   string            `json:"unit"`
-	// Figure is the page's figure that shows it, "" where none does.
+	// Figure is the key of the page's figure that shows the metric, or "" if no figure does.
 	Figure string `json:"figure,omitempty"`
-	// Before and After are the means on both sides of Since.
+	// Before and After are the mean values before and after Since.
 	Before float64   `json:"before"`
 	After  float64   `json:"after"`
 	Since  time.Time `json:"since"`
-	// Lead is how long before the alert it moved, in seconds.
+	// Lead is the time from the change to the alert, in seconds.
 	Lead float64 `json:"seconds_before"`
-	// Score is the move over the scatter around the two levels.
+	// Score is the size of the move divided by the scatter of the values around the two levels.
 	Score  float64 `json:"score"`
 	Advice string  `json:"advice,omitempty"`
 }
 
 const (
-	points     = 60  // that a figure is looked at in, over all three windows
-	leastScore = 4.0 // moves over scatter below it are left out
-	leastPart  = 0.1 // of the level before: smaller moves are left out
-	minPoints  = 2   // points on either side of a change
+	points     = 60  // number of points of each metric over all three windows
+	leastScore = 4.0 // smallest reported ratio of move to scatter
+	leastPart  = 0.1 // smallest reported move, relative to the level before
+	minPoints  = 2   // required points before and after a change
 	leastStep  = 10 * time.Second
 )
 
-// resolution is how fine the figures are looked at, and until when: a little beyond the alert's beginning, as far as
-// there is anything, since an alert begins within a minute of its cause, and a level shows in no less than leastSide
-// points.
+// resolution returns the step and the end of the time range in which metrics are read. The end is up to minPoints
+// steps after At, but not after now. An alert may begin within a minute of its cause, and a new level needs at least
+// minPoints points.
 func (a *Answer) resolution(now time.Time) (step time.Duration, until time.Time) {
 	step, until = max(a.At.Sub(a.From)/points, leastStep).Truncate(time.Second), a.At
 	for range minPoints {
@@ -48,7 +48,7 @@ func (a *Answer) resolution(now time.Time) (step time.Duration, until time.Time)
 	return step, until
 }
 
-// changes looks at every figure; missing names those of which there is not one sample.
+// changes returns the changes of all metrics, earliest first. missing lists the metrics without any sample.
 func changes(ctx context.Context, ask Figures, topology string, a *Answer, now time.Time) (all []Change,
 	missing []string, err error) {
 	all, missing = []Change{}, []string{}
@@ -68,13 +68,14 @@ func changes(ctx context.Context, ask Figures, topology string, a *Answer, now t
 			}
 		}
 	}
-	// what moved first may be the cause
+	// the earliest change may be the cause
 	slices.SortStableFunc(all, func(a, b Change) int { return a.Since.Compare(b.Since) })
 	return all, missing, nil
 }
 
-// change is the one move to another level that explains most of the line, if it lies behind sinceMs, not behind atMs,
-// and is worth telling: the parting into two levels with the least squares.
+// change returns the move to another level that best explains the line. It splits the line into two levels with the
+// least sum of squares. The result is false if the split is not within [sinceMs, atMs], or if the move is too small to
+// report.
 func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	times, values := known(line)
 	at, ok := parting(times, values, sinceMs, atMs)
@@ -84,7 +85,7 @@ func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	before, after := mean(values[:at]), mean(values[at:])
 	scatter := math.Sqrt((squares(values[:at], before) + squares(values[at:], after)) / float64(len(values)-1))
 	move := math.Abs(after - before)
-	// A line without scatter moves by as much as what matters.
+	// A line without scatter is reported if it moves by at least f.least.
 	score := move / max(scatter, f.least/leastScore, math.SmallestNonzeroFloat64)
 	if score < leastScore || move < f.least || move < leastPart*math.Abs(before) {
 		return Change{}, false
@@ -97,7 +98,7 @@ func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	return c, true
 }
 
-// known leaves out what is no number.
+// known returns the finite values with their times.
 func known(line Line) (times []int64, values []float64) {
 	for i, v := range line.Values {
 		if !math.IsNaN(v) && !math.IsInf(v, 0) {
@@ -107,8 +108,8 @@ func known(line Line) (times []int64, values []float64) {
 	return times, values
 }
 
-// parting is the index, not before sinceMs nor after atMs, at which two levels fit best. Where one after atMs fits
-// better there is none.
+// parting returns the index in [sinceMs, atMs] at which a split into two levels fits best. It returns false if a split
+// after atMs fits better.
 func parting(times []int64, values []float64, sinceMs, atMs int64) (int, bool) {
 	first, _ := slices.BinarySearch(times, sinceMs)
 	first = max(first, minPoints)
@@ -133,7 +134,7 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// squares is the sum of squared distances from a level.
+// squares returns the sum of squared distances from a level.
 func squares(values []float64, level float64) float64 {
 	sum := 0.0
 	for _, v := range values {

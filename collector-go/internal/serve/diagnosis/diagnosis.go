@@ -1,9 +1,9 @@
 // Package diagnosis explains an alert. It finds what changed before the alert began: events (configuration changes,
-// restarts, experiment steps), figures that moved to another level, and the resource that limited the topology. Each
+// restarts, experiment steps), metrics that moved to another level, and the resource that limited the topology. Each
 // finding has its numbers and its time, so that a reader can check it.
 //
-// It must not know where figures and events come from; they arrive through ports. Start with Question; find.go finds
-// the alert, cause.go names the most likely cause, and text.go writes the answer for a person.
+// The package must not know where metrics and events come from; they arrive through ports. Start with Question.
+// find.go finds the alert, cause.go determines the most likely cause, and text.go formats the answer for a person.
 package diagnosis
 
 import (
@@ -16,29 +16,30 @@ import (
 
 // Question selects the alert to explain and the time range in which to look for changes.
 type Question struct {
-	Alert    string // its name
-	Topology string // "" where only one topology has the alert
-	// At is the moment before which changes are looked for; the zero time is when the alert began.
+	Alert    string // the alert's name
+	Topology string // may be "" if only one topology has the alert
+	// At is the end of the time range in which changes are searched. The zero time means the beginning of the alert.
 	At time.Time
-	// Window is how long before At a change may lie; twice that before it is the time compared with. 15 min by default.
+	// Window is the length of the time range before At in which changes are searched. The two windows before it are
+	// the reference. The default is 15 min.
 	Window time.Duration
 	Now    time.Time
 }
 
-// DefaultWindow is how far back changes are looked for: slow enough a cause for most of what wakes people, and short
-// enough that the day's own rise and fall is not taken for one.
+// DefaultWindow is the default length of the time range in which changes are searched. It is long enough for most
+// causes of urgent alerts. It is short enough not to mistake the daily rise and fall for a change.
 const DefaultWindow = 15 * time.Minute
 
-// Alert is the alert that is asked about.
+// Alert is the alert to explain.
 type Alert struct {
 	Name   string            `json:"name"`
 	Labels map[string]string `json:"labels"`
 	State  string            `json:"state"` // firing, pending, or ended
 	Began  time.Time         `json:"began"`
-	// Ended is when an alert that has ended fired last.
+	// Ended is when an alert that has ended fired for the last time.
 	Ended *time.Time `json:"ended,omitempty"`
-	// Held is set where what is measured now does not raise the alert: it stands for what was measured last, at
-	// LastBad.
+	// Held means that current measurements do not raise the alert. The alert is kept for the last measured value,
+	// which was bad at LastBad.
 	Held     bool       `json:"held,omitempty"`
 	LastBad  *time.Time `json:"last_bad,omitempty"`
 	Summary  string     `json:"summary,omitempty"`
@@ -46,68 +47,70 @@ type Alert struct {
 	Topology string     `json:"topology,omitempty"`
 }
 
-// Annotation is something that happened.
+// Annotation is an event in the life of a topology.
 type Annotation struct {
 	Time   time.Time `json:"time"`
-	Before float64   `json:"seconds_before"` // the alert
+	Before float64   `json:"seconds_before"` // seconds before the alert
 	Title  string    `json:"title"`
 	Text   string    `json:"text,omitempty"`
 	Tags   []string  `json:"tags,omitempty"`
 }
 
-// Answer is what changed.
+// Answer is the explanation of an alert.
 type Answer struct {
 	Alert Alert `json:"alert"`
-	// From, Since and At part the times: [From, Since) is what was normal, in [Since, At] changes are looked for.
+	// From, Since and At divide the time range. [From, Since) is the reference, and changes are searched in [Since,
+	// At].
 	From        time.Time    `json:"from"`
 	Since       time.Time    `json:"since"`
 	At          time.Time    `json:"at"`
 	Annotations []Annotation `json:"events"`
 	Changes     []Change     `json:"changes"`
-	// Cause is what most likely raised the alert, by what moved; nil where nothing does that explains it.
+	// Cause is the most likely cause of the alert, or nil if no change explains it.
 	Cause *Cause `json:"cause,omitempty"`
-	// Limit is what the topology was limited by from its first change on, in a sentence; "" where nothing was found at
-	// its limit.
+	// Limit is a sentence about the resource that limited the topology since its first change, or "" if no resource
+	// was at its limit.
 	Limit string `json:"limit,omitempty"`
-	// Missing are the figures without a sample in [From, At]: whether they moved is not known.
+	// Missing lists the metrics without a sample in [From, At]. Whether they changed is unknown.
 	Missing []string `json:"missing"`
 	Notes   []string `json:"notes"`
 
 	run *Run
 }
 
-// Line is a series over time: values at ascending times, ms since the Unix epoch. A time that is not there is a gap.
+// Line is a series over time. TimesMs are ascending, in ms since the Unix epoch. A missing time is a gap.
 type Line struct {
 	Labels  map[string]string
 	TimesMs []int64
 	Values  []float64
 }
 
-// Figures answers PromQL.
+// Figures evaluates PromQL.
 type Figures interface {
 	Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]Line, error)
 }
 
-// Ports are what an answer is made from.
+// Ports provide the data for an answer.
 type Ports struct {
 	Figures Figures
-	// Active are the alerts that are pending or firing now.
+	// Active returns the alerts that are pending or firing now.
 	Active func() []Alert
-	// Annotations are those of a topology that began or ended in [from, to].
+	// Annotations returns the annotations of a topology that began or ended in [from, to].
 	Annotations func(ctx context.Context, topology string, from, to time.Time) []Annotation
-	// Evidence is when what is measured raised an alert last; false where that is not known. nil: nobody knows.
+	// Evidence returns the last time at which a measurement raised the alert; known is false if that is unknown. nil:
+	// always unknown.
 	Evidence func(ctx context.Context, alert Alert, now time.Time) (last time.Time, known bool)
-	// Run is what is known of a topology's run; nil where nothing is.
+	// Run returns what the registry knows about a topology's run, or nil if it knows nothing.
 	Run func(ctx context.Context, topology string) *Run
-	// Limit judges what a topology was limited by, in a sentence; found is whether anything was at its limit. nil:
-	// nobody judges it.
+	// Limit returns a sentence about the resource that limited a topology. found is false if no resource was at its
+	// limit. nil: limits are not checked.
 	Limit func(ctx context.Context, topology string, from, to time.Time) (text string, found bool, err error)
 }
 
-// UnknownAlertError states that no such alert is, or was within the last day.
+// UnknownAlertError reports that no such alert is active or was active within the last day.
 type UnknownAlertError struct {
 	Name, Topology string
-	Known          []string // that are pending or firing
+	Known          []string // names of the alerts that are pending or firing
 }
 
 func (e *UnknownAlertError) Error() string {
@@ -123,7 +126,7 @@ func (e *UnknownAlertError) Error() string {
 		e.Name, of, strings.Join(e.Known, ", "))
 }
 
-// Explain answers q.
+// Explain answers a question. If the alert is unknown, the error is an *UnknownAlertError.
 func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 	if q.Window == 0 {
 		q.Window = DefaultWindow
@@ -136,7 +139,8 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 	a.weigh(ctx, p, q.Now)
 	if a.At.IsZero() {
 		a.At = alert.Began
-		// Rules that were evaluated late found an alert that is held from before: what ended its measuring counts too.
+		// If rules were evaluated late, a held alert begins after the measurements ended. What ended the measurements
+		// is then of interest too.
 		if last := a.Alert.LastBad; last != nil && last.Add(q.Window/3).Before(a.At) {
 			a.At = last.Add(q.Window / 3)
 		}
@@ -158,11 +162,12 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 	return a, nil
 }
 
-// leastJudged is how long a time a limiter is looked for in at least: two reports of what comes once a minute.
+// leastJudged is the shortest time range in which a limiting resource is searched. It holds two reports of a metric
+// that comes once a minute.
 const leastJudged = 2 * time.Minute
 
-// judge asks what limited the topology since it changed: over the time before that the mean would say that nothing did,
-// beside a figure that moved.
+// judge determines which resource limited the topology since the cause. A longer time range would include the time
+// before the change, and the mean would then hide the limit.
 func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	if p.Limit == nil || a.Alert.Topology == "" || a.Alert.ofCollection() {
 		return
@@ -192,7 +197,7 @@ func annotations(ctx context.Context, p Ports, topology string, since, at time.T
 		e.Before = at.Sub(e.Time).Seconds()
 		all = append(all, e)
 	}
-	// the last before the alert comes first
+	// newest first
 	slices.SortStableFunc(all, func(a, b Annotation) int { return b.Time.Compare(a.Time) })
 	return all
 }

@@ -16,7 +16,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// stored answers expressions that hold a metric's name with a function of time.
+// stored answers expressions that contain a metric's name with a function of time.
 type stored map[string]func(at time.Time) float64
 
 func (s stored) Range(_ context.Context, expression string, from, to time.Time, step time.Duration) (
@@ -41,7 +41,7 @@ func ports(s stored, active ...Alert) Ports {
 		Annotations: func(context.Context, string, time.Time, time.Time) []Annotation { return nil }}
 }
 
-// level is one before a time and another from it on.
+// level returns a function with one value before a time and another one after it.
 func level(before, after float64, since time.Time) func(time.Time) float64 {
 	return func(at time.Time) float64 {
 		if at.Before(since) {
@@ -59,8 +59,8 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 		"storm_capacity_ratio":            level(0.3, 0.95, noon.Add(-5*time.Minute)),
 		"bullet_worker_cpu_seconds_total": level(2, 2, noon),
 		"bullet_worker_restarts_total":    level(0, 1, noon.Add(-4*time.Minute)),
-		"storm_receive_queue_full_ratio":  level(0, 0.05, noon.Add(-4*time.Minute)),  // too little to matter
-		"bullet_source_lag_records":       level(0, 7000, noon.Add(-40*time.Minute)), // before what is looked at
+		"storm_receive_queue_full_ratio":  level(0, 0.05, noon.Add(-4*time.Minute)),  // too small to matter
+		"bullet_source_lag_records":       level(0, 7000, noon.Add(-40*time.Minute)), // before the window
 		"bullet_worker_gc_seconds_total":  func(time.Time) float64 { return math.NaN() },
 		// scatter
 		"bullet_worker_heap_limit_bytes": func(at time.Time) float64 {
@@ -106,8 +106,8 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 	}
 }
 
-// Who is woken asks a minute after the alert began, when what woke him moved less than a minute before that; what moved
-// since is no cause.
+// A person may ask one minute after the alert began, and the cause may be less than a minute before that. Changes
+// after the beginning are not the cause.
 func TestWhatMovedJustBeforeTheAlertIsNamed(t *testing.T) {
 	p := ports(stored{
 		"bullet_filter_latency_mean_second": level(0.004, 0.310, noon.Add(-40*time.Second)),
@@ -179,7 +179,7 @@ func TestAJudgeThatFailsIsANote(t *testing.T) {
 	assert.Contains(t, a.Notes[0], "no evidence")
 }
 
-// Noise about one level is no change, and a move of ten times its scatter is found where it was made.
+// Noise around a level is no change. A move of ten times the scatter is found at the right time.
 func TestNoiseIsNoChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))

@@ -8,21 +8,22 @@ import (
 	"time"
 )
 
-// Run is what the registry knows of a topology's run.
+// Run is what the registry knows about a topology's run.
 type Run struct {
-	// State is running, silent, stopped, killed or replaced, since Since; By is who said so.
+	// State is running, silent, stopped, killed or replaced. Since is when this state began, and By is who reported
+	// it.
 	State, By string
 	Since     time.Time
-	// Workers is how many run, Lost those that are not heard though the topology is.
+	// Workers is the number of running workers. Lost are the workers that are silent although the topology reports.
 	Workers int
 	Lost    []LostWorker
-	// Senders are the tasks of the metrics consumer, of which so many are Connected.
+	// Senders is the number of tasks of the metrics consumer. Connected is how many of them are connected.
 	Senders, Connected int
-	// ClockAhead is how far the clock of a worker is off, the one that is off the most; below zero where it is behind.
+	// ClockAhead is the largest clock error of a worker; it is negative if the clock is behind.
 	ClockAhead time.Duration
 }
 
-// LostWorker is a worker that is not heard, and when it was heard last.
+// LostWorker is a worker that does not report, with the time of its last report.
 type LostWorker struct {
 	Worker string
 	Heard  time.Time
@@ -30,15 +31,16 @@ type LostWorker struct {
 
 const (
 	ofClocks = "BulletClockSkew"
-	// fresh is how old the evidence of an alert that fires by what is measured now may be: rules look 41 s back, each
-	// quarter of a minute.
+	// fresh is the maximum age of the evidence of an alert that is raised by current measurements. Rules read data
+	// that are 41 s old, every 15 s.
 	fresh = 2 * time.Minute
 )
 
-// ofCollection reports that an alert is about the collection: no load of the topology explains it.
+// ofCollection reports whether an alert is about the collection of metrics. The load of the topology never explains
+// such an alert.
 func (a Alert) ofCollection() bool { return strings.HasPrefix(a.Name, ofOurOwn) || a.Name == ofClocks }
 
-// weigh finds how old the evidence of the alert is, and what is known of the topology's run.
+// weigh sets whether the alert is held, and reads what the registry knows about the topology's run.
 func (a *Answer) weigh(ctx context.Context, p Ports, now time.Time) {
 	if p.Run != nil && a.Alert.Topology != "" {
 		a.run = p.Run(ctx, a.Alert.Topology)
@@ -51,7 +53,7 @@ func (a *Answer) weigh(ctx context.Context, p Ports, now time.Time) {
 	}
 }
 
-// past is a summary of the rules that come with the program, of what is no longer measured.
+// past changes the summary of a built-in rule to the past tense, for an alert that is only held.
 func past(summary string) string {
 	for _, verb := range [][2]string{{" is ", " was "}, {" take ", " took "}, {" get ", " got "}, {" spends ", " spent "},
 		{" does not come ", " did not come "}} {
@@ -62,7 +64,7 @@ func past(summary string) string {
 	return summary
 }
 
-// verb is in the present where the alert is raised by what is measured now.
+// verb returns present if current measurements raise the alert, and otherwise past.
 func (a *Answer) verb(present, past string) string {
 	if a.Alert.Held || a.Alert.State == "ended" {
 		return past
@@ -70,7 +72,7 @@ func (a *Answer) verb(present, past string) string {
 	return present
 }
 
-// silence is why a topology, or a worker of it, is not heard, as far as the registry knows.
+// silence returns why a topology or one of its workers does not report, as far as the registry knows.
 func silence(a *Answer) *Cause {
 	r := a.run
 	if r == nil {
@@ -116,7 +118,7 @@ func (r *Run) senders() string {
 	return fmt.Sprintf("none of its %d senders is connected", r.Senders)
 }
 
-// clockOff is the cause of an alert about clocks.
+// clockOff returns the cause of an alert about clocks.
 func clockOff(a *Answer) *Cause {
 	if a.Alert.Labels["cause"] == "set_back" {
 		return &Cause{"workers", fmt.Sprintf(

@@ -7,28 +7,28 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
-// figure is one that is looked at for a change.
+// figure is a metric that is checked for changes.
 type figure struct {
 	name string
-	// key is the page's figure that shows it.
+	// key is the key of the page's figure that shows it.
 	key  string
 	unit string
-	// expression is PromQL with {} for the topology's matcher and BUSY for the busy share of each task; each of its
-	// series is looked at.
+	// expression is PromQL. {} stands for the topology's matcher, and BUSY for the busy share of each task. Each
+	// resulting series is checked.
 	expression string
-	// least is the smallest change that matters, in the unit: below it, a change is noise to whoever reads.
+	// least is the smallest change that matters, in the figure's unit. A smaller one is noise to a reader.
 	least float64
-	// advice is what a rise of it usually asks for, by the names of the settings; "" where it is only a fact.
+	// advice is what usually helps if the value rises, with the names of settings; "" if there is no general advice.
 	advice string
 }
 
-// rateWindow holds two slices of metrics that come once a minute.
+// rateWindow covers two slices of a metric that comes once a minute.
 const rateWindow = "150s"
 
-// ownComponents leaves Storm's own components out.
+// ownComponents excludes Storm's own components.
 const ownComponents = `component!~"__.*"`
 
-// figures are in the order of the way of a query and a record through the topology.
+// figures are sorted in the order in which queries and records pass through the topology.
 var figures = []figure{
 	{"records arriving", "records", "records/s", "sum(rate(bullet_source_records_total{}[W]))", 1,
 		"more records: more filter bolts (bullet.topology.filter.bolt.parallelism), or a lower sampling"},
@@ -66,7 +66,7 @@ var figures = []figure{
 		"the workers' logs say why; out of memory is the most frequent"},
 }
 
-// ask is the figure's PromQL for a topology.
+// ask returns the figure's PromQL for a topology.
 func (f figure) ask(topology string) string {
 	matcher := ""
 	if topology != "" {

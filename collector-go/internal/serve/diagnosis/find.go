@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// lookBack is how long ago an alert that has ended may have begun.
+// lookBack is how far back an ended alert is searched.
 const lookBack = 24 * time.Hour
 
-// find is the alert that is asked about: one that is there, or else the last one that was.
+// find returns the active alert that the question names. If it is not active, find returns its last occurrence.
 func find(ctx context.Context, p Ports, q Question) (Alert, error) {
 	var found []Alert
 	known := map[string]bool{}
@@ -29,7 +29,8 @@ func find(ctx context.Context, p Ports, q Question) (Alert, error) {
 		}
 		return Alert{}, &UnknownAlertError{Name: q.Alert, Topology: q.Topology, Known: slices.Sorted(maps.Keys(known))}
 	}
-	// Of several, the one that fires since the earliest is asked about first; the others' causes are mostly its own.
+	// Firing alerts come before pending ones, and earlier ones first, because an earlier alert is more likely to have
+	// caused the others.
 	slices.SortStableFunc(found, func(a, b Alert) int {
 		if (a.State == "firing") != (b.State == "firing") {
 			if a.State == "firing" {
@@ -42,10 +43,11 @@ func find(ctx context.Context, p Ports, q Question) (Alert, error) {
 	return found[0], nil
 }
 
-// stateStep is how fine an ended alert's beginning is looked for.
+// stateStep is the resolution with which the beginning of an ended alert is determined.
 const stateStep = 15 * time.Second
 
-// findEnded looks for the newest end of the alert in what the rules gave; known is false where there is none.
+// findEnded searches the newest end of the alert in the series ALERTS. known is false if the alert was never active
+// within lookBack.
 func findEnded(ctx context.Context, p Ports, q Question) (last Alert, known bool, err error) {
 	selector := fmt.Sprintf("ALERTS{alertname=%s}", strconv.Quote(q.Alert))
 	if q.Topology != "" {
@@ -67,7 +69,7 @@ func findEnded(ctx context.Context, p Ports, q Question) (last Alert, known bool
 	return last, lastMs > 0, nil
 }
 
-// began is the start of the last unbroken stretch.
+// began returns the start of the last interval without a gap.
 func began(timesMs []int64) time.Time {
 	i := len(timesMs) - 1
 	for i > 0 && timesMs[i]-timesMs[i-1] <= stateStep.Milliseconds() {

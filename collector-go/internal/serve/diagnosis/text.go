@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Text is the answer for a person.
+// Text returns the answer as text for a person, with times in UTC.
 func (a *Answer) Text() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %s since %s", a.Alert.Name, a.Alert.State, clock(a.Alert.Began))
@@ -51,7 +51,7 @@ func (a *Answer) Text() string {
 	})
 }
 
-// written is a time as minute writes it.
+// written matches a time as minute formats it.
 var written = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:00Z`)
 
 func (a *Answer) writeAnnotations(out *strings.Builder) {
@@ -109,7 +109,7 @@ func span(seconds float64) string {
 	return (time.Duration(seconds) * time.Second).String()
 }
 
-// number has three digits, or all before the point.
+// number formats a value with three significant digits, or with all digits before the decimal point if there are more.
 func number(v float64) string {
 	digits := 3
 	if size := math.Abs(v); size >= 1000 {

@@ -25,7 +25,7 @@ const minuteMs = 60_000
 
 func ago(minutes int64) int64 { return now.UnixMilli() - minutes*minuteMs }
 
-// changes are annotations as a registry has them at a position.
+// changes provides annotations as a registry does at a journal position.
 type changes struct {
 	all  []registry.Annotation
 	upTo uint64
@@ -38,7 +38,7 @@ func (c *changes) AnnotationsSince(after uint64) ([]registry.Annotation, uint64)
 	return c.all, c.upTo
 }
 
-// kept is an engine that keeps what it is given, as a receiver of remote write does, and evaluates nothing.
+// kept is an engine that stores what it receives, like a remote write receiver, and evaluates nothing.
 type kept struct {
 	durable uint64
 	series  map[string]*Line
@@ -89,7 +89,7 @@ func writing(c Changes, k *kept) (*Writer, *prometheus.CounterVec) {
 		Logger: slog.New(slog.DiscardHandler), Fates: fates}), fates
 }
 
-// fresh is a registry that knows nothing.
+// fresh returns an empty registry.
 func fresh(t *testing.T) *registry.Registry {
 	j, err := journal.Open(t.TempDir(), journal.DefaultOptions())
 	require.NoError(t, err)
@@ -116,8 +116,8 @@ func titles(all []registry.Annotation) (titles []string) {
 	return titles
 }
 
-// What one collector takes is what another reads, ids and all tags but the first apart: moments, steps that have ended
-// or are open, what ends later than now, and a text that recurs.
+// One collector reads what another one wrote, except for ids and all tags but the first. The annotations are moments,
+// ended and open steps, one that ends in the future, and a repeated text.
 func TestWhatIsWrittenIsRead(t *testing.T) {
 	c := &changes{upTo: 7, all: []registry.Annotation{
 		{ID: "secret-1", Topology: "b", TimeMs: ago(300) + 7, EndMs: ago(290), Title: "Step 1", Text: "100 queries",
@@ -162,7 +162,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	assert.Equal(t, []string{"Step 1"}, titles(found))
 }
 
-// A step that is closed, with another text, is one annotation to others.
+// If a step is closed with another text, others see one annotation.
 func TestAChangeIsOneAnnotation(t *testing.T) {
 	c := &changes{upTo: 1, all: []registry.Annotation{{ID: "a", Topology: "b", TimeMs: ago(9), Title: "Step",
 		Text: "under way", Tags: []string{"step"}}}}
@@ -178,8 +178,8 @@ func TestAChangeIsOneAnnotation(t *testing.T) {
 	assert.Equal(t, "100 queries held", found[0].Text)
 }
 
-// Texts are cut at a rune, and a topology shares so many different ones an hour: the rest is counted, and another
-// topology, or the same text again, is not concerned.
+// Texts are cut at a rune boundary. A topology may share a limited number of different annotations per hour, and the
+// rest is counted. Other topologies and repeated texts are not affected.
 func TestWhatIsSharedIsBounded(t *testing.T) {
 	c := &changes{upTo: 1}
 	for i := range MaxSeries + 20 {
@@ -209,7 +209,7 @@ func TestWhatIsSharedIsBounded(t *testing.T) {
 	assert.InDelta(t, MaxSeries+3, testutil.ToFloat64(fates.WithLabelValues("s", "written")), 0)
 }
 
-// What a receiver does not take is given to it again, the same, and what changed meanwhile after it.
+// If a receiver refuses data, it gets the same data again, followed by later changes.
 func TestAReceiverThatFailsLosesNothing(t *testing.T) {
 	c := &changes{upTo: 1, all: []registry.Annotation{{Topology: "b", TimeMs: ago(3), Title: "first"}}}
 	k := newKept()
@@ -228,7 +228,8 @@ func TestAReceiverThatFailsLosesNothing(t *testing.T) {
 	assert.Len(t, k.series, 2)
 }
 
-// After a restart the registry is at an older place at first: what was sent is not sent again, what comes then is.
+// After a restart the registry begins at an older position. What was already sent is not sent again; later changes are
+// sent.
 func TestARestartSendsWhatIsNew(t *testing.T) {
 	c := &changes{upTo: 5, all: []registry.Annotation{{Topology: "b", TimeMs: ago(3), Title: "sent before"}}}
 	k := newKept()
@@ -244,7 +245,7 @@ func TestARestartSendsWhatIsNew(t *testing.T) {
 	assert.Equal(t, uint64(10), k.durable)
 }
 
-// An engine that cannot be asked is an error beside what the collector has itself.
+// If the engine cannot be reached, the collector's own data are returned with an error.
 func TestAnEngineThatIsAway(t *testing.T) {
 	k := newKept()
 	k.failing = errors.New("nobody listens")
@@ -259,7 +260,7 @@ func TestAnEngineThatIsAway(t *testing.T) {
 	assert.False(t, found)
 }
 
-// described is an engine that answers each expression as written here.
+// described is an engine with a fixed answer to each expression.
 type described map[string][]Line
 
 func (d described) Evaluate(_ context.Context, expression string, _ time.Time) ([]Line, error) {
@@ -278,8 +279,8 @@ func at(ms int64, labels ...string) Line {
 	return l
 }
 
-// A topology of another collector is listed with what the engine has of it: its newest run, versions, workers and
-// tasks. One that the engine has not heard of for minutes is silent.
+// A topology of another collector is listed with the engine's data: its newest run, versions, workers and tasks. It is
+// silent if the engine has received nothing for minutes.
 func TestTopologiesOfOthers(t *testing.T) {
 	old := []string{"topology", "b", "topology_id", "b-1-1700000000", "storm_version", "2.8.0"}
 	current := []string{"topology", "b", "topology_id", "b-2-1700000001", "storm_version", "2.8.1", "bullet_version",
@@ -328,7 +329,7 @@ func TestTopologiesOfOthers(t *testing.T) {
 	assert.False(t, found)
 }
 
-// A topology is the own one's for as long as it reports here, and another collector's once it moved there.
+// A topology belongs to this collector while it reports here, and to the other one after it has moved there.
 func TestATopologyThatMoved(t *testing.T) {
 	own := registry.Summary{Name: "b", LastSeen: timeText(ago(10)), Alive: false}
 	assert.False(t, left(own, topology{lastMs: ago(10) + 45_000}), "its own last slices come late")

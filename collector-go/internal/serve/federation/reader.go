@@ -15,45 +15,46 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
 
-// Engine evaluates PromQL at a moment. It returns the series of a vector or of a range. Many goroutines call it at
-// once; an error means that nothing is known, never that there are no series.
+// Engine evaluates PromQL at one time, and returns the series of a vector or a matrix. It must be safe for concurrent
+// use. An error means that the result is unknown, never that there are no series.
 type Engine interface {
 	Evaluate(ctx context.Context, expression string, at time.Time) ([]Line, error)
 }
 
-// Line is a series with its samples, by time.
+// Line is a series with its samples, sorted by time.
 type Line struct {
 	Labels  map[string]string
 	TimesMs []int64
 	Values  []float64
 }
 
-// Reader combines what the collector's own registry knows with what other collectors wrote to the engine. When both
-// know an annotation, the registry's version is returned. A topology whose samples another collector took over is
-// returned as the engine knows it. When the engine does not answer in time, the registry's part is returned with an
-// error. It is safe for concurrent use.
+// Reader combines the data of the collector's own registry with the data that other collectors wrote to the engine. If
+// both have an annotation, the registry's version is returned. A topology whose samples another collector now receives
+// is returned as the engine knows it. If the engine does not answer in time, the registry's part is returned with an
+// error. Reader is safe for concurrent use.
 type Reader struct {
 	own    *registry.Registry
 	engine Engine
 	now    func() time.Time
 
 	mu     sync.Mutex
-	listed *listed // topologies of the engine; nil: never asked for
+	listed *listed // topologies of the engine; nil before the first query
 }
 
-// New returns a reader of what a collector knows itself, and of an engine; nil: of no engine.
+// New returns a reader of the registry own and of engine. If engine is nil, the reader returns only data of the
+// registry.
 func New(own *registry.Registry, engine Engine, now func() time.Time) *Reader {
 	return &Reader{own: own, engine: engine, now: now}
 }
 
 const (
-	// engineTimeout is how long an answer waits for the engine. After that it is given without the engine's part.
+	// engineTimeout is how long an answer waits for the engine. After that it has only the registry's part.
 	engineTimeout = 5 * time.Second
-	// furthest is as far back as annotations are looked for: as long as a registry keeps them.
+	// furthest is how far back annotations are searched, which is how long a registry keeps them.
 	furthest = 90 * 24 * time.Hour
 )
 
-// ask evaluates an expression within engineTimeout. Its error says what an answer lacks.
+// ask evaluates an expression within engineTimeout. Its error says which part of the answer is missing.
 func (r *Reader) ask(ctx context.Context, expression string, at time.Time) ([]Line, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
@@ -64,8 +65,9 @@ func (r *Reader) ask(ctx context.Context, expression string, at time.Time) ([]Li
 	return found, nil
 }
 
-// Annotations are those that a filter selects, by time, the collector's own and others. Of one that several have the
-// own is given. With an error all own ones come, and others are missing.
+// Annotations returns the annotations that a filter selects, of this and of other collectors, sorted by time. If this
+// collector has an annotation too, its own version is returned. With an error, all own annotations are returned and
+// those of others are missing.
 func (r *Reader) Annotations(ctx context.Context, f registry.Filter) ([]registry.Annotation, error) {
 	own := r.own.Annotations(f)
 	if r.engine == nil {
@@ -87,7 +89,7 @@ func (r *Reader) Annotations(ctx context.Context, f registry.Filter) ([]registry
 	return f.Newest(own), err
 }
 
-// shared are the engine's annotations around a filter's range.
+// shared returns the engine's annotations around the filter's time range.
 func (r *Reader) shared(ctx context.Context, f registry.Filter) ([]registry.Annotation, error) {
 	nowMs, reach := r.now().UnixMilli(), Reach.Milliseconds()
 	toMs := min(min(f.ToMs, nowMs)+reach, nowMs)
@@ -110,14 +112,14 @@ func (r *Reader) shared(ctx context.Context, f registry.Filter) ([]registry.Anno
 	return annotationsOf(found), nil
 }
 
-// text is one text of an annotation; another is another annotation's, or what it was before it changed.
+// text identifies a version of an annotation: changing the text of an annotation creates another series.
 type text struct {
 	identity
 	text string
 }
 
-// annotationsOf joins beginnings and ends. Of several texts that began at once, as when one was changed, the one that
-// ended last is taken.
+// annotationsOf combines the series of beginnings and ends to annotations. If several texts have the same beginning,
+// because an annotation was changed, the one with the latest end is used.
 func annotationsOf(found []Line) []registry.Annotation {
 	ends := map[text][]int64{}
 	for _, l := range found {
@@ -159,11 +161,11 @@ func textOf(l Line) text {
 	return text{identity{l.Labels["topology"], l.Labels["kind"], l.Labels["title"]}, l.Labels["text"]}
 }
 
-// moments are a series' values as times, ascending, each once.
+// moments returns the values of a series as times in ms, sorted and without duplicates.
 func moments(l Line) []int64 {
 	all := make([]int64, 0, len(l.Values))
 	for _, v := range l.Values {
-		if v > 0 && v < math.MaxInt64/1000 { // who writes to the engine may write anything
+		if v > 0 && v < math.MaxInt64/1000 { // other programs may write any value to the engine
 			all = append(all, int64(math.Round(v*1000)))
 		}
 	}
@@ -171,7 +173,7 @@ func moments(l Line) []int64 {
 	return slices.Compact(all)
 }
 
-// lastIn is the last of times in [fromMs, beforeMs); 0 where there is none.
+// lastIn returns the last of times in [fromMs, beforeMs), or 0 if there is none.
 func lastIn(times []int64, fromMs, beforeMs int64) (last int64) {
 	for _, ms := range times {
 		if ms >= fromMs && ms < beforeMs {
@@ -181,7 +183,7 @@ func lastIn(times []int64, fromMs, beforeMs int64) (last int64) {
 	return last
 }
 
-// sharedID is the same for the same annotation in every collector's answer.
+// sharedID returns the id of an annotation. It is the same in the answers of all collectors.
 func sharedID(of identity, startMs int64) string {
 	hash := fnv.New64a()
 	fmt.Fprintf(hash, "%q %q %q %d", of.topology, of.kind, of.title, startMs)

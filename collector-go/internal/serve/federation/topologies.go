@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
 
-// Topologies of others are those of which the engine has a sample of the last day, by five minutes; while one reports,
-// by its newest slice.
+// Queries for topologies of others. They find topologies with a sample in the last day, at a resolution of five
+// minutes. For a topology that reports now, the time of its newest slice is exact.
 const (
 	newest    = `timestamp(%[1]s) or max_over_time(timestamp(%[1]s)[1d:5m])`
 	first     = `min_over_time(timestamp(%s)[1d:5m])`
@@ -23,28 +23,30 @@ const (
 	worksIn   = `bullet_worker_info{topology=%q}`
 	runsWhere = `count by (worker, component, task) ({__name__=~"storm_emitted_total|storm_executed_total",topology=%q})`
 
-	// silence is how old the newest slice of a topology that runs may be: slices come up to a minute after their end.
+	// silence is the maximum age of the newest slice of a running topology. Slices arrive up to a minute after their
+	// end.
 	silence = 3 * time.Minute
-	// listedFor is how long a list is answered again without asking.
+	// listedFor is how long a list is reused without querying the engine.
 	listedFor = 10 * time.Second
 )
 
-// listed are the engine's topologies by name, as they were at a moment.
+// listed has the engine's topologies by name, at one time.
 type listed struct {
 	at    time.Time
 	known map[string]topology
 	err   error
 }
 
-// topology is a topology as the engine knows it. Several submissions under one name are one topology with several runs.
+// topology is a topology as the engine knows it. Several submissions under one name are one topology with several
+// runs.
 type topology struct {
 	registry.Summary
 	lastMs int64
-	runs   []registry.Run // the newest first
+	runs   []registry.Run // newest first
 }
 
-// Topologies lists what is known, by name: the collector's own, and those whose samples another collector takes. With
-// an error all own ones come, and others are missing.
+// Topologies returns all known topologies, sorted by name: the collector's own, and those of other collectors. With an
+// error, all own topologies are returned and others are missing.
 func (r *Reader) Topologies(ctx context.Context) ([]registry.Summary, error) {
 	own := r.own.Topologies()
 	if r.engine == nil {
@@ -67,13 +69,14 @@ func (r *Reader) Topologies(ctx context.Context) ([]registry.Summary, error) {
 	return own, err
 }
 
-// left reports whether a topology that reported here reports to another collector now.
+// left reports whether a topology that reported to this collector now reports to another one.
 func left(own registry.Summary, there topology) bool {
 	heard, err := time.Parse(time.RFC3339Nano, own.LastSeen)
 	return err == nil && !own.Alive && there.lastMs > heard.Add(silence).UnixMilli()
 }
 
-// Topology is the run with Storm's id, or the newest where id is "", the collector's own before others.
+// Topology returns the run with Storm's topology id, or the newest run if id is "". The collector's own data have
+// precedence over those of the engine.
 func (r *Reader) Topology(ctx context.Context, name, id string) (registry.Topology, bool, error) {
 	own, found := r.own.Topology(name, id)
 	if r.engine == nil {
@@ -91,7 +94,8 @@ func (r *Reader) Topology(ctx context.Context, name, id string) (registry.Topolo
 	return all, true, err
 }
 
-// list asks for the engine's topologies, one caller at a time.
+// list returns the engine's topologies. Only one caller at a time queries the engine, so that concurrent callers share
+// the result.
 func (r *Reader) list(ctx context.Context) (map[string]topology, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,14 +103,14 @@ func (r *Reader) list(ctx context.Context) (map[string]topology, error) {
 	if r.listed == nil || now.Sub(r.listed.at) >= listedFor {
 		known, err := r.read(ctx, now)
 		if err != nil && ctx.Err() != nil {
-			return nil, err // this caller's own end
+			return nil, err // only this caller's context ended
 		}
 		r.listed = &listed{now, known, err}
 	}
 	return r.listed.known, r.listed.err
 }
 
-// read asks for all topologies of the engine with three queries, whatever their number.
+// read queries all topologies of the engine. It needs three queries, regardless of the number of topologies.
 func (r *Reader) read(ctx context.Context, now time.Time) (map[string]topology, error) {
 	var answers [3][]Line
 	for i, expression := range []string{fmt.Sprintf(newest, describes), fmt.Sprintf(first, describes), workers} {
@@ -115,7 +119,7 @@ func (r *Reader) read(ctx context.Context, now time.Time) (map[string]topology, 
 			return nil, err
 		}
 	}
-	began := map[string]int64{} // by id
+	began := map[string]int64{} // by topology id
 	for _, l := range answers[1] {
 		began[l.Labels["topology_id"]] = l.lastMs()
 	}
@@ -142,7 +146,7 @@ func (r *Reader) read(ctx context.Context, now time.Time) (map[string]topology, 
 	return known, nil
 }
 
-// lastMs reads a series whose values are times in seconds.
+// lastMs returns the newest value of a series whose values are times in seconds, in ms. It returns 0 if there is none.
 func (l Line) lastMs() int64 {
 	if all := moments(l); len(all) > 0 {
 		return all[len(all)-1]
@@ -150,8 +154,8 @@ func (l Line) lastMs() int64 {
 	return 0
 }
 
-// topologyOf reads one run of a topology from the series that describes it. Whether it runs is judged by the age of its
-// newest slice: only the other collector knows why a topology is silent.
+// topologyOf returns a topology with one run, made from the series that describes the run. The age of the newest slice
+// decides whether it is alive: only the other collector knows why a topology is silent.
 func topologyOf(l Line, firstMs, nowMs int64) topology {
 	lastMs := l.lastMs()
 	firstMs = min(cmp.Or(firstMs, lastMs), lastMs)
@@ -172,9 +176,9 @@ func topologyOf(l Line, firstMs, nowMs int64) topology {
 
 func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// complete asks for everything that the engine knows of one topology: its workers, and which tasks run in them.
-// Settings, resources and producers are known to the other collector only. On an error the part that was read is
-// returned with it.
+// complete returns all that the engine knows about a topology: its workers and the tasks that run in them. Settings,
+// resources and producers are known only to the other collector. With an error, the part that was read so far is
+// returned.
 func (r *Reader) complete(ctx context.Context, t topology) (registry.Topology, error) {
 	all := registry.Topology{Summary: t.Summary, Components: []registry.Component{}, Workers: []registry.Worker{},
 		Resources: registry.Resources{Rows: []registry.ResourceRow{}}, Unplaced: []registry.ComponentTasks{},
@@ -188,7 +192,7 @@ func (r *Reader) complete(ctx context.Context, t topology) (registry.Topology, e
 	if err != nil {
 		return all, err
 	}
-	began := map[string]int64{} // by worker and process
+	began := map[string]int64{} // by worker and pid
 	for _, l := range since {
 		began[l.Labels["worker"]+" "+l.Labels["pid"]] = l.lastMs()
 	}
@@ -226,7 +230,7 @@ func (r *Reader) complete(ctx context.Context, t topology) (registry.Topology, e
 	return all, nil
 }
 
-// workerOf reads a worker of the engine. Times are those of its samples, since nobody here heard it.
+// workerOf makes a worker from the series that describes it. Its times are those of its samples.
 func workerOf(l Line, tasks map[string][]int32, firstMs, nowMs int64) registry.Worker {
 	lastMs := l.lastMs()
 	w := registry.Worker{Worker: l.Labels["worker"], Host: l.Labels["host"],
@@ -235,7 +239,7 @@ func workerOf(l Line, tasks map[string][]int32, firstMs, nowMs int64) registry.W
 	if port, err := strconv.ParseUint(w.Worker[strings.LastIndexByte(w.Worker, ':')+1:], 10, 16); err == nil {
 		w.Port = uint32(port)
 	}
-	w.Pid, _ = strconv.ParseUint(l.Labels["pid"], 10, 64) // 0 where it is not known
+	w.Pid, _ = strconv.ParseUint(l.Labels["pid"], 10, 64) // 0 if it is unknown
 	for _, component := range slices.Sorted(maps.Keys(tasks)) {
 		slices.Sort(tasks[component])
 		w.Tasks += len(tasks[component])

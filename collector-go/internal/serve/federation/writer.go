@@ -15,30 +15,32 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Changes has annotations by the journal's positions. The registry is one.
+// Changes provides annotations by their position in the journal. The registry implements it.
 type Changes interface {
-	// AnnotationsSince are those that changed behind a position, and the position up to which it is so.
+	// AnnotationsSince returns the annotations that changed after a position, and the position up to which the list is
+	// complete.
 	AnnotationsSince(after uint64) (changed []registry.Annotation, upTo uint64)
 }
 
-// Store takes samples for an engine. forward.Store is one; its methods are called by one goroutine.
+// Store accepts samples for an engine. forward.Store implements it. Its methods are called from one goroutine.
 type Store interface {
-	// Append returns when the engine has acknowledged the columns; after an error it is called with the same again.
+	// Append returns when the engine has acknowledged the columns. After an error it is called again with the same
+	// arguments.
 	Append(ctx context.Context, upTo uint64, c *slice.Columns) (rejected map[string]int, err error)
-	// Durable is the position up to which all is acknowledged.
+	// Durable returns the position up to which everything is acknowledged.
 	Durable() uint64
 }
 
-// WriterOptions of a writer.
+// WriterOptions are the options of a Writer.
 type WriterOptions struct {
-	Name   string // of the store, for figures and the log
+	Name   string // name of the store, for metrics and the log
 	Now    func() time.Time
 	Logger *slog.Logger
 	// Fates counts annotations by store and fate; see NewFates.
 	Fates *prometheus.CounterVec
 }
 
-// NewFates makes the counter of all writers.
+// NewFates returns the counter that all writers share, and registers it.
 func NewFates(r prometheus.Registerer) *prometheus.CounterVec {
 	fates := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "bullet_metrics_shared_annotations_total",
@@ -48,25 +50,26 @@ func NewFates(r prometheus.Registerer) *prometheus.CounterVec {
 	return fates
 }
 
-// Writer brings a registry's annotations to an engine, each once it is durable in the journal, in the order of the
-// journal. Its place is the store's cursor: what changed behind it is written after a restart, some of it again.
+// Writer writes a registry's annotations to an engine. It writes each one after it is durable in the journal, in
+// journal order. Its position is the store's cursor. After a restart it continues from there, and may write some
+// annotations again.
 type Writer struct {
 	options WriterOptions
 	changes Changes
 	store   Store
-	sent    uint64         // position
-	pending *slice.Columns // under way, up to upTo; nil: none
+	sent    uint64         // position in the journal
+	pending *slice.Columns // being written, covers changes up to upTo; nil: none
 	upTo    uint64
 	written map[string]*quota // by topology
 }
 
-// quota is what a topology has shared within an hour.
+// quota counts what a topology has shared within an hour.
 type quota struct {
 	hour   int64
 	series map[uint64]bool // by hash of the labels
 }
 
-// NewWriter starts nothing: Run does.
+// NewWriter returns a writer. Run starts it.
 func NewWriter(changes Changes, store Store, o WriterOptions) *Writer {
 	w := &Writer{options: o, changes: changes, store: store, sent: store.Durable(), written: map[string]*quota{}}
 	for _, fate := range []string{"written", "beyond", "old", "refused"} {
@@ -78,10 +81,10 @@ func NewWriter(changes Changes, store Store, o WriterOptions) *Writer {
 const (
 	period     = time.Second
 	lastRetry  = 10 * time.Second
-	lastMoment = time.Second // for what is missing when a collector ends
+	lastMoment = time.Second // for the remaining changes when the collector stops
 )
 
-// Run writes until ctx is done, and then for a moment what the engine still lacks.
+// Run writes until ctx is done. Then it tries for lastMoment to write the remaining changes.
 func (w *Writer) Run(ctx context.Context) error {
 	failed := 0 * period
 	for {
@@ -102,7 +105,7 @@ func (w *Writer) Run(ctx context.Context) error {
 			timer.Stop()
 			ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastMoment)
 			defer cancel()
-			_ = w.share(ending) // the next start goes on where this one ends
+			_ = w.share(ending) // after an error, the next start continues from the cursor
 			return nil
 		}
 	}
@@ -113,7 +116,7 @@ func (w *Writer) share(ctx context.Context) error {
 	if w.pending == nil {
 		changed, upTo := w.changes.AnnotationsSince(w.sent)
 		if upTo <= w.sent {
-			return nil // after a restart: what is read again was sent
+			return nil // after a restart: the replayed changes have already been sent
 		}
 		w.upTo = upTo
 		if w.pending = w.columns(changed); w.pending == nil {
@@ -136,7 +139,7 @@ func (w *Writer) count(fate string, n int) {
 	w.options.Fates.WithLabelValues(w.options.Name, fate).Add(float64(n))
 }
 
-// columns are annotations as samples; nil where there is nothing to write.
+// columns converts annotations to samples. It returns nil if there is nothing to write.
 func (w *Writer) columns(changed []registry.Annotation) *slice.Columns {
 	c := &slice.Columns{}
 	refs := map[string]slice.Ref{}
@@ -163,13 +166,12 @@ func (w *Writer) columns(changed []registry.Annotation) *slice.Columns {
 	return c
 }
 
-// add appends one sample. Its time is moved into the range that a receiver accepts; the value still says the exact
-// moment.
+// add appends one sample. Its timestamp is moved into the range that a receiver accepts; the value is the exact time.
 func (w *Writer) add(c *slice.Columns, refs map[string]slice.Ref, series labels.Labels, ms, nowMs int64) {
 	key := series.String()
 	ref, known := refs[key]
 	if !known {
-		ref = slice.Ref(len(refs)) // of this hand-over alone
+		ref = slice.Ref(len(refs)) // valid only within these columns
 		refs[key] = ref
 		c.Definitions = append(c.Definitions, slice.Definition{Ref: ref,
 			Series: metric.Series{Labels: series, Kind: metric.KindGauge}})
@@ -178,7 +180,7 @@ func (w *Writer) add(c *slice.Columns, refs map[string]slice.Ref, series labels.
 	c.EndsMs = append(c.EndsMs, min(max(ms, nowMs-oldest.Milliseconds()), nowMs))
 }
 
-// has reports whether a topology may share one more annotation, or has shared this one within the hour.
+// has reports whether a topology may share one more annotation, or has already shared this one within the hour.
 func (w *Writer) has(a *registry.Annotation, nowMs int64) bool {
 	hour := nowMs / time.Hour.Milliseconds()
 	for topology, q := range w.written {
@@ -199,9 +201,9 @@ func (w *Writer) has(a *registry.Annotation, nowMs int64) bool {
 	return true
 }
 
-// labelsOf are the labels of an annotation's series, without those that would be empty.
+// labelsOf returns the labels of an annotation's series, without empty ones.
 func labelsOf(name string, a *registry.Annotation) labels.Labels {
 	of := identityOf(a)
 	return labels.NewBuilder(labels.FromStrings(model.MetricNameLabel, name, "topology", of.topology, "kind", of.kind,
-		"title", of.title)).Set("text", clip(a.Text)).Labels() // the builder leaves out what is empty
+		"title", of.title)).Set("text", clip(a.Text)).Labels() // the builder omits empty labels
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever the body of an annotation contains, its times are in the years that can be shown again, and it is no larger
-// than the body may be.
+// Whatever the body contains, an accepted annotation has times that can be shown again, and is not larger than the
+// limit.
 func FuzzAnnotation(f *testing.F) {
 	f.Add(`{"id":"a","topology":"t","time":1700000000,"end_time":"2023-11-14T22:13:20Z","title":"x","tags":["step"]}`)
 	f.Add(`{"time":1e308,"end_time":-1}`)

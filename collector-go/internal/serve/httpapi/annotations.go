@@ -17,14 +17,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// The most annotations that an answer lists, unless the parameter limit asks for more or fewer: the newest.
+// annotationsListed is the number of annotations that an answer lists unless the parameter limit sets another number.
+// The newest ones are listed.
 const annotationsListed = 1_000
 
-// maxAnnotationBytes bounds the body of a request that sets one: its texts, escaped.
+// maxAnnotationBytes bounds the body of a request that sets an annotation. It allows for texts that JSON escapes.
 const maxAnnotationBytes = 128 << 10
 
-// annotation is the JSON form of an annotation, both as it is read and as it is written. Written times are RFC 3339;
-// read ones may also be seconds since 1970.
+// annotation is the JSON form of an annotation, both for reading and for writing. It is written with RFC 3339 times;
+// when it is read, a time may also be seconds since 1970.
 type annotation struct {
 	ID       string   `json:"id"`
 	Topology string   `json:"topology"`
@@ -40,7 +41,7 @@ type annotation struct {
 // can name the parameter and show what was sent.
 type moment string
 
-// UnmarshalJSON takes a string or a number, checked later.
+// UnmarshalJSON accepts a string or a number. The value is checked later, by ms.
 func (m *moment) UnmarshalJSON(data []byte) error {
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
@@ -54,7 +55,7 @@ func (m *moment) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-const lastMs = 253_402_300_799_999 // the end of year 9999, the last that RFC 3339 can say
+const lastMs = 253_402_300_799_999 // the end of year 9999, the last time that RFC 3339 can express
 
 // ms returns the time in ms since 1970, or 0 if there is none.
 func (m moment) ms() (int64, error) {
@@ -78,7 +79,7 @@ func momentOf(ms int64) moment {
 	return moment(time.UnixMilli(min(max(ms, 0), lastMs)).UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
-// shown is an annotation of the registry in its JSON form.
+// shown converts an annotation of the registry to its JSON form.
 func shown(a registry.Annotation) annotation {
 	out := annotation{ID: a.ID, Topology: a.Topology, Time: momentOf(a.TimeMs), EndTime: momentOf(a.EndMs),
 		Title: a.Title, Text: a.Text, Tags: a.Tags,
@@ -89,8 +90,8 @@ func shown(a registry.Annotation) annotation {
 	return out
 }
 
-// annotations answers GET /annotations: those of topology (all where it is missing) that touch [start, end] and have
-// every tag.
+// annotations answers GET /annotations. It returns the annotations that overlap [start, end] and have every tag, for
+// one topology or, without the parameter topology, for all.
 func (a *api) annotations(r request) answer {
 	start, end, invalid := timeRange(r)
 	if invalid != nil {
@@ -111,8 +112,9 @@ func (a *api) annotations(r request) answer {
 	return answer{data: all, warnings: warned(missing)}
 }
 
-// annotate answers POST /annotations: it sets one, and answers with it once it is on disk. A page of another site
-// cannot call it: JSON takes a browser's permission that this server never gives, beside what Local refuses.
+// annotate answers POST /annotations. It sets an annotation and returns it once it is on disk. A page of another site
+// cannot call it: a browser sends JSON across sites only after a CORS permission, which this server never grants.
+// Local also refuses such requests.
 func (a *api) annotate(r request) answer {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return answer{err: &apiError{errorMediaType,
@@ -151,7 +153,8 @@ func readAnnotation(r request) (out registry.Annotation, err error) {
 	return out, nil
 }
 
-// refused returns the error with the type that shows whose fault it is.
+// refused wraps the error of the registry with a type from which clients see whether the request or the server is at
+// fault.
 func refused(err error) *apiError {
 	var invalid *registry.InvalidError
 	switch {

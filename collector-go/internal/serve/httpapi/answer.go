@@ -18,11 +18,11 @@ type answer struct {
 	data     any
 	err      *apiError
 	warnings annotations.Annotations
-	done     func() // to be called when the answer is written
+	done     func() // called after the answer is written; may be nil
 }
 
-// apiError is the error of an answer, with the type by which clients distinguish errors. It is no Go error: it exists
-// only between a handler and write, so that no handler returns an error without a type.
+// apiError is the error of an answer, with the type by which clients distinguish errors. It does not implement error:
+// it exists only between a handler and write, so that no handler can return an error without a type.
 type apiError struct {
 	typ string
 	err error
@@ -44,11 +44,11 @@ const (
 	errorTooMany      = "too_many_requests"
 )
 
-// statusClientClosed is nginx' code for a client that went away; Prometheus uses it for a cancelled query.
+// statusClientClosed is nginx' code for a client that closed the connection. Prometheus uses it for a cancelled query.
 const statusClientClosed = 499
 
-// status is the HTTP status of an error. A body that is too large or too slow has a status of its own, whatever the
-// handler made of it; otherwise the type decides, as in Prometheus.
+// status returns the HTTP status of an error. A body that is too large or too slow has a status of its own, whatever
+// type the handler chose. In all other cases the type decides, as in Prometheus.
 func (e *apiError) status() int {
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -78,15 +78,15 @@ func (e *apiError) status() int {
 	return http.StatusInternalServerError
 }
 
-// badData is the answer to a request that the client has to correct.
+// badData returns the answer to a request that the client has to correct.
 func badData(err error) answer { return answer{err: &apiError{errorBadData, err}} }
 
 func invalidParameter(name string, err error) answer {
 	return badData(fmt.Errorf("invalid parameter %q: %w", name, err))
 }
 
-// unparsed answers a request whose text could not be parsed. Parsing stops when the client is gone or its time is over,
-// which is not the text's fault; in any other case otherwise decides.
+// unparsed answers a request whose text could not be parsed. Parsing also stops if the client disconnects or the time
+// is over, and then the text is not at fault. In all other cases otherwise makes the answer.
 func unparsed(err error, otherwise func(error) answer) answer {
 	switch {
 	case isCanceled(err):
@@ -103,14 +103,14 @@ func isTooLarge(err error) bool {
 	return errors.As(err, &limit)
 }
 
-// isTimeout reports whether a query's time ran out while the store read for it.
+// isTimeout reports whether the query ran out of time, including time spent reading the store.
 func isTimeout(err error) bool {
 	var storage promql.ErrStorage
 	return errors.Is(err, context.DeadlineExceeded) ||
 		errors.As(err, &storage) && errors.Is(storage.Err, context.DeadlineExceeded)
 }
 
-// failed classifies the error that a query or the store returned.
+// failed returns the error that a query or the store returned, with its type.
 func failed(err error) *apiError {
 	var canceled promql.ErrQueryCanceled
 	var timeout promql.ErrQueryTimeout
@@ -142,11 +142,11 @@ type response struct {
 	Infos     []string `json:"infos,omitempty"`
 }
 
-// maxAnnotations is how many warnings, and how many infos, an answer lists.
+// maxAnnotations is the maximum number of warnings, and of infos, in one answer.
 const maxAnnotations = 10
 
-// write encodes an answer. It is encoded as a whole before the first byte is sent, so that an answer that cannot be
-// encoded becomes an error and not a broken body.
+// write encodes and sends an answer. The complete body is encoded before the first byte is sent, so that a failed
+// encoding becomes an error response and not a truncated body.
 func (a *api) write(w http.ResponseWriter, r request, result answer) {
 	if result.data == nil && result.err == nil {
 		w.WriteHeader(http.StatusNoContent)

@@ -13,7 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// A query whose time ran out is answered with 503, wherever it was by then: with 422 a client would not ask again.
+// A timeout is answered with 503, wherever it occurs. After 422 a client would not try again.
 func TestStatusOfAFailedQuery(t *testing.T) {
 	late := fmt.Errorf("read a part: %w", context.DeadlineExceeded)
 	for name, c := range map[string]struct {

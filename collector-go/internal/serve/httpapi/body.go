@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// bounded limits what a request may take: time, the size of its body, and the time in which the body comes. The last is
-// a bound of its own, since an answer may take minutes, and who sends a byte a second must not hold a connection that
-// long.
+// bounded limits each request in three ways: its total time, the size of its body, and the time in which the body must
+// arrive. The body has its own time limit because an answer may take minutes. A client that sends one byte per second
+// must not hold a connection that long.
 func bounded(o Options, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), o.RequestTimeout)
@@ -22,20 +22,21 @@ func bounded(o Options, next http.Handler) http.Handler {
 	})
 }
 
-// timed returns a request's body that must arrive within limit. A body in memory has no connection and no limit.
+// timed returns the request's body, which must arrive within limit. A body in memory has no connection and therefore
+// no limit.
 func timed(w http.ResponseWriter, r *http.Request, limit time.Duration) io.ReadCloser {
 	if r.Body == nil || r.Body == http.NoBody {
 		return http.NoBody
 	}
 	connection := http.NewResponseController(w)
 	if connection.SetReadDeadline(time.Now().Add(limit)) != nil {
-		return r.Body // no connection: a test's, or the program's own question
+		return r.Body // no connection: a test's request or one of the program itself
 	}
 	return &timedBody{ReadCloser: r.Body, complete: func() { _ = connection.SetReadDeadline(time.Time{}) }}
 }
 
-// timedBody removes the deadline when the body is complete. Otherwise the deadline would later look as if the client
-// had gone away.
+// timedBody removes the read deadline when the body is complete. If the deadline stayed, it would later look as if the
+// client had disconnected.
 type timedBody struct {
 	io.ReadCloser
 	complete func()
@@ -50,5 +51,5 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isTooSlow reports whether a body did not come in time.
+// isTooSlow reports whether a body did not arrive in time.
 func isTooSlow(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }

@@ -12,10 +12,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// collectionSpan is the time range of /collection where start is left out.
+// collectionSpan is the time range of /collection if the parameter start is missing.
 const collectionSpan = time.Hour
 
-// collection answers /collection/{name}: how complete the samples of a topology are in a range of time.
+// collection answers /collection/{name}: how complete the samples of a topology are in a time range.
 func (a *api) collection(r request) answer {
 	name := r.PathValue("name")
 	end, err := timeParameter(r, "end", a.now())
@@ -47,8 +47,8 @@ func (a *api) collection(r request) answer {
 	return answer{data: found}
 }
 
-// clocksAhead is by how much each worker's time is ahead of the collector's, as far as the registry knows: by its
-// clock, or, where that is not known, by its newest report, for a worker that is heard now.
+// clocksAhead returns by how much each worker's time is ahead of the collector's, as far as the registry knows. It
+// uses the worker's measured clock. If that is unknown and the worker is alive, it uses the time of the newest report.
 func (a *api) clocksAhead(ctx context.Context, topology string) map[string]time.Duration {
 	ahead := map[string]time.Duration{}
 	if a.options.Federation == nil {
@@ -67,8 +67,8 @@ func (a *api) clocksAhead(ctx context.Context, topology string) map[string]time.
 	return ahead
 }
 
-// Instant returns a collection.Ask that evaluates expressions with the collector's own engine. The labels of its
-// values are copies, because the engine's memory is reused when the query is closed.
+// Instant returns a collection.Ask that evaluates expressions with the collector's own engine. The labels of the
+// returned values are copies, because the engine reuses its memory after the query is closed.
 func Instant(engine *query.Engine) func(ctx context.Context, expr string, at time.Time, holds time.Duration) (
 	[]collection.Value, error) {
 	return func(ctx context.Context, expr string, at time.Time, holds time.Duration) ([]collection.Value, error) {
@@ -81,7 +81,7 @@ func Instant(engine *query.Engine) func(ctx context.Context, expr string, at tim
 	}
 }
 
-// valuesOf returns the values of a vector, or all values of a matrix.
+// valuesOf returns the values of a vector, or all values of all series of a matrix.
 func valuesOf(result *promql.Result) ([]collection.Value, error) {
 	if matrix, err := result.Matrix(); err == nil {
 		var values []collection.Value

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// complete delays f until the collector has replayed everything that was acknowledged before it started. An earlier
+// complete delays f until the collector has replayed all data that were acknowledged before it started. An earlier
 // answer would lack data without saying so.
 func (a *api) complete(f func(request) answer) func(request) answer {
 	return func(r request) answer {
@@ -16,7 +16,7 @@ func (a *api) complete(f func(request) answer) func(request) answer {
 	}
 }
 
-// completePage is complete for handlers that do not answer in the API's JSON form.
+// completePage is like complete, for handlers that do not answer in the API's JSON form.
 func (a *api) completePage(f http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := a.loaded(r.Context()); err != nil {
@@ -27,7 +27,8 @@ func (a *api) completePage(f http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// loaded waits for the replay for LoadTimeout at most, and then returns how far it is.
+// loaded waits for the replay, at most for LoadTimeout. If the replay is not finished by then, the error says how far
+// it is.
 func (a *api) loaded(ctx context.Context) error {
 	if a.options.Loaded == nil {
 		return nil

@@ -1,6 +1,6 @@
 package httpapi
 
-// described is a catalogue of a test.
+// described is a catalog for tests.
 type described map[string]Metadata
 
 func (d described) Metadata() map[string]Metadata { return d }

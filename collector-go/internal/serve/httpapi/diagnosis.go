@@ -11,8 +11,8 @@ import (
 // longestWindow bounds the data that one answer reads, which cover three times the window.
 const longestWindow = 24 * time.Hour
 
-// diagnose answers /api/v1/why: what changed before an alert, and its most likely cause. An alert that is not known is
-// answered with 404.
+// diagnose answers /api/v1/why: what changed before an alert, and its most likely cause. An unknown alert is answered
+// with 404.
 func (a *api) diagnose(r request) answer {
 	q := diagnosis.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"),
 		Window: diagnosis.DefaultWindow,

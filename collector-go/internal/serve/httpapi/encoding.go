@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/prometheus/util/jsonutil"
 )
 
-// encoding writes answers byte for byte as Prometheus does (web/api/v1/json_codec.go): the encoder is the same, and so
-// are the forms of PromQL's values.
+// encoding writes answers byte for byte as Prometheus does (web/api/v1/json_codec.go). It uses the same encoder
+// library and the same forms for PromQL's values.
 var encoding = newEncoding()
 
 func newEncoding() jsoniter.API {
@@ -26,13 +26,13 @@ func newEncoding() jsoniter.API {
 	return api
 }
 
-// encoder makes an encoder of a function; no value of it counts as empty.
+// encoder makes a jsoniter.ValEncoder from a function. No value counts as empty, so that omitempty never drops one.
 type encoder[T any] func(T, *jsoniter.Stream)
 
 func (e encoder[T]) Encode(p unsafe.Pointer, s *jsoniter.Stream) { e(*(*T)(p), s) }
 func (e encoder[T]) IsEmpty(unsafe.Pointer) bool                 { return false }
 
-// writeArray writes [a,b,...].
+// writeArray writes a JSON array, [a,b,...].
 func writeArray[T any](all []T, write func(T, *jsoniter.Stream), s *jsoniter.Stream) {
 	s.WriteArrayStart()
 	for i, one := range all {
@@ -47,7 +47,7 @@ func writeArray[T any](all []T, write func(T, *jsoniter.Stream), s *jsoniter.Str
 func writeVector(v promql.Vector, s *jsoniter.Stream) { writeArray(v, writeSample, s) }
 func writeMatrix(m promql.Matrix, s *jsoniter.Stream) { writeArray(m, writeSeries, s) }
 
-// writeSample writes {"metric":{...},"value":[time,"1.5"]}, or "histogram" in the place of "value".
+// writeSample writes {"metric":{...},"value":[time,"1.5"]}, or "histogram" instead of "value" for a native histogram.
 func writeSample(p promql.Sample, s *jsoniter.Stream) {
 	s.WriteObjectStart()
 	s.WriteObjectField("metric")
@@ -63,8 +63,8 @@ func writeSample(p promql.Sample, s *jsoniter.Stream) {
 	s.WriteObjectEnd()
 }
 
-// writeSeries writes {"metric":{...},"values":[[time,"1.5"],...],"histograms":[[time,{...}],...]}, each only where it
-// has any.
+// writeSeries writes {"metric":{...},"values":[[time,"1.5"],...],"histograms":[[time,{...}],...]}. It omits an empty
+// list.
 func writeSeries(p promql.Series, s *jsoniter.Stream) {
 	s.WriteObjectStart()
 	s.WriteObjectField("metric")
@@ -82,7 +82,7 @@ func writeSeries(p promql.Series, s *jsoniter.Stream) {
 	s.WriteObjectEnd()
 }
 
-// writeFloat writes [time,"1.5"]: seconds as a number, and the value as text, because JSON has no NaN.
+// writeFloat writes [time,"1.5"]. The time is a number of seconds; the value is a string, because JSON has no NaN.
 func writeFloat(p promql.FPoint, s *jsoniter.Stream) {
 	s.WriteArrayStart()
 	jsonutil.MarshalTimestamp(p.T, s)
@@ -99,7 +99,8 @@ func writeHistogram(p promql.HPoint, s *jsoniter.Stream) {
 	s.WriteArrayEnd()
 }
 
-// writeLabels writes an object. It does not use a map, so that the labels stay sorted without a sort.
+// writeLabels writes labels as a JSON object. It iterates over the sorted labels instead of building a map, which
+// would have to be sorted again.
 func writeLabels(all labels.Labels, s *jsoniter.Stream) {
 	s.WriteObjectStart()
 	first := true

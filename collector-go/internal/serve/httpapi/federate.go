@@ -21,17 +21,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// last is the newest slice of a series: a number or a distribution, never both.
+// last is the newest slice of a series: either a number or a distribution.
 type last struct {
 	labels labels.Labels
 	timeMs int64
 	value  float64
-	native *histogram.FloatHistogram // of a distribution
+	native *histogram.FloatHistogram // nil if the slice is a number
 }
 
-// federate answers /federate as Prometheus does: the newest slice of each series that a match[] selects, unless it is
-// older than the lookback. Series that ended in a gap are left out. Distributions are sent only in the protobuf format,
-// because the text format has no native histograms.
+// federate answers /federate as Prometheus does. It returns the newest slice of each series that a match[] selects,
+// unless the slice is older than the lookback. Series that ended with a gap marker are omitted. Distributions are sent
+// only in the protobuf format, because the text format has no native histograms.
 func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r).formError; err != nil {
 		http.Error(w, fmt.Sprintf("error parsing form values: %v", err), http.StatusBadRequest)
@@ -75,7 +75,7 @@ func isProtobuf(f expfmt.Format) bool {
 	return false
 }
 
-// newest are the newest slices, by their metric's name.
+// newest returns the newest slice of each selected series, sorted by metric name.
 func (a *api) newest(r *http.Request, selectors [][]*labels.Matcher) ([]last, error) {
 	now := a.now()
 	minMs, maxMs := timestamp.FromTime(now.Add(-a.options.Engine.Lookback())), timestamp.FromTime(now)
@@ -120,20 +120,20 @@ func (l *last) take(samples chunkenc.Iterator, kind chunkenc.ValueType) {
 
 func (l *last) name() string { return l.labels.Get(model.MetricNameLabel) }
 
-// isGap reports whether the newest slice is a gap marker: the series has ended and is not shown.
+// isGap reports whether the newest slice is a gap marker, which means that the series has ended.
 func (l *last) isGap() bool {
 	return value.IsStaleNaN(l.value) && l.native == nil || l.native != nil && value.IsStaleNaN(l.native.Sum)
 }
 
-// families brings slices into the form that the encoders take. Slices of one metric must be neighbours. Without native
-// histograms, distributions are left out.
+// families converts slices to the form that the encoders accept. found must be sorted by metric name. If native is
+// false, distributions are omitted, because the format has no native histograms.
 func families(found []last, native bool) (all []*dto.MetricFamily) {
 	for i := range found {
 		l := &found[i]
 		if l.native != nil && !native {
 			continue
 		}
-		kind := dto.MetricType_UNTYPED // as Prometheus has it: a store does not know what was meant
+		kind := dto.MetricType_UNTYPED // as in Prometheus: the store does not know the metric's type
 		if l.native != nil {
 			kind = dto.MetricType_HISTOGRAM
 		}
@@ -154,7 +154,7 @@ func (l *last) metric() *dto.Metric {
 		}
 	})
 	if !l.labels.Has(model.InstanceLabel) {
-		// An empty one keeps whoever scrapes this from giving all series the collector's address as theirs.
+		// With an empty instance label, a scraper does not replace it with the collector's own address.
 		m.Label = append(m.Label, &dto.LabelPair{Name: proto.String(model.InstanceLabel), Value: proto.String("")})
 	}
 	if l.native == nil {

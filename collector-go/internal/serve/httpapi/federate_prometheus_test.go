@@ -11,10 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// spaced is without the second space that protobuf's text has or has not, by the build of the program.
+// spaced removes a second space after a colon, which protobuf's text format has in some builds of the program and not
+// in others.
 func spaced(text string) string { return strings.ReplaceAll(text, ":  ", ": ") }
 
-// A real Prometheus over the same slices gives the same, to the byte, in every form.
+// A real Prometheus with the same slices returns the same bytes in every format.
 func TestRealPrometheusFederates(t *testing.T) {
 	s := openRecent(t, time.Now())
 	ours := httptest.NewServer(newHandler(t, s))

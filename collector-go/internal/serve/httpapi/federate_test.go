@@ -20,8 +20,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 )
 
-// openRecent is a store with slices of the last minutes: a series that goes on, one that ended in a gap, one that is
-// too old, one of distributions.
+// openRecent returns a store with slices of the last minutes: an active series, one that ended with a gap marker, one
+// that is too old, and one of distributions.
 func openRecent(t testing.TB, now time.Time) *grid.Store {
 	f := &fixture{refs: map[string]slice.Ref{}}
 	nowMs := now.Truncate(10 * time.Second).UnixMilli()
@@ -52,7 +52,7 @@ func openRecent(t testing.TB, now time.Time) *grid.Store {
 	return s
 }
 
-// federations are what is asked, and in which form.
+// federations are requests in several formats.
 var federations = []struct {
 	match  []string
 	accept string

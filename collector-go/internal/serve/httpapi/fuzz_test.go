@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever the parameters, the answer is JSON with a status that fits, and nothing panics.
+// Whatever the parameters are, the answer is JSON with a matching status, and nothing panics.
 func FuzzParameters(f *testing.F) {
 	handler := newHandler(f, openFixture(f))
 	for _, a := range asks(f) {

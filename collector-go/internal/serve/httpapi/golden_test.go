@@ -29,13 +29,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// The golden answers are a real Prometheus': only TestRealPrometheus (build tag prometheus) writes them.
+// The golden answers are those of a real Prometheus. Only TestRealPrometheus (build tag prometheus) writes them.
 var update = flag.Bool("update", false, "let TestRealPrometheus write the golden answers")
 
-// maxSamples bounds a query here, low enough for a test to meet it.
+// maxSamples limits a query in these tests. It is low enough that a test can exceed it.
 const maxSamples = 5000
 
-// fixture is two hours of three workers, as the slicer hands them over.
+// fixture is two hours of data of three workers, in the form in which the slicer writes them.
 type fixture struct {
 	columns slice.Columns
 	refs    map[string]slice.Ref
@@ -77,7 +77,7 @@ func (f *fixture) worker(ms, i, w int64) {
 	}
 }
 
-// latencies is the i-th state of a cumulative histogram.
+// latencies returns the i-th state of a cumulative histogram.
 func latencies(i int64) *histogram.Histogram {
 	n := uint64(i + 1)
 	return &histogram.Histogram{
@@ -87,7 +87,7 @@ func latencies(i int64) *histogram.Histogram {
 	}
 }
 
-// strange are values and labels that JSON and HTML do not like.
+// strange adds values and labels that need escaping in JSON and HTML.
 func (f *fixture) strange() {
 	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e-9, 1e21,
 		123456789.123456789, math.SmallestNonzeroFloat64, math.MaxFloat64} {
@@ -120,18 +120,18 @@ func (f *fixture) distribution(ms int64, h *histogram.Histogram, names ...string
 		append(c.HistogramEndsMs, ms), append(c.Histograms, h)
 }
 
-// openFixture is a store that holds the fixture in blocks, where series are in order, as Prometheus' are that reads the
-// same.
+// openFixture returns a store with the fixture in blocks. The series are sorted, as in a Prometheus that reads the
+// same data.
 func openFixture(t testing.TB) *grid.Store {
 	s := openInMemory(t)
 	require.NoError(t, s.Flush(t.Context()))
 	return s
 }
 
-// openInMemory is a store that holds the fixture in memory, as far as it keeps it there.
+// openInMemory returns a store with the fixture in memory, as far as the store keeps it there.
 func openInMemory(t testing.TB) *grid.Store {
 	options := grid.DefaultOptions()
-	options.RetentionTime = 0 // the fixture is of 2023
+	options.RetentionTime = 0 // because the fixture is from 2023
 	s, err := grid.Open(t.TempDir(), options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close(t.Context())) })
@@ -184,7 +184,7 @@ func asks(t testing.TB) (all []ask) {
 	return all
 }
 
-// request is the ask to a server at base.
+// request returns the HTTP request to a server at base.
 func (a ask) request(t testing.TB, base string) *http.Request {
 	target, body := base+a.path, io.Reader(nil)
 	switch {
@@ -201,7 +201,7 @@ func (a ask) request(t testing.TB, base string) *http.Request {
 	return r
 }
 
-// show is an answer as golden files have it: status, what matters of the headers, body.
+// show formats an answer for a golden file: status, relevant headers, body.
 func show(t testing.TB, r *http.Response) string {
 	body, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func show(t testing.TB, r *http.Response) string {
 	fmt.Fprintf(&out, "%d\n", r.StatusCode)
 	for _, name := range []string{"Content-Type", "Content-Encoding"} {
 		if r.StatusCode == http.StatusNoContent {
-			break // of nothing, the encoding is whatever the client could have read
+			break // the encoding of an empty body is irrelevant
 		}
 		if all := r.Header.Values(name); len(all) > 0 {
 			fmt.Fprintf(&out, "%s: %s\n", name, strings.Join(all, ", "))
@@ -220,17 +220,18 @@ func show(t testing.TB, r *http.Response) string {
 	return out.String()
 }
 
-// normal is JSON without what differs from one call to the next, a line a result; anything else as it is.
+// normal formats JSON with one result per line and without parts that differ between calls. Other bodies are returned
+// unchanged.
 func normal(body []byte) string {
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(body, &answer) != nil {
 		return strings.TrimSpace(string(body))
 	}
 	text := string(body)
-	if i := strings.Index(text, `"timings":{`); i >= 0 { // how long it took
+	if i := strings.Index(text, `"timings":{`); i >= 0 { // durations
 		text = text[:i] + `"timings":{}` + text[i+strings.IndexByte(text[i:], '}')+1:]
 	}
-	for _, kind := range []string{"warnings", "infos"} { // come in any order
+	for _, kind := range []string{"warnings", "infos"} { // in any order
 		if raw, ok := answer[kind]; ok {
 			var all []string
 			_ = json.Unmarshal(raw, &all)
@@ -257,7 +258,7 @@ func TestAnswersAreThoseOfPrometheus(t *testing.T) {
 	}
 }
 
-// What is in memory is found as what is in blocks is, but for the order of series that nothing sorts.
+// Data in memory are found like data in blocks, except for the order of series that nothing sorts.
 func TestAnswersFromMemory(t *testing.T) {
 	handler, compared := newHandler(t, openInMemory(t)), 0
 	for _, a := range asks(t) {
@@ -265,7 +266,7 @@ func TestAnswersFromMemory(t *testing.T) {
 		require.NoError(t, err)
 		series := found(string(want))
 		if len(series) == 0 || a.form.Has("limit") {
-			continue // no series, or any so many
+			continue // no series, or any selection of them
 		}
 		compared++
 		recorder := httptest.NewRecorder()
@@ -275,7 +276,7 @@ func TestAnswersFromMemory(t *testing.T) {
 	assert.Greater(t, compared, 30)
 }
 
-// found are the series of a query's answer.
+// found returns the series in a query's answer.
 func found(answer string) (series []string) {
 	_, body, _ := strings.Cut(answer, "\n\n")
 	var parsed struct {
@@ -290,7 +291,7 @@ func found(answer string) (series []string) {
 	return series
 }
 
-// Every golden file is asked for, so that none is left behind by a request that went.
+// Every golden file belongs to a request, so that no file is left over.
 func TestNoGoldenFileIsLeftOver(t *testing.T) {
 	files, err := os.ReadDir("testdata/golden")
 	require.NoError(t, err)

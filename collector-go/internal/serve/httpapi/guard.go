@@ -10,7 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// admit returns the caller if it has the permission that it needs. Without a guard every caller has.
+// admit returns the caller if it has the required permission, and otherwise an error. Without a guard every caller has
+// every permission.
 func (a *api) admit(r *http.Request, required access.Requirement) (access.Caller, error) {
 	if a.options.Guard == nil {
 		return access.Caller{Name: "address " + quota.Address(r.RemoteAddr)}, nil
@@ -18,20 +19,20 @@ func (a *api) admit(r *http.Request, required access.Requirement) (access.Caller
 	return a.options.Guard.Admit(peerOf(r), required)
 }
 
-// peerOf is who a request comes from, as far as the transport shows it.
+// peerOf returns what the transport reveals about the sender of a request.
 func peerOf(r *http.Request) access.Peer {
 	return access.Peer{Address: r.RemoteAddr, TLS: r.TLS, Authorization: r.Header.Values("Authorization")}
 }
 
-// note counts and logs a refusal that no guard decided.
+// note counts and logs a refusal that was not decided by the guard.
 func (o Options) note(reason access.Reason, r *http.Request, detail string) {
 	if o.Guard != nil {
 		o.Guard.Note(reason, r.RemoteAddr, detail)
 	}
 }
 
-// guarded runs next only for callers that have the scope of the route, and only while the caller's share of concurrent
-// requests is not used up. So no client can take all requests from the others.
+// guarded runs next only for callers that have the scope of the route. It also limits each caller to a share of the
+// concurrent requests, so that no client can block the others.
 func (a *api) guarded(scope access.Scope, next http.Handler) http.Handler {
 	if scope == everybody {
 		return next
@@ -54,8 +55,8 @@ func (a *api) guarded(scope access.Scope, next http.Handler) http.Handler {
 	})
 }
 
-// others answers paths without a route. A caller that may not read is refused there too: a 404 or 405 would reveal
-// which paths exist.
+// others answers paths that have no route. A caller without the read scope is refused there too, because a 404 or 405
+// would reveal which paths exist.
 func (a *api) others(mux *http.ServeMux) http.Handler {
 	stranger := a.guarded(access.Read, mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +68,7 @@ func (a *api) others(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// turnAway answers who may not.
+// turnAway writes the response to a refused request.
 func (a *api) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	refused := refusal(err)
 	if a.options.Guard != nil && refused.typ == errorUnauthorized {
@@ -86,7 +87,7 @@ func (a *api) turnAway(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, err.Error(), refused.status())
 }
 
-// refusal translates a guard's error into the API's types.
+// refusal converts an error of the guard to an error with one of the API's types.
 func refusal(err error) *apiError {
 	var refused *access.Refusal
 	switch {
@@ -102,12 +103,13 @@ func refusal(err error) *apiError {
 	return &apiError{errorForbidden, err}
 }
 
-// headed adds what every answer has, and keeps to the pace of the web configuration file.
+// headed adds the headers that every answer has. It also enforces the request rate of the web configuration file.
 func (a *api) headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin") // no other site's page may have it as a picture or script
+		// no page of another site may embed it as an image or script
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		if guard := a.options.Guard; guard != nil {
 			for name, value := range guard.Headers() {
 				h.Set(name, value)

@@ -34,7 +34,7 @@ func guardOf(t *testing.T, o access.Options) *access.Guard {
 	return guard
 }
 
-// allRoutes is a handler with everything that can be served, and a request of each route.
+// allRoutes returns a handler with all routes, and one request per route.
 func allRoutes(t *testing.T, guard *access.Guard) (http.Handler, []*http.Request) {
 	t.Helper()
 	w := startReported(t)
@@ -66,7 +66,8 @@ func responseTo(h http.Handler, r *http.Request, headers ...string) *http.Respon
 	return recorder.Result()
 }
 
-// C5: no route answers a page of another site, nor by another's name, and every answer forbids guessing its type.
+// C5: no route answers requests of another site's page or with a foreign host name. Every answer forbids guessing its
+// type.
 func TestEveryRouteRefusesOtherSitesAndNames(t *testing.T) {
 	h, routes := allRoutes(t, nil)
 	for _, r := range routes {
@@ -94,7 +95,7 @@ func TestEveryRouteRefusesOtherSitesAndNames(t *testing.T) {
 	}
 }
 
-// A link elsewhere may lead to a page, as an alert's does, and to nothing else.
+// A link on another site, for example in an alert, may lead to a page but to nothing else.
 func TestALinkLeadsToPagesAlone(t *testing.T) {
 	h, _ := allRoutes(t, nil)
 	link := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}
@@ -107,7 +108,7 @@ func TestALinkLeadsToPagesAlone(t *testing.T) {
 		link...).StatusCode)
 }
 
-// The page receives what an alert's link asks, and nothing of it leads elsewhere.
+// The page receives the query of an alert's link. The redirect never leads to another site.
 func TestALinkOfPrometheusLeadsToItsQuery(t *testing.T) {
 	h, _ := allRoutes(t, nil)
 	for asked, want := range map[string]string{
@@ -121,7 +122,7 @@ func TestALinkOfPrometheusLeadsToItsQuery(t *testing.T) {
 	}
 }
 
-// C5: where somebody is asked for, every route asks, but for those that report whether the collector is there.
+// C5: if credentials are configured, every route requires them, except for the health checks.
 func TestEveryRouteAsksWho(t *testing.T) {
 	tokens := accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "reader read", "writer write")
 	h, routes := allRoutes(t, guardOf(t, access.Options{TokenFile: tokens}))
@@ -161,7 +162,7 @@ func TestWhatToShowIsSaid(t *testing.T) {
 	assert.Contains(t, call(t, h, r), reason)
 }
 
-// serve runs a server with options of the test's own.
+// serve runs a server with the test's options.
 func serve(t *testing.T, store storage.Queryable, change func(*Options)) (address string) {
 	t.Helper()
 	engine, err := query.New(store, query.DefaultOptions())
@@ -183,7 +184,7 @@ func serve(t *testing.T, store storage.Queryable, change func(*Options)) (addres
 	return listener.Addr().String()
 }
 
-// from is a client with an address of its own on this host.
+// from returns a client with its own address on this host.
 func from(t *testing.T, address string, config *tls.Config) *http.Client {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	transport := &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true}
@@ -201,7 +202,7 @@ func statusOf(t *testing.T, client *http.Client, url string) int {
 	return response.StatusCode
 }
 
-// C3: bodies that come a byte now and then are cut, and while they last another address gets in.
+// C3: a body that arrives a few bytes at a time is cut off. Meanwhile other addresses are served.
 func TestSlowBodiesAreCut(t *testing.T) {
 	address := serve(t, empty{}, func(o *Options) { o.MaxConnections, o.BodyTimeout = 9, 300*time.Millisecond })
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
@@ -228,7 +229,7 @@ func TestSlowBodiesAreCut(t *testing.T) {
 	}
 }
 
-// deadlines records the deadlines that it was given as a connection.
+// deadlines records the deadlines that are set on a connection.
 type deadlines struct {
 	http.ResponseWriter
 	set []time.Time
@@ -239,8 +240,8 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// A request may take longer than its body: the body's time is taken off when it is whole, or it would end what waits
-// for the client to go away, and with it the request.
+// An answer may take longer than the body's time limit. The deadline is removed when the body is complete. Otherwise
+// it would look as if the client had disconnected, and would end the request.
 func TestAnAnswerMayTakeLongerThanTheBody(t *testing.T) {
 	h := handlerOver(t, empty{})
 	w := &deadlines{ResponseWriter: httptest.NewRecorder()}
@@ -255,7 +256,7 @@ func TestAnAnswerMayTakeLongerThanTheBody(t *testing.T) {
 	require.Empty(t, w.set)
 }
 
-// One caller that asks without end has its share of the requests at a time; another's are answered.
+// A caller that sends many requests gets only its share of them, and others are served.
 func TestRequestsAreShared(t *testing.T) {
 	figures := prometheus.NewRegistry()
 	guard := guardOf(t, access.Options{Registerer: figures})
@@ -288,7 +289,7 @@ func TestRequestsAreShared(t *testing.T) {
 	require.Positive(t, problems)
 }
 
-// Queries are shared by who asks them: what one caller waits for another does not.
+// Query slots are shared among callers: a caller does not wait for the queries of another one.
 func TestQueriesAreShared(t *testing.T) {
 	release, held := make(chan struct{}), make(chan struct{}, 100)
 	options := query.DefaultOptions()
@@ -314,7 +315,7 @@ func TestQueriesAreShared(t *testing.T) {
 	<-held
 	<-held
 	go ask("good")
-	<-held // the third place is the other caller's, however many of the first wait
+	<-held // the third slot is for the other caller, however many queries of the first one wait
 	require.Empty(t, held)
 	close(release)
 	for range 7 {
@@ -322,7 +323,7 @@ func TestQueriesAreShared(t *testing.T) {
 	}
 }
 
-// HTTPS as gRPC has it: handshakes that fail are counted, by what was wrong with them.
+// Failed HTTPS handshakes are counted by reason, as for gRPC.
 func TestHandshakes(t *testing.T) {
 	dir, hour := t.TempDir(), time.Now().Add(time.Hour)
 	ours, foreign := accesstest.NewAuthority(t, "ours"), accesstest.NewAuthority(t, "foreign")

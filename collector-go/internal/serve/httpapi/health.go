@@ -7,14 +7,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 )
 
-// healthy answers 200 as long as the process can answer at all, so that a supervisor does not restart it for a full
-// disk.
+// healthy answers 200 as long as the process can answer at all. Conditions such as a full disk do not matter, because
+// a restart by a supervisor would not repair them.
 func healthy(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "Bullet Metrics is Healthy.")
 }
 
-// ready answers 200 when the collector accepts samples, and 503 otherwise. Only a caller that may read is given the
-// reason, since it names directories and addresses.
+// ready answers 200 if the collector accepts samples, and 503 otherwise. Only callers with the read scope see the
+// reason, because it contains directories and addresses.
 func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	if a.options.Ready != nil {
 		if reason := a.options.Ready(); reason != "" {
@@ -29,8 +29,8 @@ func (a *api) ready(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, "Bullet Metrics is Ready.")
 }
 
-// isReader reports whether the caller may read. A caller without credentials may not, and is no failed attempt either:
-// health checks ask every few seconds without any.
+// isReader reports whether the caller has the read scope. A caller without credentials has not, and this is not
+// counted as a failed login: health checks call every few seconds without credentials.
 func (a *api) isReader(r *http.Request) bool {
 	guard := a.options.Guard
 	if guard == nil || !guard.Guarded() {

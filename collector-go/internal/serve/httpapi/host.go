@@ -10,14 +10,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 )
 
-// Local refuses what a browser sends for a page of somebody else's, whatever is asked for: requests that call this
-// server by a name that is not its own, since a page elsewhere may have its name resolve to our address (DNS
-// rebinding), and requests that another site's page makes. hosts are the names (without port) that are its own beside
-// localhost; an address is no name. navigable reports which requests a link on another site may be. refused is called
-// with each that is refused.
+// Local refuses requests that a browser sends on behalf of a foreign page, for every route. There are two kinds. A
+// request may use a host name that is not one of this server's. A foreign page can let its own name resolve to our
+// address (DNS rebinding). Or another site's page makes the request.
+//
+// hosts are the server's own names without port, in addition to localhost. IP addresses are always accepted. navigable
+// reports which requests may come from a link on another site. refused is called for each refused request.
 func Local(hosts []string, navigable func(*http.Request) bool, refused func(access.Reason, *http.Request, string),
 	next http.Handler) http.Handler {
-	// a client that names none speaks HTTP/1.0, and is no browser
+	// "" is allowed because an HTTP/1.0 client sends no name, and such a client is not a browser.
 	allowed := map[string]bool{"localhost": true, "": true}
 	for _, h := range hosts {
 		allowed[canonicalHost(h)] = true
@@ -40,8 +41,8 @@ func Local(hosts []string, navigable func(*http.Request) bool, refused func(acce
 	})
 }
 
-// crossSite reports whether another site's page made the request, and which site where known. Browsers send
-// Sec-Fetch-Site where the connection is encrypted or local, and otherwise Origin; other clients send neither.
+// crossSite reports whether another site's page made the request, and the origin of that page if it is known. Browsers
+// send Sec-Fetch-Site if the connection is encrypted or local, and otherwise Origin. Other clients send neither.
 func crossSite(r *http.Request, hosts []string) (from string, cross bool) {
 	origin := r.Header.Get("Origin")
 	switch r.Header.Get("Sec-Fetch-Site") {
@@ -52,7 +53,7 @@ func crossSite(r *http.Request, hosts []string) (from string, cross bool) {
 		if origin == "" || err == nil && strings.EqualFold(u.Host, r.Host) {
 			return "", false
 		}
-		for _, h := range hosts { // a proxy before us may have another name or port
+		for _, h := range hosts { // a reverse proxy may have another name or port
 			if err == nil && canonicalHost(u.Host) == canonicalHost(h) {
 				return "", false
 			}
@@ -64,14 +65,14 @@ func crossSite(r *http.Request, hosts []string) (from string, cross bool) {
 	return origin, true
 }
 
-// isLink reports whether a browser asks for a page of its own, as after a click: the site that it comes from sees
-// nothing of the answer.
+// isLink reports whether a browser navigates to a page, for example after a click. The site that has the link cannot
+// read the answer.
 func isLink(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" &&
 		r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// canonicalHost is a host without port, brackets and a closing dot, in lower case.
+// canonicalHost returns the host in lower case, without port, brackets and final dot.
 func canonicalHost(hostport string) string {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {

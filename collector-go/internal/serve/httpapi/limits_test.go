@@ -17,7 +17,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// Whatever takes PromQL refuses what is nested too deep, in milliseconds and by the name of the setting.
+// Every endpoint with PromQL refuses an expression that is nested too deep, within milliseconds. The message names the
+// setting.
 func TestNestedTooDeep(t *testing.T) {
 	h := handlerOver(t, empty{})
 	for _, text := range []string{"abs(", "ln(", "(", "-", "x+", "x[1m:]", "{", "[", "sum(", "!"} {
@@ -58,7 +59,7 @@ func TestTooLong(t *testing.T) {
 		got)
 }
 
-// greedy is a querier whose every selector finds more than a query may read.
+// greedy is a querier in which every selector finds more than a query may read.
 type greedy struct{ storage.Querier }
 
 func (greedy) Select(ctx context.Context, _ bool, _ *storage.SelectHints, _ ...*labels.Matcher) storage.SeriesSet {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A form counts alike as application/x-www-form-urlencoded and as multipart/form-data (curl -F), as in Prometheus: a
-// filter that came in the other form would be ignored, and the answer would be about everything.
+// application/x-www-form-urlencoded and multipart/form-data (curl -F) are equivalent, as in Prometheus. Otherwise a
+// filter could be ignored, and the answer would be about everything.
 func TestAFormOfSeveralPartsCountsAsAnyOther(t *testing.T) {
 	h := newHandler(t, openInMemory(t))
 	for _, path := range []string{"/api/v1/query", "/api/v1/query_range", "/api/v1/labels", "/api/v1/series",

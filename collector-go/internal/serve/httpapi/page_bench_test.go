@@ -34,7 +34,7 @@ const (
 
 // pageFigures are the page's questions about a day (internal/serve/webui/static/js/expressions.js), thinned as gridOf
 // does.
-const pageStep = 900 // s: three of a day's slices of 5 minutes, with so many workers
+const pageStep = 900 // s: three slices of 5 minutes, which the page uses for a day with so many workers
 
 var pageFigures = []struct{ figure, expression string }{
 	{"latency-mean", `max(max_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[900s]))`},
@@ -57,14 +57,14 @@ var pageFigures = []struct{ figure, expression string }{
 	{"streams", `sum by (component, stream) (rate(storm_emitted_total{topology="bullet",component!~"__.*",stream!~"__.*"}[910s]))`},
 }
 
-// BenchmarkPage asks what stands behind the page's figures: 500 workers, a day of slices of 10 s, thinned to the 96
-// points that the page asks for; each figure alone, and all of them together, as the page does. PAGE_STORE names a
-// directory in which the store is made once and kept; PAGE_BROWSER=1 has a browser show it as well.
+// BenchmarkPage runs the queries of the page's figures. The store has 500 workers and a day of 10 s slices, and the
+// page asks for 96 points. It runs each figure alone, and all of them together as the page does. PAGE_STORE names a
+// directory in which the store is created once and kept. PAGE_BROWSER=1 also shows the page in a browser.
 func BenchmarkPage(b *testing.B) {
 	benchPage(b, benchStore(b), cpuSeconds)
 }
 
-// benchPage asks a store that holds a day.
+// benchPage runs the queries over a store with a day of data.
 func benchPage(b *testing.B, store storage.Queryable, cpuSeconds func() float64) {
 	files, err := webui.Handler()
 	require.NoError(b, err)
@@ -77,7 +77,7 @@ func benchPage(b *testing.B, store storage.Queryable, cpuSeconds func() float64)
 		return url.Values{"query": {expression}, "start": {fmt.Sprint(benchFirst/1000 + pageStep)},
 			"end": {fmt.Sprint(benchFirst/1000 + benchDay/1000)}, "step": {fmt.Sprint(pageStep)}}
 	}
-	// of longer times the page asks for the kept one
+	// over longer times the page uses the recorded series
 	hour := day(`histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology="bullet"}[70s])))`)
 	hour.Set("start", fmt.Sprint((benchFirst+benchDay)/1000-3600))
 	hour.Set("step", "60")
@@ -92,7 +92,7 @@ func benchPage(b *testing.B, store storage.Queryable, cpuSeconds func() float64)
 	b.Run("latency-p99-hour", func(b *testing.B) { askPage(b, server.URL, cpuSeconds, []url.Values{hour}) })
 }
 
-// askPage asks questions at once, and reports how long the answers took by the clock and of the CPU.
+// askPage sends queries concurrently, and reports how long the answers took in wall time and CPU time.
 func askPage(b *testing.B, address string, cpuSeconds func() float64, forms []url.Values) {
 	var took []float64
 	cpu := cpuSeconds()
@@ -127,7 +127,7 @@ func askOnce(address string, form url.Values) error {
 	return nil
 }
 
-// paint has a browser show the day, and prints how long it took.
+// paint lets a browser show the day, and prints the time it took.
 func paint(b *testing.B, address string) {
 	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 	browser := exec.Command("node", "browser/paint.bench.mjs", address+"/#"+url.Values{"topology": {"bullet"},
@@ -138,7 +138,7 @@ func paint(b *testing.B, address string) {
 	fmt.Printf("%s", out)
 }
 
-// cpuSeconds is what this process has used: on a machine that others use too, it is a better measure than wall time.
+// cpuSeconds returns the CPU time of this process. On a shared machine it is a better measure than wall time.
 func cpuSeconds() float64 {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used)
@@ -163,14 +163,14 @@ func benchStore(b *testing.B) *grid.Store {
 	return store
 }
 
-// dayStore takes a day.
+// dayStore is a store that can be filled with a day of data.
 type dayStore interface {
 	Append(ctx context.Context, upTo uint64, c *slice.Columns) (map[string]int, error)
 	Flush(ctx context.Context) error
 }
 
-// fillDay writes a day of every series behind the figures, a slice every so many ms; distributions of the last two
-// hours, since the page asks for none of longer times.
+// fillDay writes a day of every series that the figures use, with one slice every so many ms. Distributions cover only
+// the last two hours, because the page does not use them over longer times.
 func fillDay(b *testing.B, store dayStore, every int64) {
 	c := &slice.Columns{}
 	type line struct {
@@ -267,7 +267,7 @@ func fillDay(b *testing.B, store dayStore, every int64) {
 		require.NoError(b, err)
 		require.Empty(b, rejected)
 		c.Reset()
-		// as a collector does that is handed over to once a second, so that parts are merged as they are there
+		// one write per second, as in a collector, so that parts are merged in the same way
 		if ms%600_000 == 0 {
 			require.NoError(b, store.Flush(b.Context()))
 		}

@@ -18,9 +18,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/servertest"
 )
 
-// BenchmarkPageThroughThanos asks what stands behind the page's figures of a day of 500 workers in slices of a minute:
-// of the embedded store, and through a collector with query.url of a Thanos of three receivers, which has the day from
-// the collector's remote write. CPU is the collector's and, of Thanos, the querier's and the receivers' too.
+// BenchmarkPageThroughThanos runs the queries of the page's figures for a day of 500 workers in 1 min slices. It
+// compares the embedded store with a collector whose query.url is a Thanos with three receivers. Thanos got the data
+// by remote write from the collector. The CPU time includes the querier and the receivers of Thanos.
 func BenchmarkPageThroughThanos(b *testing.B) {
 	ring := servertest.Thanos(b, 2*time.Hour)
 	protocol, err := write.New(write.Options{Receiver: forward.Receiver{URL: ring.Writes[0]}})
@@ -43,7 +43,7 @@ func BenchmarkPageThroughThanos(b *testing.B) {
 	})
 }
 
-// bothStores are given the same.
+// bothStores writes the same data to both stores.
 type bothStores struct {
 	embedded *grid.Store
 	there    *forward.Store

@@ -16,7 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// The bounds of time, as Prometheus has them: the defaults of start and end where they may be left out.
+// minTime and maxTime are the defaults of start and end if these parameters are optional. The values are those of
+// Prometheus.
 var (
 	minTime = time.Unix(math.MinInt64/1000+62135596801, 0).UTC()
 	maxTime = time.Unix(math.MaxInt64/1000-62135596801, 999999999).UTC()
@@ -25,14 +26,15 @@ var (
 	maxTimeText = maxTime.Format(time.RFC3339Nano)
 )
 
-// request is a request with its form read.
+// request is an HTTP request whose form has been parsed.
 type request struct {
 	*http.Request
 	formError error
 }
 
-// parseForm reads query and body. As in Prometheus, a form may also come as multipart/form-data. A form that cannot be
-// parsed counts as far as it was read, and only /series answers with its error.
+// parseForm parses the URL's query and the body. As in Prometheus, a form may also be sent as multipart/form-data. If
+// parsing fails, the parameters that were read so far remain usable; most endpoints ignore the error, as Prometheus
+// does.
 func parseForm(r *http.Request) request {
 	if isMultipart(r) {
 		return request{Request: r, formError: r.ParseMultipartForm(formMemory)}
@@ -40,17 +42,17 @@ func parseForm(r *http.Request) request {
 	return request{Request: r, formError: r.ParseForm()}
 }
 
-// formMemory is more than a body may have, so that no part of a form goes to a file.
+// formMemory is larger than any allowed body, so that no part of a form is written to a file.
 const formMemory = 64 << 20
 
-// isMultipart reports whether a body is a form in parts.
+// isMultipart reports whether the body is multipart/form-data.
 func isMultipart(r *http.Request) bool {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return kind == "multipart/form-data"
 }
 
-// refused is why a form is refused whatever is asked: it is larger than allowed, or slower, or its parts cannot be
-// read, since a filter among them would be lost.
+// refused returns an error if the form must be refused by every endpoint: it is too large, too slow, or a malformed
+// multipart form. A malformed multipart form could lose a filter, and the answer would then be wrong.
 func (r request) refused() error {
 	var tooLarge *http.MaxBytesError
 	switch {
@@ -74,7 +76,7 @@ func timeParameter(r request, name string, absent time.Time) (time.Time, error) 
 	return t, nil
 }
 
-// timeRange is start and end where they may be left out.
+// timeRange returns the parameters start and end, which are both optional.
 func timeRange(r request) (start, end time.Time, invalid *answer) {
 	start, err := timeParameter(r, "start", minTime)
 	if err != nil {
@@ -89,7 +91,7 @@ func timeRange(r request) (start, end time.Time, invalid *answer) {
 	return start, end, nil
 }
 
-// parseTime reads seconds since 1970, to the millisecond, or RFC 3339.
+// parseTime parses seconds since 1970, rounded to the millisecond, or an RFC 3339 time.
 func parseTime(text string) (time.Time, error) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		whole, part := math.Modf(seconds)
@@ -99,7 +101,7 @@ func parseTime(text string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil
 	}
-	switch text { // years of more than four digits, which time.Parse does not read
+	switch text { // these have years of more than four digits, which time.Parse cannot read
 	case minTimeText:
 		return minTime, nil
 	case maxTimeText:
@@ -108,7 +110,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("cannot parse %q to a valid timestamp", text)
 }
 
-// parseDuration reads seconds or a duration such as 5m.
+// parseDuration parses a number of seconds or a duration such as 5m.
 func parseDuration(text string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
 		d := seconds * float64(time.Second)
@@ -123,7 +125,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return 0, fmt.Errorf("cannot parse %q to a valid duration", text)
 }
 
-// limitParameter is how many results are asked for; 0 for all.
+// limitParameter returns the maximum number of results; 0 means no limit.
 func limitParameter(r request) (int, error) {
 	text := r.FormValue("limit")
 	if text == "" {
@@ -139,7 +141,8 @@ func limitParameter(r request) (int, error) {
 	return limit, nil
 }
 
-// hintLimit asks the store for one more than the limit, so that it shows whether there are more.
+// hintLimit returns the limit for the store: one more than the limit of the answer, so that a truncated answer can be
+// detected.
 func hintLimit(limit int) int {
 	if limit > 0 && limit < math.MaxInt {
 		return limit + 1
@@ -149,7 +152,8 @@ func hintLimit(limit int) int {
 
 var errTruncated = errors.New("results truncated due to limit")
 
-// parseSelectors reads match[]; each must name something.
+// parseSelectors parses the values of match[]. Each selector needs at least one matcher that does not match the empty
+// string.
 func parseSelectors(ctx context.Context, e *query.Engine, texts []string) ([][]*labels.Matcher, error) {
 	sets, err := e.Selectors(ctx, texts)
 	if err != nil {
@@ -163,8 +167,8 @@ func parseSelectors(ctx context.Context, e *query.Engine, texts []string) ([][]*
 	return sets, nil
 }
 
-// namesSomething reports whether a selector has a matcher that the empty string does not fulfil. Without one it would
-// select every series.
+// namesSomething reports whether a selector has a matcher that does not match the empty string. Without one, the
+// selector would select every series.
 func namesSomething(matchers []*labels.Matcher) bool {
 	for _, m := range matchers {
 		if m != nil && !m.Matches("") {

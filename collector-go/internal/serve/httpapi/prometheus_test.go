@@ -27,10 +27,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 )
 
-// These tests hold our answers against a real Prometheus of our library's version: `go test -tags prometheus`. They
-// build it from source, which takes some four minutes of CPU the first time and a second or two afterwards.
+// These tests compare our answers with a real Prometheus of our library's version: `go test -tags prometheus`. They
+// build it from source, which takes about four minutes of CPU the first time and a second or two afterwards.
 
-// buildPrometheus builds prometheus and promtool into build/tools, and returns that directory.
+// buildPrometheus builds prometheus and promtool in build/tools, and returns that directory.
 func buildPrometheus(t *testing.T) string {
 	into, err := filepath.Abs("../../../../build/tools")
 	require.NoError(t, err)
@@ -43,8 +43,8 @@ func buildPrometheus(t *testing.T) string {
 	return into
 }
 
-// exportBlocks writes what a store holds as Prometheus' blocks, ten minutes each, and returns their directory.
-// Prometheus names labels by the block: ours of the time that is asked for alone.
+// exportBlocks writes the contents of a store as Prometheus blocks of ten minutes, and returns their directory.
+// Prometheus lists the labels of whole blocks; we list only those of the requested time.
 func exportBlocks(t *testing.T, s *grid.Store) string {
 	dir := filepath.Join(t.TempDir(), "blocks")
 	oldest, newest, ok, err := s.Extent(t.Context())
@@ -58,8 +58,8 @@ func exportBlocks(t *testing.T, s *grid.Store) string {
 	return dir
 }
 
-// startPrometheus runs a real Prometheus over the blocks in dir until the test ends, and returns its address. A query
-// may hold so many samples.
+// startPrometheus runs a real Prometheus with the blocks in dir until the test ends, and returns its address. samples
+// is the maximum number of samples per query.
 func startPrometheus(t *testing.T, dir, config string, samples int) string {
 	file := filepath.Join(t.TempDir(), "prometheus.yml")
 	require.NoError(t, os.WriteFile(file, []byte(config), 0o666))
@@ -75,7 +75,7 @@ func startPrometheus(t *testing.T, dir, config string, samples int) string {
 		_ = p.Wait()
 	})
 	var address string
-	ready := false // the two lines come in either order
+	ready := false // the two lines may come in either order
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		if m := regexp.MustCompile(`msg="Listening on" .*address=(\S+)`).FindStringSubmatch(lines.Text()); m != nil {
@@ -83,7 +83,7 @@ func startPrometheus(t *testing.T, dir, config string, samples int) string {
 		}
 		ready = ready || strings.Contains(lines.Text(), "Server is ready to receive web requests")
 		if ready && address != "" {
-			go func() { // its later output must not block it
+			go func() { // read on, so that later output does not block it
 				for lines.Scan() {
 				}
 			}()
@@ -94,7 +94,7 @@ func startPrometheus(t *testing.T, dir, config string, samples int) string {
 	return ""
 }
 
-// both is our server and a real Prometheus over the same slices.
+// both are our server and a real Prometheus with the same slices.
 type both struct{ ours, real string }
 
 func startBoth(t *testing.T) both {
@@ -126,7 +126,7 @@ func TestRealPrometheus(t *testing.T) {
 	}
 }
 
-// Generated expressions, instant and over a range, get the same answer.
+// Generated expressions, as instant and range queries, have the same answer.
 func TestRealPrometheusOnGeneratedExpressions(t *testing.T) {
 	servers := startBoth(t)
 	seed := uint64(time.Now().UnixNano())
@@ -151,22 +151,22 @@ func TestRealPrometheusOnGeneratedExpressions(t *testing.T) {
 	assert.Greater(t, answers, 150, "too many generated expressions find nothing")
 }
 
-// long is a number with more digits than the order of a sum leaves alone.
+// long matches a number with so many digits that it depends on the order of a sum.
 var long = regexp.MustCompile(`"-?[0-9]+\.[0-9]{6,}(e[+-][0-9]+)?"`)
 
-// rounded leaves out the last digits: over a range the engine hands on what a binary operation gives in a map's order,
-// so that a sum or a deviation over it ends now in one digit and now in another, in Prometheus itself.
+// rounded removes the last digits. Over a range the engine processes the results of a binary operation in the order of
+// a map. Therefore the last digits of a sum or deviation vary, even within Prometheus itself.
 func rounded(answer string) string {
 	return long.ReplaceAllStringFunc(answer, func(quoted string) string {
 		v, err := strconv.ParseFloat(strings.Trim(quoted, `"`), 64)
 		if err != nil {
-			panic(err) // the expression above has found a number
+			panic(err) // the expression above only matches numbers
 		}
 		return strconv.Quote(strconv.FormatFloat(v, 'g', 12, 64))
 	})
 }
 
-// generator makes PromQL that has a meaning over the fixture.
+// generator generates PromQL that is meaningful for the fixture.
 type generator struct{ *rand.Rand }
 
 func (g generator) of(options ...string) string { return options[g.IntN(len(options))] }
@@ -181,8 +181,8 @@ func (g generator) window() string {
 	return g.selector() + "[" + g.of("1m", "5m", "10m", "37s", "1h") + "]" + g.of("", "", " offset 3m", " @ 1700002000")
 }
 
-// expression is a vector, or the greatest of some whose values differ. Which of equal ones topk takes, and the order in
-// which it hands them on, is not defined: Prometheus itself answers one way and then another.
+// expression returns an expression whose result is a vector. topk is only used with different values: which of equal
+// values it takes, and in which order, is undefined and varies even within Prometheus itself.
 func (g generator) expression() string {
 	if g.IntN(9) == 0 {
 		return g.of("topk", "bottomk") + "(" + g.of("1", "2") + ", " + g.of("", "2 * ", "100 - ") +
@@ -218,7 +218,7 @@ func (g generator) vector(depth int) string {
 	return "quantile(" + g.of("0.1", "0.9") + ", " + inner + ")"
 }
 
-// What a real Prometheus that scrapes a target knows of its metrics is what we say of the same metrics.
+// The metadata in a real Prometheus that scrapes a target are the same as ours for the same metrics.
 func TestRealPrometheusMetadata(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openmetrics-text; version=1.0.0")

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What promtool asks of a server gets from us what it gets from a real Prometheus over the same data.
+// promtool gets the same answers from us as from a real Prometheus with the same data.
 func TestPromtoolCannotTellUsFromPrometheus(t *testing.T) {
 	servers := startBoth(t)
 	promtool := filepath.Join(buildPrometheus(t), "promtool")
@@ -26,7 +26,7 @@ func TestPromtoolCannotTellUsFromPrometheus(t *testing.T) {
 	}
 	for _, test := range []struct {
 		arguments string
-		found     string // in the answer
+		found     string // expected in the answer
 		fails     bool
 	}{
 		{"query instant SERVER bullet_worker_heap_used_bytes --time=1700003600", "host-1:6700", false},
@@ -57,8 +57,7 @@ func TestPromtoolCannotTellUsFromPrometheus(t *testing.T) {
 	}
 }
 
-// A server's description of itself has the same fields, of the same kinds, and the version by which Grafana decides
-// what to ask for.
+// The status endpoints have the same fields, with the same types, and the version by which Grafana enables features.
 func TestStatusHasTheFieldsOfPrometheus(t *testing.T) {
 	servers := startBoth(t)
 	status := func(server, path string) map[string]any {

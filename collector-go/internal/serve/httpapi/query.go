@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// api holds what the handlers share. It has no state of its own beside the slots of running requests, so that any
-// number of requests may run at once.
+// api has the data that the handlers share. Its only state is the slots of running requests, so that any number of
+// handlers can run concurrently.
 type api struct {
 	options  Options
 	requests *quota.Slots
@@ -28,17 +28,18 @@ func newAPI(options Options) *api {
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }
 
-// queryData is the answer of query and query_range.
+// queryData is the result of /query and /query_range.
 type queryData struct {
 	ResultType parser.ValueType `json:"resultType"`
 	Result     parser.Value     `json:"result"`
 	Stats      stats.QueryStats `json:"stats,omitempty"`
 }
 
-// maxPoints bounds the points of a series in one answer, as in Prometheus: a week at a minute, a year at an hour.
+// maxPoints bounds the points per series in one answer, as in Prometheus. It is enough for a week at 1 min or a year
+// at 1 h.
 const maxPoints = 11000
 
-// query answers /query: an expression at one time.
+// query answers /query: the value of an expression at one time.
 func (a *api) query(r request) answer {
 	limit, err := limitParameter(r)
 	if err != nil {
@@ -53,8 +54,8 @@ func (a *api) query(r request) answer {
 	})
 }
 
-// queryRange answers /query_range. The number of points is bounded before anything is read, because one request could
-// otherwise take the memory of the process.
+// queryRange answers /query_range. The number of points is checked before anything is read, because one request could
+// otherwise use all memory of the process.
 func (a *api) queryRange(r request) answer {
 	limit, err := limitParameter(r)
 	if err != nil {
@@ -88,7 +89,8 @@ func (a *api) queryRange(r request) answer {
 	})
 }
 
-// exemplars finds none: samples from Storm carry no traces. What is asked is checked as Prometheus does.
+// exemplars answers /query_exemplars. The result is always empty, because samples from Storm have no trace IDs. The
+// parameters are checked as Prometheus does.
 func (a *api) exemplars(r request) answer {
 	start, end, invalid := timeRange(r)
 	if invalid != nil {
@@ -107,7 +109,7 @@ func (a *api) exemplars(r request) answer {
 	return answer{data: []struct{}{}}
 }
 
-// evaluate runs the query that prepare makes, within the request's timeout.
+// evaluate runs the query that prepare makes, within the timeout of the request.
 func (a *api) evaluate(r request, limit int, prepare func(context.Context, promql.QueryOpts) (promql.Query, error)) (
 	result answer) {
 	ctx := r.Context()
@@ -129,7 +131,7 @@ func (a *api) evaluate(r request, limit int, prepare func(context.Context, promq
 		return unparsed(err, invalidQuery)
 	}
 	defer func() {
-		if result.done == nil { // a panic
+		if result.done == nil { // only after a panic
 			q.Close()
 		}
 	}()
@@ -156,13 +158,13 @@ func (a *api) evaluated(r request, limit int, q promql.Query, res *promql.Result
 	return answer{data: data, warnings: warnings, done: q.Close}
 }
 
-// Values of the parameter stats: statistics of the query, and of each step.
+// Values of the parameter stats: statistics of the whole query, or also of each step.
 const (
 	statsTrue = "true"
 	statsAll  = "all"
 )
 
-// queryOptions reads the parameters that change how a query is evaluated.
+// queryOptions reads the parameters stats and lookback_delta.
 func queryOptions(r request) (promql.QueryOpts, error) {
 	var lookback time.Duration
 	if text := r.FormValue("lookback_delta"); text != "" {
@@ -175,7 +177,7 @@ func queryOptions(r request) (promql.QueryOpts, error) {
 	return promql.NewPrometheusQueryOpts(r.FormValue("stats") == statsAll, lookback), nil
 }
 
-// truncate cuts a vector or matrix, and reports whether it did.
+// truncate shortens a vector or matrix to limit elements, and reports whether it removed any.
 func truncate(res *promql.Result, limit int) bool {
 	switch v := res.Value.(type) {
 	case promql.Matrix:
@@ -192,7 +194,7 @@ func truncate(res *promql.Result, limit int) bool {
 	return false
 }
 
-// formatQuery answers /format_query.
+// formatQuery answers /format_query: the expression with line breaks and indentation.
 func (a *api) formatQuery(r request) answer {
 	pretty, err := a.options.Engine.Format(r.Context(), r.FormValue("query"))
 	if err != nil {

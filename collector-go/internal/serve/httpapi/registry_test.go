@@ -27,7 +27,7 @@ import (
 
 var updateDocs = flag.Bool("docs", false, "write the answers into docs/topologies.md and docs/annotations.md")
 
-// reported is a topology as the plugin reports it: two workers on two hosts.
+// reported is a topology as the plugin reports it, with two workers on two hosts.
 type reported struct {
 	t        *testing.T
 	journal  *journal.Journal
@@ -64,7 +64,7 @@ func startReported(t *testing.T) *reported {
 	w.send(&pb.Batch{Topology: reportedTopology("60", "1.5.2"), Workers: reportedWorkers(5001)})
 	w.clockMs += 10_000
 	w.send(nil)
-	// What was appended before this is applied when it is.
+	// Everything that was appended before is applied when this annotation is.
 	_, err = w.registry.Annotate(t.Context(), registry.Annotation{ID: "warm-up", Topology: "bullet", Title: "Warm-up",
 		Tags: []string{"step"}})
 	require.NoError(t, err)
@@ -79,7 +79,7 @@ func (w *reported) begin(id, host string, task int32) {
 	require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: w.producer, TimeMs: w.clockMs}))
 }
 
-// send sends a batch in which every task but the consumer's reports.
+// send sends a batch in which every task reports except for the consumer's.
 func (w *reported) send(notes *pb.Batch) {
 	w.sequence++
 	b := &journal.Batch{Producer: w.producer, Epoch: journal.Epoch{1}, Sequence: w.sequence, SentMs: w.clockMs,
@@ -137,7 +137,8 @@ func (w *reported) handler(change ...func(*Options)) http.Handler {
 		append(change, func(o *Options) { o.Registry, o.Hosts = w.registry, []string{"example.com"} })...)
 }
 
-// The pages' examples are what the API answers: a block of one is a request, a blank line and the answer.
+// The examples in the documentation are the API's real answers. A block consists of a request, an empty line and the
+// answer.
 func TestThePagesOfTopologiesShowWhatIsAnswered(t *testing.T) {
 	w := startReported(t)
 	h := w.handler()
@@ -181,7 +182,7 @@ func answerOf(t *testing.T, h http.Handler, request string) string {
 	return out.String()
 }
 
-// post sets an annotation and returns the answer's code and body.
+// post sets an annotation and returns the status and body of the answer.
 func post(h http.Handler, body string, headers ...string) (int, string) {
 	r := httptest.NewRequest(http.MethodPost, "http://localhost:9320/api/v1/annotations", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")

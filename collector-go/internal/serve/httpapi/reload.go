@@ -9,19 +9,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 )
 
-// Reloader reads rules, access files and settings again while the collector runs.
+// Reloader reloads rules, access files and settings while the collector runs.
 type Reloader interface {
-	// Reload takes all or nothing: where something has a fault, the error names file and line, and what was in force
-	// stays. needRestart are settings that changed and take effect with the next start only.
+	// Reload applies all files or none. If a file is invalid, the error names the file and the line, and the previous
+	// configuration stays in force. needRestart are changed settings that take effect only after a restart.
 	Reload() (needRestart []string, err error)
-	// LastReload reports whether the last reload succeeded, or the start where there was none, and when the last that
-	// did so was.
+	// LastReload reports whether the last reload succeeded, and the time of the last successful one. Before the first
+	// reload, the start of the collector counts as one.
 	LastReload() (successful bool, at time.Time)
 }
 
-// reload answers as Prometheus does: 200, or 500 with what is wrong. It concerns all topologies, so that it is for who
-// may write for all of them: unlike Prometheus' it needs no flag, since it takes what the operator put on disk, as
-// SIGHUP does, and ends nothing.
+// reload answers /-/reload as Prometheus does: 200, or 500 with the error. The caller needs write access for all
+// topologies, because a reload affects all of them. Unlike in Prometheus, no flag is needed. A reload only applies
+// files that the operator has put on disk, as SIGHUP does, and it cannot stop the process.
 func (a *api) reload(w http.ResponseWriter, r *http.Request) {
 	if _, err := a.admit(r, access.Requirement{Scope: access.Write, All: true}); err != nil {
 		a.turnAway(w, r, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
-// reloader counts, and answers what a test wants.
+// reloader counts its calls, and returns what a test sets.
 type reloader struct {
 	reloads     int
 	needRestart []string

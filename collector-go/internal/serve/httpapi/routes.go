@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 )
 
-// New returns the handler without a server: all routes, behind the limits that hold for every request.
+// New returns the handler of all routes, with the limits that apply to every request. It starts no server.
 func New(options Options) (http.Handler, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -38,21 +38,21 @@ func New(options Options) (http.Handler, error) {
 	return a.headed(Local(options.Hosts, linked, options.note, bounded(options, counted))), nil
 }
 
-// route is what is served below a pattern, and what a caller must be allowed for it.
+// route is a pattern with its handler and the scope that a caller needs.
 type route struct {
 	pattern string
 	scope   access.Scope
 	handler http.Handler
 }
 
-// everybody is the scope of what is asked of strangers too: whether the collector is there.
+// everybody is the scope of routes that need no permission. They only show whether the collector is alive.
 const everybody access.Scope = ""
 
-// navigable are the patterns that a link on another site may lead to: pages for people.
+// navigable are the patterns that a link on another site may open. They are pages for people.
 var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}", "GET /runbooks/{page...}"}
 
-// routes are all that is served. Paths, methods and answers under /api/v1 are Prometheus', but for collection,
-// topologies, annotations, why and runs, which it has not.
+// routes returns all routes. Paths, methods and answers under /api/v1 are those of Prometheus, except for collection,
+// topologies, annotations, why and runs, which Prometheus does not have.
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, access.Read, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, access.Read, a.serve(f)} }
@@ -109,14 +109,16 @@ func (a *api) routes() []route {
 	return routes
 }
 
-// graph leads to the page with what an alert's link asks as Prometheus writes it (g0.expr); the page reads it.
+// graph redirects to the page and keeps the parameters of the URL. Links in Prometheus' alerts have the form
+// /graph?g0.expr=..., which the page can read.
 func graph(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Location", "./#"+r.URL.Query().Encode()) // relative: a proxy may serve all below a path
+	// relative, because a proxy may serve the collector below a path
+	w.Header().Set("Location", "./#"+r.URL.Query().Encode())
 	w.WriteHeader(http.StatusFound)
 }
 
-// serve turns f into a handler, compressed as Prometheus does. It answers whether or not the collector is ready for
-// samples: who looks into a full disk needs answers.
+// serve turns f into a handler with compression, as Prometheus does. It works even if the collector does not accept
+// samples: an operator who examines a full disk needs answers.
 func (a *api) serve(f func(request) answer) http.Handler {
 	return httputil.CompressionHandler{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := parseForm(r)
@@ -131,7 +133,8 @@ func (a *api) serve(f func(request) answer) http.Handler {
 	})}
 }
 
-// instrument counts requests by route, so that no path that a client makes up becomes a series.
+// instrument measures requests by route. It does not use the path as a label, because clients could then create any
+// number of series.
 func instrument(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) http.Handler {
 	if r == nil {
 		return next

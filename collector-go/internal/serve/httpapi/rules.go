@@ -15,15 +15,15 @@ import (
 	"github.com/prometheus/prometheus/rules"
 )
 
-// Rules evaluates rules; rulesengine.Evaluator implements it. The groups may be replaced by a reload at any time. Each
-// method returns one consistent state, but two calls may return different ones.
+// Rules provides the evaluated rules; rulesengine.Evaluator implements it. A reload may replace the groups at any
+// time. Each method returns a consistent state, but two calls may return different ones.
 type Rules interface {
 	RuleGroups() []*rules.Group
 	AlertingRules() []*rules.AlertingRule
 	Alertmanagers() []*url.URL
 }
 
-// The answers' shapes and words are Prometheus' (web/api/v1).
+// These types have the fields and values of Prometheus' answers (web/api/v1).
 type (
 	foundGroups struct {
 		Groups    []ruleGroup `json:"groups"`
@@ -89,7 +89,7 @@ func alertsOf(rule *rules.AlertingRule) []alert {
 	return all
 }
 
-// alerts answers /alerts.
+// alerts answers /alerts: the active alerts of all rules.
 func (a *api) alerts(request) answer {
 	found := struct {
 		Alerts []alert `json:"alerts"`
@@ -102,7 +102,7 @@ func (a *api) alerts(request) answer {
 	return answer{data: found}
 }
 
-// alertmanagers answers /alertmanagers: those that alerts are sent to.
+// alertmanagers answers /alertmanagers: the Alertmanagers that receive the alerts.
 func (a *api) alertmanagers(request) answer {
 	type target struct {
 		URL string `json:"url"`
@@ -119,17 +119,17 @@ func (a *api) alertmanagers(request) answer {
 	return answer{data: found}
 }
 
-// wanted is which rules a request asks for. All filters must match; an empty list filters nothing.
+// wanted has the filters of a request to /rules. All filters must match; an empty list matches everything.
 type wanted struct {
 	names, groups, files []string
 	matchers             [][]*labels.Matcher
 	alerting, recording  bool
 	withoutAlerts        bool
-	groupLimit           int // 0 for all
+	groupLimit           int // 0 means no limit
 	nextToken            string
 }
 
-// readWanted reads the parameters of /rules, and returns an answer for the first invalid one.
+// readWanted reads the parameters of /rules. If one is invalid, it returns the error answer.
 func (a *api) readWanted(r request) (w wanted, invalid *answer) {
 	fail := func(bad answer) (wanted, *answer) { return w, &bad }
 	if r.formError != nil {
@@ -153,7 +153,7 @@ func (a *api) readWanted(r request) (w wanted, invalid *answer) {
 	return w, w.readPage(r.URL.Query())
 }
 
-// readPage reads the parameters of pagination, which Prometheus takes from the URL alone.
+// readPage reads the parameters of pagination. Prometheus accepts them only in the URL.
 func (w *wanted) readPage(form url.Values) *answer {
 	fail := func(name, text string) *answer {
 		bad := invalidParameter(name, errors.New(text))
@@ -178,8 +178,8 @@ func (w *wanted) readPage(form url.Values) *answer {
 	return nil
 }
 
-// rules answers /rules. A page begins after the group that the token names; if a reload removed that group, the client
-// learns that it has to begin again.
+// rules answers /rules. A page begins with the group that the token names. If a reload has removed that group, the
+// client gets an error and has to start from the first page.
 func (a *api) rules(r request) answer {
 	w, invalid := a.readWanted(r)
 	if invalid != nil {
@@ -210,7 +210,7 @@ func (a *api) rules(r request) answer {
 	return answer{data: found}
 }
 
-// ruleGroups returns all groups; none where no rules are evaluated.
+// ruleGroups returns all groups. It returns none if no rules are evaluated.
 func (a *api) ruleGroups() []*rules.Group {
 	if a.options.Rules == nil {
 		return nil
@@ -218,17 +218,17 @@ func (a *api) ruleGroups() []*rules.Group {
 	return a.options.Rules.RuleGroups()
 }
 
-// named reports whether a name is requested; where none is, all are.
+// named reports whether name is in names. An empty list contains every name.
 func named(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 
-// pageToken names the group with which the next page begins. It is a hash, as in Prometheus, so that clients do not
-// take it apart.
+// pageToken identifies the group with which the next page begins. It is a hash, as in Prometheus, so that clients
+// cannot depend on its contents.
 func pageToken(group *rules.Group) string {
 	sum := sha256.Sum256([]byte(group.File() + ";" + group.Name()))
 	return hex.EncodeToString(sum[:])
 }
 
-// show returns the rules of a group that were asked for, with the times of their last evaluation.
+// show returns the rules of a group that pass the filters, with the times of their last evaluation.
 func (w wanted) show(group *rules.Group) ruleGroup {
 	shown := ruleGroup{
 		Name: group.Name(), File: group.File(), Interval: group.Interval().Seconds(), Limit: group.Limit(),

@@ -23,8 +23,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
 )
 
-// startBothWithRules lets our evaluator and a real Prometheus evaluate the same rules over the same slices, and notify
-// nobody at the same address.
+// startBothWithRules starts our evaluator and a real Prometheus with the same rules and the same slices. Both send
+// alerts to the same address, where nobody listens.
 func startBothWithRules(t *testing.T) both {
 	path, err := filepath.Abs("testdata/rules.yml")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func startBothWithRules(t *testing.T) both {
 	return both{ours: server.URL, real: startPrometheus(t, exportBlocks(t, s), config, maxSamples)}
 }
 
-// moments are what differs between two evaluators: when they evaluated, and how long it took.
+// moments matches what differs between two evaluators: the times and durations of evaluations.
 var moments = regexp.MustCompile(`"(evaluationTime|lastEvaluation|activeAt|keepFiringSince)":("[^"]*"|[0-9.e-]+)`)
 
 func TestRulesAndAlertsAreAnsweredAsPrometheusDoes(t *testing.T) {
@@ -71,7 +71,7 @@ func TestRulesAndAlertsAreAnsweredAsPrometheusDoes(t *testing.T) {
 		require.NoError(t, err)
 		return moments.ReplaceAllString(show(t, r), `"$1":0`)
 	}
-	// every group has been evaluated twice: alerts are restored
+	// after two evaluations of every group, alerts are restored
 	for _, base := range []string{servers.ours, servers.real} {
 		require.Eventually(t, func() bool {
 			answer := ask(base, "/api/v1/rules")

@@ -14,9 +14,8 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// selection is what the endpoints for labels, label values and series share: the parsed parameters, and a querier that
-// is open from selected to close. The answer closes it, since a result may refer to the store's memory until it is
-// written.
+// selection is the part that the endpoints for labels, label values and series have in common: the parsed parameters
+// and a querier. The querier stays open until the answer is written, because a result may refer to the store's memory.
 type selection struct {
 	limit     int
 	selectors [][]*labels.Matcher
@@ -25,7 +24,7 @@ type selection struct {
 	maxMs     int64
 }
 
-// labelNames answers /labels.
+// labelNames answers /labels: the names of labels, sorted.
 func (a *api) labelNames(r request) answer {
 	s, invalid := a.selected(r, badData)
 	if invalid != nil {
@@ -34,7 +33,7 @@ func (a *api) labelNames(r request) answer {
 	return s.words(r.Context(), s.querier.LabelNames)
 }
 
-// labelValues answers /label/<name>/values.
+// labelValues answers /label/<name>/values: the values of one label, sorted.
 func (a *api) labelValues(r request) answer {
 	name := r.PathValue("name")
 	if strings.HasPrefix(name, "U__") {
@@ -53,7 +52,7 @@ func (a *api) labelValues(r request) answer {
 	})
 }
 
-// series answers /series.
+// series answers /series: the label sets of the selected series.
 func (a *api) series(r request) answer {
 	if r.formError != nil {
 		return badData(fmt.Errorf("error parsing form values: %w", r.formError))
@@ -68,7 +67,7 @@ func (a *api) series(r request) answer {
 	return s.list(a.options.Engine.Bounded(r.Context()))
 }
 
-// selected reads the parameters and opens the store for them; wrong is how a wrong selector is answered.
+// selected reads the parameters and opens a querier for them. wrong makes the answer to an invalid selector.
 func (a *api) selected(r request, wrong func(error) answer) (*selection, *answer) {
 	limit, err := limitParameter(r)
 	if err != nil {
@@ -94,7 +93,7 @@ func (a *api) selected(r request, wrong func(error) answer) (*selection, *answer
 
 func (s *selection) close() { _ = s.querier.Close() }
 
-// words collects sorted names or values over all selectors.
+// words returns the sorted names or values that ask finds for all selectors, without duplicates.
 func (s *selection) words(ctx context.Context, ask func(context.Context, *storage.LabelHints, ...*labels.Matcher) (
 	[]string, annotations.Annotations, error)) answer {
 	selectors := s.selectors
@@ -119,10 +118,10 @@ func (s *selection) words(ctx context.Context, ask func(context.Context, *storag
 	return answer{data: all, warnings: warnings, done: s.close}
 }
 
-// checkEvery is how many series are listed between two looks at whether the client is still there.
+// checkEvery is how many series are listed between two checks whether the client is still connected.
 const checkEvery = 128
 
-// list collects the label sets that the selectors find.
+// list returns the label sets of the selected series.
 func (s *selection) list(ctx context.Context) answer {
 	found := s.find(ctx)
 	all, warnings := []labels.Labels{}, found.Warnings()
@@ -142,7 +141,8 @@ func (s *selection) list(ctx context.Context) answer {
 	return answer{data: all, warnings: warnings, done: s.close}
 }
 
-// find selects series without their samples. Several selectors' series are sorted, so that what they share comes once.
+// find selects series without their samples. With several selectors the series are sorted, so that the merge removes
+// duplicates.
 func (s *selection) find(ctx context.Context) storage.SeriesSet {
 	hints := &storage.SelectHints{Start: s.minMs, End: s.maxMs, Func: "series", Limit: hintLimit(s.limit)}
 	if len(s.selectors) == 1 {

@@ -1,9 +1,9 @@
-// Package httpapi is the HTTP server of the collector: Prometheus' query API under /api/v1, topologies and their
-// annotations, alerts and their explanations, the collector's own metrics, and its health. Where an endpoint exists in
-// Prometheus, requests and answers have the same form, so that Grafana and promtool work unchanged.
+// Package httpapi is the HTTP server of the collector. It serves Prometheus' query API under /api/v1, topologies and
+// their annotations, alerts and their diagnoses, the collector's own metrics, and health checks. If an endpoint exists
+// in Prometheus, requests and answers have the same form, so that Grafana and promtool work unchanged.
 //
-// It owns requests and answers. It must not know how samples arrive or how they are stored; everything that it serves
-// comes through Options. Every request passes the guard, and a route states the scope that it needs. Start with
+// The package owns requests and answers. It must not know how samples arrive or how they are stored: all data come
+// through Options. Every request passes the guard, and each route states the scope that it needs. Start with
 // routes.go.
 package httpapi
 
@@ -32,79 +32,83 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// Metadata is what a metric is, as /api/v1/metadata gives it. Type is Prometheus' word: gauge, counter, histogram, ...
+// Metadata describes a metric for /api/v1/metadata. Type is one of Prometheus' types: gauge, counter, histogram, ...
 type Metadata struct {
 	Type string `json:"type"`
 	Unit string `json:"unit"`
 	Help string `json:"help"`
 }
 
-// MetadataSource describes metrics. The catalogue implements it; the interface keeps this package free of the
-// catalogue's own forms.
+// MetadataSource describes metrics. The catalog implements it. The interface keeps the types of the catalog out of
+// this package.
 type MetadataSource interface {
-	// Metadata returns all metrics by name. The caller does not change the map.
+	// Metadata returns all metrics by name. The caller must not change the map.
 	Metadata() map[string]Metadata
 }
 
-// Options are the server's parts and limits.
+// Options are the parts that the server uses, and its limits.
 type Options struct {
 	Engine   *query.Engine       // required
 	Gatherer prometheus.Gatherer // for /metrics; required
 	Metadata MetadataSource      // nil: no metadata
 	Registry *registry.Registry  // nil: no topologies and no annotations
-	// Federation adds the topologies and annotations of collectors that share the engine; nil: those of Registry only.
+	// Federation adds the topologies and annotations of collectors that share the engine; nil: only those of Registry.
 	Federation *federation.Reader
 	Rules      Rules    // nil: no rules, no alerts
-	Reloader   Reloader // nil: nothing is read again
-	// NotStored are the metrics of a topology that are not stored, and how many more there are; nil: unknown.
+	Reloader   Reloader // nil: reloading is not possible
+	// NotStored returns metrics of a topology that are not stored, and how many more there are; nil: unknown.
 	NotStored func(topology string) ([]collection.NotStored, int)
-	// Diagnose returns what changed before an alert; nil: unavailable.
+	// Diagnose returns what changed before an alert; nil: the route does not exist.
 	Diagnose func(context.Context, diagnosis.Question) (*diagnosis.Answer, error)
-	// Page is what a person sees at /, with what it needs below /page/; nil: nothing is there.
+	// Page serves the web page at / and its files below /page/; nil: the routes do not exist.
 	Page http.Handler
-	// Runbooks are the pages below /runbooks/, which alerts lead to; nil: nothing is there.
+	// Runbooks serves the pages below /runbooks/, to which alerts link; nil: the route does not exist.
 	Runbooks http.Handler
-	// Runs are the runs that /api/v1/runs lists, with their reports below /runs/; nil: a list that explains how to
-	// configure one.
+	// Runs lists the experiment runs for /api/v1/runs and serves their reports below /runs/; nil: /api/v1/runs answers
+	// with an explanation how to configure it.
 	Runs *runindex.Reader
-	// Guard decides who may read and who may set annotations, and has the port's TLS; nil: everybody, in plain text.
+	// Guard decides who may read and who may set annotations, and has the TLS configuration of the port; nil:
+	// everybody may do everything, without TLS.
 	Guard *access.Guard
-	// Ready returns why the collector is not ready, in words for an operator; "" when it is. nil: always ready.
+	// Ready returns why the collector is not ready, as a text for the operator, or "" if it is ready; nil: always
+	// ready.
 	Ready func() string
-	// Loaded waits until what was acknowledged before the collector's start is in the answers, and the alerts of then
-	// are known. Where ctx ends before, the error reports how far it is. nil: it always is.
+	// Loaded waits until queries see all data that were acknowledged before the collector's start, and the state of
+	// alerts is restored. If ctx ends before that, the error says how far the replay is. nil: there is no replay.
 	Loaded func(ctx context.Context) error
-	// LoadTimeout is how long a request waits for that before it is refused as unavailable. 10 s by default: a restart
-	// takes a second or two.
+	// LoadTimeout is how long a request waits for Loaded before it is refused as unavailable. The default is 10 s,
+	// because a restart takes a second or two.
 	LoadTimeout time.Duration
-	// Hosts are the names (without port) by which the server may be called, beside those of this host's loopback.
+	// Hosts are the names (without port) under which the server may be called, in addition to localhost.
 	Hosts []string
-	// MaxBodyBytes bounds a request's body. 1 MiB by default: the longest query is 64 KiB, and the longest annotation
-	// 128.
+	// MaxBodyBytes bounds the body of a request. The default is 1 MiB: the longest query has 64 KiB, and the longest
+	// annotation 128 KiB.
 	MaxBodyBytes int64
-	// BodyTimeout bounds the time in which a body comes. 20 s by default.
+	// BodyTimeout bounds the time in which a body must arrive. The default is 20 s.
 	BodyTimeout time.Duration
-	// MaxConnections bounds the connections at a time, and an address has its share of them; more are closed at once.
-	// 512 by default, as Prometheus has it.
+	// MaxConnections bounds the number of open connections. One address can use only a share of them. Connections
+	// beyond these limits are closed at once. The default is 512, as in Prometheus.
 	MaxConnections int
-	// MaxRequests bounds the requests at a time, and a caller has its share of them. 256 by default.
+	// MaxRequests bounds the number of concurrent requests. One caller can use only a share of them. The default is
+	// 256.
 	MaxRequests int
-	// RequestTimeout bounds a request, writing included. 5 min by default, as Prometheus has it.
+	// RequestTimeout bounds the time of a request, including writing the answer. The default is 5 min, as in
+	// Prometheus.
 	RequestTimeout time.Duration
-	// ShutdownTimeout is how long Run waits for running requests when its context ends. 5 s by default.
+	// ShutdownTimeout is how long Run waits for running requests after its context ends. The default is 5 s.
 	ShutdownTimeout time.Duration
-	// Version is what /api/v1/status/buildinfo returns. Its Version is read by Grafana, which takes it for Prometheus'
-	// and decides by it what to ask for; where empty, it is the version of the library that answers.
+	// Version is the answer of /api/v1/status/buildinfo. Grafana reads the field Version as that of a Prometheus
+	// server, and enables features accordingly. If it is empty, the version of the Prometheus library is used.
 	Version BuildInfo
-	// StorageRetention is what /api/v1/status/runtimeinfo returns as such, for example "15d or 8GiB".
+	// StorageRetention is returned by /api/v1/status/runtimeinfo, for example "15d or 8GiB".
 	StorageRetention string
-	// Flags are settings that /api/v1/status/flags lists, by their keys: none that is secret.
+	// Flags are the settings that /api/v1/status/flags lists, by key. They must not contain secrets.
 	Flags      map[string]string
-	Registerer prometheus.Registerer // nil: no figures
-	Logger     *slog.Logger          // nil: silent
+	Registerer prometheus.Registerer // nil: no metrics
+	Logger     *slog.Logger          // nil: no log
 }
 
-// DefaultOptions returns the limits described at Options; the required parts are the caller's.
+// DefaultOptions returns the default limits of Options. The caller sets the required fields.
 func DefaultOptions() Options {
 	return Options{MaxBodyBytes: 1 << 20, BodyTimeout: 20 * time.Second, MaxConnections: 512, MaxRequests: 256,
 		RequestTimeout: 5 * time.Minute, ShutdownTimeout: 5 * time.Second, LoadTimeout: 10 * time.Second}
@@ -123,27 +127,27 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Server answers requests on one listener. It adds the limits of the transport to the handler: connections, times, and
-// the sizes of headers. Methods are for one goroutine; the handler is not.
+// Server serves the handler on one listener. It adds the limits of the transport: the number of connections, timeouts,
+// and the size of headers. Its methods must be called from one goroutine; the handler is safe for concurrent use.
 type Server struct {
 	options     Options
 	http        *http.Server
 	connections *quota.Slots
-	refused     prometheus.Counter // connections
+	refused     prometheus.Counter // counts refused connections
 }
 
 const (
-	headerTimeout = 10 * time.Second // to read a request's header; it is short, and slow senders are not waited for
-	idleTimeout   = 2 * time.Minute  // a connection without a request
-	// A GET's query is in its header: Grafana's long expressions need room.
+	headerTimeout = 10 * time.Second // to read a request's header
+	idleTimeout   = 2 * time.Minute  // for a connection without a request
+	// Grafana sends long expressions in the URL of a GET request, which counts as part of the header.
 	maxHeaderBytes = 256 << 10
 
-	streamsAConnection = 64 // of HTTP/2
+	streamsAConnection = 64 // for one HTTP/2 connection
 	pingAfter          = 15 * time.Second
 	pingTimeout        = 10 * time.Second
 )
 
-// NewServer returns a server that answers by the handler New(options) once Run is called.
+// NewServer returns a server for the handler New(options). It starts serving when Run is called.
 func NewServer(options Options) (*Server, error) {
 	handler, err := New(options)
 	if err != nil {
@@ -163,8 +167,8 @@ func NewServer(options Options) (*Server, error) {
 	return s, nil
 }
 
-// Run serves on listener until ctx is done, then lets running requests end within ShutdownTimeout and cuts off the
-// rest. It closes listener, and runs once.
+// Run serves on listener until ctx is done. Then it waits up to ShutdownTimeout for running requests and closes the
+// remaining connections. It closes listener, and can be called only once.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	var open net.Listener = quota.Listen(listener, s.connections, s.refuse)
 	var looking sync.WaitGroup
@@ -189,7 +193,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// shutDown lets running requests end, and cuts off those that take longer than ShutdownTimeout.
+// shutDown waits for running requests, and closes connections whose requests take longer than ShutdownTimeout.
 func (s *Server) shutDown() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.ShutdownTimeout)
 	defer cancel()
@@ -213,7 +217,7 @@ func (s *Server) figures() {
 	}
 }
 
-// refuse is called with connections beyond the limit, or beyond an address' share.
+// refuse counts and logs a connection that exceeds the total limit or the share of its address.
 func (s *Server) refuse(peer string, why error) {
 	s.refused.Inc()
 	if s.options.Guard != nil {
@@ -221,12 +225,12 @@ func (s *Server) refuse(peer string, why error) {
 	}
 }
 
-// serverLog takes the log of net/http, which reports failed handshakes only as text.
+// serverLog receives the log of net/http, because net/http reports failed TLS handshakes only as text.
 type serverLog struct{ options Options }
 
 const handshakeFailed = "http: TLS handshake error from "
 
-// Write implements io.Writer; each call is a line.
+// Write implements io.Writer; each call has one line.
 func (l serverLog) Write(line []byte) (int, error) {
 	text := strings.TrimSuffix(string(line), "\n")
 	if rest, found := strings.CutPrefix(text, handshakeFailed); found && l.options.Guard != nil {

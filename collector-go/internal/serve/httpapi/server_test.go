@@ -28,12 +28,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// failing is a store that is broken.
+// failing is a store that returns errors.
 type failing struct{ err error }
 
 func (f failing) Querier(int64, int64) (storage.Querier, error) { return nil, f.err }
 
-// empty is a store without anything.
+// empty is a store without data.
 type empty struct{}
 
 func (empty) Querier(int64, int64) (storage.Querier, error) { return storage.NoopQuerier(), nil }
@@ -88,7 +88,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 	}
 }
 
-// An error of the store is distinguished from one of the query.
+// An error of the store differs from an error in the query.
 func TestErrorWhileReading(t *testing.T) {
 	h := handlerOver(t, storage.QueryableFunc(func(int64, int64) (storage.Querier, error) {
 		return storage.NewMergeQuerier([]storage.Querier{breaking{storage.NoopQuerier()}}, nil,
@@ -121,7 +121,7 @@ func TestClientThatWentAway(t *testing.T) {
 		"499\nContent-Type: application/json\n\n{\"status\":\"error\",\"errorType\":\"canceled\"")
 }
 
-// endless reads until its time is over.
+// endless is a querier that reads until its time is over.
 type endless struct{ storage.Querier }
 
 func (endless) Select(ctx context.Context, _ bool, _ *storage.SelectHints, _ ...*labels.Matcher) storage.SeriesSet {
@@ -206,7 +206,7 @@ func TestStatus(t *testing.T) {
 	build := get(t, h, "http://localhost/api/v1/status/buildinfo")
 	assert.Regexp(t, `"data":\{"version":"(3\.15\.0)?","revision":"abc","branch":"","buildUser":"","buildDate":"","goVersion":"go1\.`,
 		build)
-	// A test binary does not know the modules that it is made of, the program does.
+	// The program knows the versions of its modules, but a test binary does not.
 	assert.Regexp(t, `"data":\{"startTime":"20.*Z","CWD":"/.*","hostname":".+","serverTime":"20.*Z","reloadConfigSuccess":true,.*"GOMAXPROCS":\d+,.*"storageRetention":"15d"\}`,
 		get(t, h, "http://localhost/api/v1/status/runtimeinfo"))
 }
@@ -266,7 +266,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// run starts a server over a store that waits, with one request under way.
+// run starts a server over a store that waits, with one request in flight.
 func run(t *testing.T, shutdown time.Duration) (store waiting, stop context.CancelFunc, ended, answer chan error) {
 	store = waiting{make(chan struct{}), make(chan struct{})}
 	engine, err := query.New(store, query.DefaultOptions())
@@ -322,8 +322,8 @@ func TestRunReturnsWhatEndedIt(t *testing.T) {
 	require.ErrorContains(t, server.Run(t.Context(), listener), "http: serve on 127.0.0.1:")
 }
 
-// While the journal is read again answers would lack what was acknowledged: they are waited for, and then refused with
-// how far that is. What needs no data answers at once.
+// During the replay of the journal, answers would lack acknowledged data. Requests wait for the replay, and are then
+// refused with its progress. Endpoints that need no data answer at once.
 func TestAnswersWaitForWhatWasAcknowledgedBeforeTheStart(t *testing.T) {
 	started := make(chan struct{})
 	h := handlerOver(t, empty{}, func(o *Options) {

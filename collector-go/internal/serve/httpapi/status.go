@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// BuildInfo is what /api/v1/status/buildinfo returns.
+// BuildInfo is the answer of /api/v1/status/buildinfo.
 type BuildInfo struct {
 	Version   string `json:"version"`
 	Revision  string `json:"revision"`
@@ -23,8 +23,8 @@ type BuildInfo struct {
 	GoVersion string `json:"goVersion"`
 }
 
-// runtimeInfo is what /api/v1/status/runtimeinfo returns. The fields are Prometheus'; CorruptionCount is always 0,
-// because damage is counted by metrics of the stores.
+// runtimeInfo is the answer of /api/v1/status/runtimeinfo. The fields are those of Prometheus. CorruptionCount is
+// always 0, because the stores have their own metrics for damaged data.
 type runtimeInfo struct {
 	StartTime           time.Time `json:"startTime"`
 	CWD                 string    `json:"CWD"`
@@ -48,7 +48,7 @@ func (a *api) buildInfo(request) answer {
 	return answer{data: &info}
 }
 
-// flags are the settings that others need to know, in the form of Prometheus' flags.
+// flags answers /api/v1/status/flags: settings that clients need to know, in the form of Prometheus' flags.
 func (a *api) flags(request) answer {
 	if a.options.Flags == nil {
 		return answer{data: map[string]string{}}
@@ -56,7 +56,7 @@ func (a *api) flags(request) answer {
 	return answer{data: a.options.Flags}
 }
 
-// libraryVersion is the Prometheus whose language and answers these are: its library v0.315.0 is its release 3.15.0.
+// libraryVersion returns the release of Prometheus whose Go module this program uses, or "" if it is unknown.
 func libraryVersion() string {
 	build, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -70,7 +70,8 @@ func libraryVersion() string {
 	return ""
 }
 
-// releaseOf translates the version of Prometheus' Go module into that of its release; "" for any other form.
+// releaseOf converts the version of Prometheus' Go module to that of its release: v0.315.0 is release 3.15.0. It
+// returns "" for any other form.
 func releaseOf(module string) string {
 	var minor, patch int
 	if _, err := fmt.Sscanf(module, "v0.%d.%d", &minor, &patch); err != nil {
@@ -100,7 +101,8 @@ func (a *api) runtimeInfo(request) answer {
 	}}
 }
 
-// metadata answers /metadata. Every metric has one description here, so that limit_per_metric finds nothing to cut.
+// metadata answers /metadata. Every metric has exactly one description, so that limit_per_metric is checked but has no
+// effect.
 func (a *api) metadata(r request) answer {
 	limit, err := intParameter(r, "limit")
 	if err != nil {
@@ -135,7 +137,7 @@ func (a *api) known(metric string) map[string]Metadata {
 	return nil
 }
 
-// intParameter reads a whole number; -1 stands for an absent parameter.
+// intParameter parses an integer parameter; it returns -1 if the parameter is absent.
 func intParameter(r request, name string) (int, error) {
 	text := r.FormValue(name)
 	if text == "" {

@@ -6,13 +6,13 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// topologies answers /topologies: what is known, by name.
+// topologies answers /topologies: all known topologies, sorted by name.
 func (a *api) topologies(r request) answer {
 	all, missing := a.options.Federation.Topologies(r.Context())
 	return answer{data: all, warnings: warned(missing)}
 }
 
-// warned are the warnings of an answer in which what other collectors know is missing.
+// warned returns the warning that the data of other collectors are missing, if missing is not nil.
 func warned(missing error) (all annotations.Annotations) {
 	if missing != nil {
 		all.Add(missing)
@@ -20,7 +20,7 @@ func warned(missing error) (all annotations.Annotations) {
 	return all
 }
 
-// topology answers /topologies/{name}: all of the newest run, or of the one that the parameter id names.
+// topology answers /topologies/{name}: the details of the newest run, or of the run that the parameter id names.
 func (a *api) topology(r request) answer {
 	name, id := r.PathValue("name"), r.FormValue("id")
 	found, ok, missing := a.options.Federation.Topology(r.Context(), name, id)

@@ -33,10 +33,10 @@ var (
 	worldQuestions = flag.Int("world.questions", 2000, "how many questions they are asked")
 )
 
-// worldSamples bounds a question to a world, so that none reaches the bound.
+// worldSamples limits a query over a world. It is high enough that no query reaches it.
 const worldSamples = 5_000_000
 
-// agedWorld is a month of spans, the last of eight hours, and one of months ago that comes late.
+// agedWorld returns a month of data in spans, the last of which has eight hours, and a late span that is months old.
 func agedWorld(seed uint64, partition time.Duration) *gridtest.World {
 	const nowMs, hour, day = int64(1_700_000_000_000), int64(3_600_000), int64(86_400_000)
 	ago := func(fromMs, lengthMs int64) gridtest.Span {
@@ -48,8 +48,8 @@ func agedWorld(seed uint64, partition time.Duration) *gridtest.World {
 		ago(8*hour, 8*hour))
 }
 
-// openWorld is a store that took a world over many hand-overs, was written and opened again between them, and holds the
-// newest in memory.
+// openWorld returns a store to which a world was written in many steps, with reopening in between. It has the newest
+// data in memory.
 func openWorld(t *testing.T, w *gridtest.World, options grid.Options) *grid.Store {
 	dir := t.TempDir()
 	s, err := grid.Open(dir, options)
@@ -71,9 +71,9 @@ func openWorld(t *testing.T, w *gridtest.World, options grid.Options) *grid.Stor
 	return s
 }
 
-// A client that asks our API over the grid store gets what it gets of a real Prometheus over the same slices, exported
-// as its blocks: series, times, numbers as they are printed, errors and warnings. The exceptions are those of
-// gridtest.Compare.
+// A client of our API over the grid store gets the same answers as from a real Prometheus with the same slices,
+// exported as its blocks. That includes series, times, printed numbers, errors and warnings. gridtest.Compare lists
+// the exceptions.
 func TestRealPrometheusOverAWorld(t *testing.T) {
 	t.Logf("seed %d, %d questions", *worldSeed, *worldQuestions)
 	options := grid.DefaultOptions()
@@ -136,7 +136,8 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 	assert.LessOrEqual(t, undecided, *worldQuestions/50, "too many questions have no one answer")
 }
 
-// meet asks again and again: whether both give one answer in common, and whether Prometheus' own varies.
+// meet asks repeatedly. It reports whether both servers have an answer in common, and whether Prometheus' own answer
+// varies.
 func (b both) meet(t *testing.T, q gridtest.Question) (met, varies bool) {
 	ours, real := map[string]bool{}, map[string]bool{}
 	for range 12 {
@@ -151,7 +152,7 @@ func (b both) meet(t *testing.T, q gridtest.Question) (met, varies bool) {
 	return false, len(real) > 1
 }
 
-// worldAnswer is what a server answers, a line for each series: of an instant vector in the order of the lines.
+// worldAnswer returns the answer of a server with one line per series. The lines of an instant vector are sorted.
 func worldAnswer(t *testing.T, base string, q gridtest.Question) string {
 	seconds := func(at time.Time) string { return strconv.FormatFloat(float64(at.UnixMilli())/1000, 'f', 3, 64) }
 	path, form := "/api/v1/query", url.Values{"query": {q.Expr}, "time": {seconds(q.Start)}}
@@ -184,7 +185,7 @@ func worldAnswer(t *testing.T, base string, q gridtest.Question) string {
 	}
 	found := make([]string, len(series))
 	for i, s := range series {
-		line, err := json.Marshal(s) // keys in order, numbers as they were printed
+		line, err := json.Marshal(s) // keys are sorted, and numbers are unchanged
 		require.NoError(t, err)
 		found[i] = string(line)
 	}
@@ -202,7 +203,7 @@ func worldAnswer(t *testing.T, base string, q gridtest.Question) string {
 	return strings.Join(lines, "\n")
 }
 
-// readByPromtool reads exported blocks as people do who do not trust us.
+// readByPromtool reads exported blocks with promtool, as a user could.
 func readByPromtool(t *testing.T, dir string, slices int) {
 	path := filepath.Join(buildPrometheus(t), "promtool")
 	promtool := func(arguments ...string) []byte {

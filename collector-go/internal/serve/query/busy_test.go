@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
 
-// A busy share needs executions, and never exceeds what there was time and CPU for.
+// A busy share is known only if there are executions. It never exceeds the available time and CPU time.
 func TestABusyShareIsKnownOnlyWithExecutionsAndCPU(t *testing.T) {
 	const of = `topology="t",worker="h:1",component="%s",task="3"`
 	series := func(component, more, metric, values string) string {
@@ -32,7 +32,7 @@ func TestABusyShareIsKnownOnlyWithExecutionsAndCPU(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		load string
-		want float64 // below 0: not known
+		want float64 // below 0: unknown
 	}{
 		"executing":                 {gauge("FilterBolt", "0.5") + executed("FilterBolt", "0+1000x30") + cpu("0+9x30"), 0.5},
 		"no worker reports its CPU": {gauge("FilterBolt", "0.5") + executed("FilterBolt", "0+1000x30"), 0.5},

@@ -10,23 +10,24 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// textLimits are those of a query's text, which is looked at once, from front to back, before anything recurses over
-// it.
+// textLimits are the limits on the text of a query. They are checked in one pass without recursion, before the parser,
+// which is recursive, sees the text.
 type textLimits struct {
 	length int // bytes
 	depth  int
 }
 
-// maxSelectors is how many selectors one request may name.
+// maxSelectors is the maximum number of selectors in one request.
 const maxSelectors = 1000
 
-// checked is the one door by which text becomes an expression.
+// checked is a parser that enforces the limits on texts first. All texts of clients become expressions through it, so
+// that no text can bypass the limits.
 type checked struct {
 	parser.Parser
 	limits textLimits
 }
 
-// ParseExpr parses a query.
+// ParseExpr implements parser.Parser.
 func (c checked) ParseExpr(text string) (parser.Expr, error) {
 	if _, err := c.limits.check(text); err != nil {
 		return nil, err
@@ -34,7 +35,7 @@ func (c checked) ParseExpr(text string) (parser.Expr, error) {
 	return c.Parser.ParseExpr(text)
 }
 
-// ParseMetric parses a series.
+// ParseMetric implements parser.Parser.
 func (c checked) ParseMetric(text string) (labels.Labels, error) {
 	if _, err := c.limits.check(text); err != nil {
 		return labels.EmptyLabels(), err
@@ -42,7 +43,7 @@ func (c checked) ParseMetric(text string) (labels.Labels, error) {
 	return c.Parser.ParseMetric(text)
 }
 
-// ParseMetricSelector parses a selector.
+// ParseMetricSelector implements parser.Parser.
 func (c checked) ParseMetricSelector(text string) ([]*labels.Matcher, error) {
 	if _, err := c.limits.check(text); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (c checked) ParseMetricSelector(text string) ([]*labels.Matcher, error) {
 	return c.Parser.ParseMetricSelector(text)
 }
 
-// ParseMetricSelectors parses selectors.
+// ParseMetricSelectors implements parser.Parser. It also limits the number of selectors.
 func (c checked) ParseMetricSelectors(texts []string) ([][]*labels.Matcher, error) {
 	if len(texts) > maxSelectors {
 		return nil, fmt.Errorf("%d selectors: at most %d are allowed", len(texts), maxSelectors)
@@ -61,7 +62,7 @@ func (c checked) ParseMetricSelectors(texts []string) ([][]*labels.Matcher, erro
 	return c.Parser.ParseMetricSelectors(texts)
 }
 
-// ParseSeriesDesc parses a series with its values, as rules' tests have them.
+// ParseSeriesDesc implements parser.Parser.
 func (c checked) ParseSeriesDesc(text string) (labels.Labels, []parser.SequenceValue, error) {
 	if _, err := c.limits.check(text); err != nil {
 		return labels.EmptyLabels(), nil, err
@@ -69,11 +70,11 @@ func (c checked) ParseSeriesDesc(text string) (labels.Labels, []parser.SequenceV
 	return c.Parser.ParseSeriesDesc(text)
 }
 
-// TextError reports that a text is too long or too deep to be parsed.
+// TextError reports that a text exceeds the limit on its length or depth.
 type TextError struct {
 	What    string
 	Limit   int
-	Setting string // the key to raise
+	Setting string // the setting that raises the limit
 }
 
 func (e *TextError) Error() string {
@@ -83,14 +84,14 @@ func (e *TextError) Error() string {
 var errPatterns = errors.New(
 	"query's patterns are too costly to compile: use fewer wildcards, repetitions and classes, or several queries")
 
-// Check reports whether text is short, shallow and cheap enough to be parsed; a *TextError where it is too long or too
-// deep.
+// Check reports whether text may be parsed. If the text is too long or too deep, the error is a *TextError. If its
+// regular expressions are too costly, it is another error.
 func (e *Engine) Check(text string) error {
 	_, err := e.parser.limits.check(text)
 	return err
 }
 
-// Parse parses a query when there is a place for it, as one that is to be evaluated.
+// Parse parses a query. It first waits for a slot, because parsing can be as costly as evaluation.
 func (e *Engine) Parse(ctx context.Context, text string) (expr parser.Expr, err error) {
 	err = e.within(ctx, text, func() error {
 		expr, err = e.parser.ParseExpr(text)
@@ -99,11 +100,11 @@ func (e *Engine) Parse(ctx context.Context, text string) (expr parser.Expr, err 
 	return expr, err
 }
 
-// maxFormat bounds bytes times levels of what is formatted, since each level is written again for each level around it.
-// Within it the dearest takes a few tenths of a second.
+// maxFormat bounds the product of length in bytes and depth of a text that is formatted, because the formatter writes
+// each level again for every enclosing level. The most expensive allowed text takes a few tenths of a second.
 const maxFormat = 1 << 18
 
-// Format is a query's text with line breaks and indentation.
+// Format returns a query's text with line breaks and indentation.
 func (e *Engine) Format(ctx context.Context, text string) (pretty string, err error) {
 	c, err := e.parser.limits.check(text)
 	if err != nil {
@@ -123,7 +124,7 @@ func (e *Engine) Format(ctx context.Context, text string) (pretty string, err er
 	return pretty, err
 }
 
-// Selectors parses selectors when there is a place for them.
+// Selectors parses selectors. It first waits for a slot.
 func (e *Engine) Selectors(ctx context.Context, texts []string) (sets [][]*labels.Matcher, err error) {
 	err = e.within(ctx, strings.Join(texts, ""), func() error {
 		sets, err = e.parser.ParseMetricSelectors(texts)
@@ -132,7 +133,7 @@ func (e *Engine) Selectors(ctx context.Context, texts []string) (sets [][]*label
 	return sets, err
 }
 
-// within waits for a place and runs what parses.
+// within waits for a slot, at most for the timeout of a query, and then runs parse.
 func (e *Engine) within(ctx context.Context, text string, parse func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()

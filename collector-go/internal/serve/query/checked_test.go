@@ -52,13 +52,12 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// tokens are what texts are made of at random.
+// tokens are the parts of which random texts are made.
 var tokens = []string{"(", ")", "[", "]", "[5m]", "[5m:1m]", "{", "}", "{a=\"b\"}", "x", "1", "1e-5", "abs(",
 	"sum by (a) (", "+", "-", "*", "^", "/", "%", "==", "!=", "<", ">=", " and ", " or ", " unless ", " atan2 ",
 	",", "\"a(\"", "'\\''", "`((`", "#((\n", " ", "\n", "\xff", " offset 1m", " @ 1", "vector(", "and", "a:b", "é"}
 
-// What a text is found to be as deep as is no less than its expression is, whatever it is made of; and nothing takes
-// long.
+// For any text, the measured depth is at least the depth of the expression, and checking is fast.
 func TestDepthIsNoLessThanTheExpressions(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	p := parser.NewParser(parser.Options{})
@@ -78,7 +77,7 @@ func TestDepthIsNoLessThanTheExpressions(t *testing.T) {
 			continue
 		}
 		parsed++
-		require.GreaterOrEqual(t, c.depth+2, height(expr), text) // a selector in a range is two
+		require.GreaterOrEqual(t, c.depth+2, height(expr), text) // a range selector contains another selector
 	}
 	require.Greater(t, parsed, 4_000)
 }
@@ -112,7 +111,8 @@ func height(n parser.Node) int {
 	return deepest + 1
 }
 
-// C1: whatever is nested, however often, is refused before anything recurses over it, by every door.
+// C1: a text that is nested too deep is refused before any recursion, by every entry point and for every kind of
+// nesting.
 func TestTooLongOrTooDeepIsRefusedAtOnce(t *testing.T) {
 	e, err := New(Absent, DefaultOptions())
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func requireTextError(t *testing.T, err error, text string) {
 	require.ErrorAs(t, err, &refused, "%.20s", text)
 }
 
-// What is long or deep, but allowed, is parsed and formatted within a time that nobody is harmed by.
+// The longest and deepest allowed texts are parsed and formatted within an acceptable time.
 func TestTheDearestThatIsTakenIsCheap(t *testing.T) {
 	e, err := New(Absent, DefaultOptions())
 	require.NoError(t, err)

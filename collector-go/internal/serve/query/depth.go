@@ -2,16 +2,16 @@ package query
 
 import "strings"
 
-// cost is what texts are found to be.
+// cost is the measured size of one or several texts.
 type cost struct {
 	length   int
-	depth    int // of the deepest
+	depth    int // the maximum over the texts
 	patterns int // see patternCost
 }
 
-// check looks at texts once, without recursion. The depth that it finds is an upper bound of that of the expression:
-// each open bracket counts, and each operator that stands in it since its last comma, since operators of one level may
-// lie in each other too (1+1+1, --1, x[1m:][1m:]).
+// check measures texts in one pass, without recursion, and returns an error if they exceed a limit. The measured depth
+// is an upper bound of the depth of the expression. Each open bracket counts one. Each operator in it since its last
+// comma also counts one, because operators of the same level can be nested (1+1+1, --1, x[1m:][1m:]).
 func (l textLimits) check(texts ...string) (c cost, err error) {
 	for _, text := range texts {
 		c.length += len(text)
@@ -33,26 +33,26 @@ func (l textLimits) check(texts ...string) (c cost, err error) {
 	return c, nil
 }
 
-// level is an open bracket.
+// level is the state of an open bracket. The first level of a text has no bracket.
 type level struct {
 	operators int  // since the last comma
-	within    int  // the deepest bracket that was closed since the last comma
-	before    int  // the deepest of what is before the last comma
-	braces    bool // = and the like stand between a label and its value
+	within    int  // the depth of the deepest bracket that was closed since the last comma
+	before    int  // the depth of the deepest part before the last comma
+	braces    bool // in braces, = and the like separate a label from its value and do not count
 }
 
-// height is how deep it is at most, so far.
+// height returns an upper bound of the depth inside this level so far.
 func (l *level) height() int { return max(l.before, l.operators+l.within) }
 
 type depth struct {
 	levels   []level
-	around   int // how deep the last level lies in the others
+	around   int // the depth at which the last level is nested in the others
 	patterns int
 }
 
 func (d *depth) found() int { return d.around + d.levels[len(d.levels)-1].height() }
 
-// token counts what stands at a place in text, and returns the place after it.
+// token processes the token at text[at] and returns the index of the next one.
 func (d *depth) token(text string, at int) int {
 	c := text[at]
 	top := &d.levels[len(d.levels)-1]
@@ -87,7 +87,8 @@ func (d *depth) operator() {
 	d.levels[len(d.levels)-1].operators++
 }
 
-// close ends a level. A bracket behind an expression takes it in, as an operator does.
+// close ends a level. A range or subquery bracket applies to the expression before it, so that it also counts as an
+// operator.
 func (d *depth) close(isRange bool) {
 	if last := len(d.levels) - 1; last > 0 {
 		height := 1 + d.levels[last].height()
@@ -119,7 +120,8 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == ':'
 }
 
-// afterString is the place after a quoted string. One that is not closed ends with its line, where the parser stops.
+// afterString returns the index after the quoted string at text[at]. An unclosed string ends with its line, because
+// the parser stops there.
 func afterString(text string, at int) int {
 	quote := text[at]
 	for at++; at < len(text); at++ {

@@ -1,12 +1,12 @@
-// Package query answers PromQL over a store. It uses Prometheus' own engine, so that answers are those of Prometheus,
-// and adds what a shared collector needs: limits on the length, the depth and the cost of a query, and a bound on how
-// many run at once.
+// Package query evaluates PromQL over a store. It uses Prometheus' own engine, so that results are those of
+// Prometheus. It adds what a shared collector needs: limits on the length, the depth and the cost of a query, and a
+// limit on concurrent queries.
 //
-// Before evaluation a query is planned (planned.go): the store learns at which instants its values are needed, and may
-// compute functions such as rate itself (decision 15 in docs/decisions). A store that answers whole queries gets them
-// whole (pushed.go).
+// Before evaluation a query is planned (planned.go). The plan lists the instants at which values are needed, and the
+// store may compute functions such as rate itself (decision 15 in docs/decisions). A store that can evaluate whole
+// queries gets the whole query (pushed.go).
 //
-// It must not know HTTP, nor how slices are made or stored. Start with Engine.
+// The package must not know HTTP, nor how slices are made or stored. Start with Engine.
 package query
 
 import (
@@ -26,34 +26,35 @@ import (
 
 // Options are the engine's limits.
 type Options struct {
-	// Timeout ends a query (error "timeout"). 2 min by default, as Prometheus has it.
+	// Timeout ends a query with the error "timeout". The default is 2 min, as in Prometheus.
 	Timeout time.Duration
-	// MaxSamples is the most that one query may hold in memory. 50 million by default, as Prometheus has it.
+	// MaxSamples is the maximum number of samples that one query may hold in memory. The default is 50 million, as in
+	// Prometheus.
 	MaxSamples int
-	// LookbackDelta is how old a sample may be and still count as a series' present value. 5 min by default, as
-	// Prometheus has it.
+	// LookbackDelta is the maximum age of a sample that still counts as a series' current value. The default is 5 min,
+	// as in Prometheus.
 	LookbackDelta time.Duration
-	// MaxLength is the longest text of a query or selector, bytes. 64 KiB by default: Grafana's longest are a tenth of
-	// it.
+	// MaxLength is the maximum length of a query or selector in bytes. The default is 64 KiB, ten times the length of
+	// Grafana's longest queries.
 	MaxLength int
-	// MaxDepth is how deep brackets and operators of a query may lie in each other. 256 by default, ten times what
-	// people write: parsing and evaluating recurse.
+	// MaxDepth is the maximum nesting depth of brackets and operators in a query. The default is 256, ten times what
+	// people write. The limit exists because parsing and evaluation are recursive.
 	MaxDepth int
-	// MaxSeries is how many series all selectors of one query may find. 500,000 by default, as many as a collector
-	// takes.
+	// MaxSeries is the maximum number of series that all selectors of one query may find together. The default is
+	// 500,000, which is as many as a collector accepts.
 	MaxSeries int64
-	// MaxReadSamples is how many slices one query may decode, whether or not they are in memory at once. 1,000 million
-	// by default: a day of slices of 10 s of 100,000 series.
+	// MaxReadSamples is the maximum number of slices that one query may decode, whether or not they are in memory at
+	// the same time. The default is 1,000 million: one day of 10 s slices of 100,000 series.
 	MaxReadSamples int64
-	// MaxConcurrent is how many queries run at once; more wait, as long as their context lets them. 20 by default, as
-	// Prometheus has it.
+	// MaxConcurrent is the maximum number of concurrent queries. Further queries wait until their context ends. The
+	// default is 20, as in Prometheus.
 	MaxConcurrent int
 
-	Logger     *slog.Logger          // nil: silent
-	Registerer prometheus.Registerer // nil: no figures
+	Logger     *slog.Logger          // nil: no log
+	Registerer prometheus.Registerer // nil: no metrics
 }
 
-// DefaultOptions returns Prometheus' own limits.
+// DefaultOptions returns the default limits. Where Prometheus has the same limit, the value is that of Prometheus.
 func DefaultOptions() Options {
 	return Options{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, LookbackDelta: 5 * time.Minute, MaxConcurrent: 20,
 		MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000}
@@ -78,33 +79,34 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// defaultSubqueryStep is the step of a subquery that names none: Prometheus takes its evaluation interval, 1 min by
-// default.
+// defaultSubqueryStep is the step of a subquery that has none. Prometheus uses its evaluation interval, which is 1 min
+// by default.
 const defaultSubqueryStep = time.Minute
 
-// Engine evaluates PromQL over one store. It is safe for many goroutines. Every text passes through its parser, which
-// checks length and depth first: parsing and evaluation recurse, so a deep enough query would exhaust the stack.
+// Engine evaluates PromQL over one store. It is safe for concurrent use. Every text passes through its parser, which
+// checks length and depth first: parsing and evaluation are recursive, so that a deep enough query would exhaust the
+// stack.
 type Engine struct {
 	store     storage.Queryable
 	promql    *promql.Engine
 	parser    checked
 	turnstile *turnstile
 	computes  bool     // whether the store computes windows
-	pushing   *pushing // nil where the store evaluates no queries itself
+	pushing   *pushing // nil if the store does not evaluate queries itself
 
 	lookback time.Duration
 	timeout  time.Duration
 	limits   plan.Limits
 }
 
-// Parser is the parser of an engine with these options.
+// Parser returns the parser of an engine with these options. It enforces the limits on texts.
 func (o Options) Parser() parser.Parser { return o.parser() }
 
 func (o Options) parser() checked {
 	return checked{parser.NewParser(parser.Options{}), textLimits{length: o.MaxLength, depth: o.MaxDepth}}
 }
 
-// New returns an engine over store; it starts nothing.
+// New returns an engine over store. It starts no goroutine.
 func New(store storage.Queryable, options Options) (*Engine, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -135,7 +137,7 @@ func New(store storage.Queryable, options Options) (*Engine, error) {
 	return e, nil
 }
 
-// Instant prepares an instant query at time at; the caller runs Exec and then Close on it.
+// Instant prepares an instant query at time at. The caller must call Exec and then Close on the result.
 func (e *Engine) Instant(ctx context.Context, opts promql.QueryOpts, expr string, at time.Time) (promql.Query, error) {
 	text := plan.Text{Expression: expr, Start: at, End: at}
 	return e.prepare(ctx, text, func(ctx context.Context, store storage.Queryable) (promql.Query, error) {
@@ -143,7 +145,8 @@ func (e *Engine) Instant(ctx context.Context, opts promql.QueryOpts, expr string
 	})
 }
 
-// Range prepares a range query; the caller runs Exec and then Close on it. The step is at least 1 ms.
+// Range prepares a range query. The step must be at least 1 ms. The caller must call Exec and then Close on the
+// result.
 func (e *Engine) Range(ctx context.Context, opts promql.QueryOpts, expr string, start, end time.Time,
 	step time.Duration) (promql.Query, error) {
 	if step < time.Millisecond {
@@ -155,7 +158,7 @@ func (e *Engine) Range(ctx context.Context, opts promql.QueryOpts, expr string, 
 	})
 }
 
-// prepare checks the text before it waits for a place to parse it.
+// prepare checks the text before it waits for a slot to parse it.
 func (e *Engine) prepare(ctx context.Context, text plan.Text, parse parse) (promql.Query, error) {
 	if err := e.Check(text.Expression); err != nil {
 		return nil, err
@@ -169,24 +172,24 @@ func (e *Engine) prepare(ctx context.Context, text plan.Text, parse parse) (prom
 	return e.push(q, text), nil
 }
 
-// Querier reads the store itself, for label names and values and for series.
+// Querier returns a querier of the store, for label names, label values and series.
 func (e *Engine) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return e.store.Querier(minMs, maxMs)
 }
 
-// Bounded returns a context in which a Querier reads no more than a query may.
+// Bounded returns a context in which a Querier reads at most as much as one query may read.
 func (e *Engine) Bounded(ctx context.Context) context.Context {
 	return plan.With(ctx, plan.New(e.limits))
 }
 
-// Queryable is the store as the engine reads it.
+// Queryable returns the store as the engine reads it, with sorted series.
 func (e *Engine) Queryable() storage.Queryable { return e.store }
 
-// Parser is the parser that the engine uses. It refuses what is too long or too deep before it parses.
+// Parser returns the parser of the engine. It refuses a text that is too long or too deep before it parses.
 func (e *Engine) Parser() parser.Parser { return e.parser }
 
-// Lookback is how old a sample may be and still count as a series' present value.
+// Lookback returns the maximum age of a sample that still counts as a series' current value.
 func (e *Engine) Lookback() time.Duration { return e.lookback }
 
-// Close ends the engine.
+// Close closes Prometheus' engine.
 func (e *Engine) Close() error { return e.promql.Close() }

@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// BenchmarkRange asks a day of 500 workers, a slice every 10 s, as the page and Grafana do: 1,440 points a series.
+// BenchmarkRange queries a day of 10 s slices of 500 workers, as the page and Grafana do, with 1,440 points per
+// series.
 func BenchmarkRange(b *testing.B) {
 	const workers, first = 500, int64(1_700_000_000_000)
 	day := 24 * time.Hour

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// blocking is a store whose answers wait until released.
+// blocking is a store that answers only after it is released.
 type blocking struct {
 	asked   chan struct{}
 	release chan struct{}
@@ -65,7 +65,7 @@ func TestOnlySoManyQueriesAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	first := make(chan error)
 	go func() { first <- ask(t.Context(), e) }()
-	<-store.asked // the first runs
+	<-store.asked // the first query runs
 
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever text comes, no expression that passes the guards is longer or deeper than they allow, by any door; and what
-// is formatted can be read again.
+// Whatever the text is, no entry point accepts an expression that is longer or deeper than the limits allow. A
+// formatted text can be parsed again.
 func FuzzExpression(f *testing.F) {
 	e, err := New(Absent, DefaultOptions())
 	require.NoError(f, err)
@@ -40,7 +40,7 @@ func FuzzExpression(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.LessOrEqual(t, height(expr), limits.MaxDepth+2) // a selector in a range is two
+		require.LessOrEqual(t, height(expr), limits.MaxDepth+2) // a range selector contains another selector
 		pretty, err := e.Format(ctx, text)
 		if err != nil {
 			return

@@ -11,14 +11,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// joined is a store that is read with what lies beside it.
+// joined is a main store that is read together with further stores.
 type joined struct {
 	store  storage.Queryable
 	beside []storage.Queryable
 }
 
-// Join reads a store and what lies beside it as one. A series that is in more than one has the samples of all. What
-// lies beside the store can be done without: where it cannot be read a query has the store's answer, with a warning.
+// Join returns a store that reads store and the stores beside it as one. A series that is in several of them has the
+// samples of all. The stores beside it are optional: if one cannot be read, a query has the results of store and a
+// warning.
 func Join(store storage.Queryable, beside ...storage.Queryable) storage.Queryable {
 	return joined{store, beside}
 }
@@ -47,7 +48,9 @@ type joinedQuerier struct {
 	all []storage.Querier // the store's is the first
 }
 
-// Select implements storage.Querier. Results of windows are the store's where nothing beside it has any of the series.
+// Select implements storage.Querier. If the plan lets the store compute windows, the store's results are used only if
+// no other store has any of the series. Otherwise the error is plan.ErrNotComputed, and the query is evaluated again
+// from samples.
 func (q joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.SelectHints,
 	matchers ...*labels.Matcher) storage.SeriesSet {
 	of, computed := plan.From(ctx).Windows(matchers)
@@ -64,7 +67,8 @@ func (q joinedQuerier) Select(ctx context.Context, sorted bool, hints *storage.S
 	return q.all[0].Select(ctx, sorted, hints, matchers...)
 }
 
-// dispensable is a querier whose errors are warnings. (Prometheus' own secondary queriers are Selected once only.)
+// dispensable is a querier whose errors become warnings. Prometheus has secondary queriers for this purpose, but they
+// allow only one Select.
 type dispensable struct{ storage.Querier }
 
 // Select implements storage.Querier.
@@ -97,7 +101,8 @@ func (s dispensableSet) Warnings() annotations.Annotations {
 	return warned(s.SeriesSet.Warnings(), s.SeriesSet.Err())
 }
 
-// given is an error that ends a query all the same: its time is over, or nobody waits for it any more.
+// given returns err if it must end the query in any case, which is true for a timeout and a cancellation. Otherwise it
+// returns nil.
 func given(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -112,7 +117,7 @@ func warned(warnings annotations.Annotations, err error) annotations.Annotations
 	return warnings
 }
 
-// unreadable is a querier of a store that does not open: everything ends with its error.
+// unreadable is the querier of a store that could not be opened. Every method returns the error of opening.
 type unreadable struct{ err error }
 
 // Select implements storage.Querier.

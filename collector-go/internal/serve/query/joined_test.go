@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What lies beside a store and cannot be read costs a warning, whether it fails to open or to answer; the store's own
-// error ends the query.
+// A store that is read in addition causes only a warning if it cannot be opened or read. An error of the main store
+// ends the query.
 func TestWhatLiesBesideCanBeDoneWithout(t *testing.T) {
 	store := promqltest.LoadedStorage(t, "load 10s\n  x 1 2 3\n")
 	defer func() { require.NoError(t, store.Close()) }()
@@ -34,7 +34,7 @@ func TestWhatLiesBesideCanBeDoneWithout(t *testing.T) {
 		asked.Close()
 		q, err := Join(store, beside).Querier(0, 30_000)
 		require.NoError(t, err)
-		for range 2 { // the API asks one querier for several selectors
+		for range 2 { // the API uses one querier for several selectors
 			set := q.Select(t.Context(), true, nil, labels.MustNewMatcher(labels.MatchEqual, "__name__", "x"))
 			require.True(t, set.Next())
 			require.False(t, set.Next())

@@ -6,24 +6,24 @@ import (
 	"github.com/prometheus/prometheus/util/strutil"
 )
 
-// maxPatterns bounds what compiling the patterns of one text may cost: an alternative for each of thousands of workers
-// fits, and the dearest that does takes a few tenths of a second.
+// maxPatterns bounds the cost of compiling the regular expressions of one text. It allows an alternation of thousands
+// of workers. The most expensive allowed text takes a few tenths of a second.
 const maxPatterns = 1 << 18
 
-// What parts of a pattern cost, in units of a plain character: a wildcard has every character before and after it
-// looked at again, and a class of Unicode is hundreds of ranges.
+// The costs of parts of a regular expression, in units of a plain character. A repetition multiplies the work per
+// character, and a Unicode class consists of hundreds of ranges.
 const (
 	costOfRepetition = 32
 	costOfClass      = 1000
-	maxRepeat        = 1000 // regexp refuses more
+	maxRepeat        = 1000 // the regexp package refuses more
 )
 
-// patternCost estimates what a string costs if it is a pattern. It is an upper bound of what compiling it makes:
-// whatever is repeated is taken to be all of it.
+// patternCost estimates the cost of a string in case it is a regular expression. The estimate is an upper bound of the
+// size of the compiled program, because the largest repetition count is applied to the whole string.
 func patternCost(quoted string) int {
 	text, err := strutil.Unquote(quoted)
 	if err != nil {
-		return 0 // nor does the parser take it
+		return 0 // the parser refuses it too
 	}
 	cost, repeat := len(text), 1
 	for i := 0; i < len(text); i++ {
@@ -41,7 +41,7 @@ func patternCost(quoted string) int {
 	return cost * repeat
 }
 
-// number reads the digits that text begins with; at most maxRepeat.
+// number returns the number with which text begins, at most maxRepeat.
 func number(text string) (n int) {
 	for i := 0; i < len(text) && text[i] >= '0' && text[i] <= '9' && n < maxRepeat; i++ {
 		n = n*10 + int(text[i]-'0')

@@ -16,18 +16,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// LimitError reports that a query reads more than it may.
+// LimitError reports that a query exceeds a limit on what it may read.
 type LimitError = plan.LimitError
 
-// query is a query of Prometheus' engine together with its plan, which the store reads during evaluation.
+// query is a query of Prometheus' engine together with its plan. The store reads the plan during evaluation.
 type query struct {
 	promql.Query
 	plan  *plan.Plan
-	plain func(context.Context) (*query, error) // the same without windows that the store computes; nil: it has none
+	plain func(context.Context) (*query, error) // the same query without computed windows; nil if it has none
 }
 
-// Exec evaluates the query. When the store cannot compute a function after all (plan.ErrNotComputed), it evaluates the
-// query a second time without computed functions. Damaged data that were skipped are reported as warnings.
+// Exec evaluates the query. If the store cannot compute a function after all (plan.ErrNotComputed), Exec evaluates the
+// query a second time without computed functions. Skipped damaged data are reported as warnings.
 func (q *query) Exec(ctx context.Context) *promql.Result {
 	result := q.Query.Exec(plan.With(ctx, q.plan))
 	if q.plain != nil && errors.Is(result.Err, plan.ErrNotComputed) {
@@ -46,8 +46,8 @@ func (q *query) Exec(ctx context.Context) *promql.Result {
 // parse makes a query over a store.
 type parse func(context.Context, storage.Queryable) (promql.Query, error)
 
-// planned parses a query and finds out which selectors are asked for at known instants only, and, where computes is
-// true, which for a function of known windows only.
+// planned parses a query and plans its selectors. It finds selectors that are evaluated only at known instants. If
+// computes is true, it also finds functions over windows that the store can compute.
 func (e *Engine) planned(ctx context.Context, parse parse, computes bool) (*query, error) {
 	store := &reaching{Queryable: e.store, minMs: math.MaxInt64, maxMs: math.MinInt64}
 	made, err := parse(ctx, store)
@@ -66,7 +66,8 @@ func (e *Engine) planned(ctx context.Context, parse parse, computes bool) (*quer
 	return q, nil
 }
 
-// reaching is a store that is read as far as windows reach which the engine does not see.
+// reaching is a store whose time range is extended to the computed windows. The engine does not know these windows and
+// would open the store for a shorter range.
 type reaching struct {
 	storage.Queryable
 	minMs, maxMs int64
@@ -77,7 +78,7 @@ func (r *reaching) Querier(minMs, maxMs int64) (storage.Querier, error) {
 }
 
 // planner visits an expression as the engine will evaluate it. It plans only selectors that are certainly evaluated at
-// the query's own times: a store that left out slices in other cases would change the result.
+// the query's own times. In all other cases a store that omits slices would change the result.
 type planner struct {
 	plan     *plan.Plan
 	at       plan.Instants
@@ -85,7 +86,7 @@ type planner struct {
 	computes bool // whether the store computes windows
 }
 
-// visit plans what is in an expression, and returns what stands in its place.
+// visit plans the selectors in an expression, and returns the expression that replaces it.
 func (p *planner) visit(expr parser.Expr) parser.Expr {
 	switch n := expr.(type) {
 	case *parser.VectorSelector:
@@ -104,7 +105,7 @@ func (p *planner) visit(expr parser.Expr) parser.Expr {
 	case *parser.UnaryExpr:
 		n.Expr = p.visit(n.Expr)
 	}
-	return expr // ranges, subqueries, what is evaluated once, and what is yet unknown
+	return expr // matrix selectors, subqueries, step-invariant expressions, and types that this code does not know
 }
 
 func (p *planner) call(n *parser.Call) parser.Expr {
@@ -115,7 +116,8 @@ func (p *planner) call(n *parser.Call) parser.Expr {
 		return computed
 	}
 	within := *p
-	// of distributions nothing is computed; absent looks at what it is given
+	// The store computes nothing for distributions. absent reads the matchers of its argument, which must not be
+	// replaced.
 	if strings.HasPrefix(n.Func.Name, "histogram_") || n.Func.Name == "absent" {
 		within.computes = false
 	}
@@ -131,7 +133,7 @@ func (p *planner) shifted(s *parser.VectorSelector) plan.Instants {
 	return at
 }
 
-// functions are those that the store may compute, by name.
+// functions are the functions that the store may compute, by name.
 var functions = map[string]plan.Function{
 	"max_over_time": plan.MaxOverTime, "min_over_time": plan.MinOverTime, "avg_over_time": plan.AvgOverTime,
 	"sum_over_time":   plan.SumOverTime,
@@ -139,9 +141,9 @@ var functions = map[string]plan.Function{
 	"increase": plan.Increase,
 }
 
-// computed is a selector in the place of a function of windows, of which the store gives the results; nil where it does
-// not. Nothing is computed where the engine would warn of a metric's name, or might find two series that differ in
-// their names alone.
+// computed returns a selector that replaces a function over windows whose results the store computes. It returns nil
+// if the store does not compute the function. It also returns nil if the engine would warn about the metric's name, or
+// could find two series that differ only in their metric names.
 func (p *planner) computed(n *parser.Call) parser.Expr {
 	function, known := functions[n.Func.Name]
 	if !p.computes || !known {
@@ -166,7 +168,7 @@ func (p *planner) computed(n *parser.Call) parser.Expr {
 	return &parser.VectorSelector{Name: selector.Name, LabelMatchers: selector.LabelMatchers, PosRange: n.PosRange}
 }
 
-// metricOf is the one metric that matchers select; "" where there may be several.
+// metricOf returns the one metric name that matchers select, or "" if they may select several.
 func metricOf(matchers []*labels.Matcher) string {
 	for _, m := range matchers {
 		if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
@@ -176,7 +178,7 @@ func metricOf(matchers []*labels.Matcher) string {
 	return ""
 }
 
-// isCounter reports whether a metric's name is one of which the engine takes rates without a remark.
+// isCounter reports whether the engine computes rates of a metric with this name without an info annotation.
 func isCounter(metric string) bool {
 	for _, suffix := range [...]string{"_total", "_sum", "_count", "_bucket"} {
 		if strings.HasSuffix(metric, suffix) {
@@ -186,11 +188,11 @@ func isCounter(metric string) bool {
 	return false
 }
 
-// milliseconds cuts as the engine does.
+// milliseconds rounds as the engine does.
 func milliseconds(t time.Time) int64 { return t.UnixNano() / int64(time.Millisecond) }
 
-// isPlain reports whether a selector is evaluated at the query's own times. Where only count and sum of distributions
-// are read, the engine looks for resets between the slices that it meets.
+// isPlain reports whether a selector is evaluated at the query's own times. SkipHistogramBuckets is excluded, because
+// the engine then looks for counter resets between consecutive slices.
 func isPlain(s *parser.VectorSelector) bool {
 	return s.Timestamp == nil && s.StartOrEnd == 0 && !s.Anchored && !s.Smoothed && !s.SkipHistogramBuckets
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// reader is a store that notes what plans say, and reads one series a selector.
+// reader is a store that records the plans, and returns one series per selector.
 type reader struct {
 	instants map[string]string // by selector
 	read     func(*plan.Plan) error
-	opened   [][2]int64 // times for which queriers were opened
+	opened   [][2]int64 // time ranges of the queriers that were opened
 }
 
 func (r *reader) Querier(minMs, maxMs int64) (storage.Querier, error) {
@@ -67,7 +67,7 @@ func (readerQuerier) LabelNames(context.Context, *storage.LabelHints, ...*labels
 
 func (readerQuerier) Close() error { return nil }
 
-// one is a set of one series.
+// one is a set with one series.
 type one struct {
 	series storage.Series
 	given  bool
@@ -78,7 +78,7 @@ func (o *one) At() storage.Series                { return o.series }
 func (o *one) Err() error                        { return nil }
 func (o *one) Warnings() annotations.Annotations { return nil }
 
-// Only what is surely asked for at the query's own times, and nowhere else, is planned.
+// Only selectors that are certainly evaluated at the query's own times, and nowhere else, are planned.
 func TestPlans(t *testing.T) {
 	const whole = "1000000 to 1600000 every 60000"
 	for expr, wanted := range map[string]map[string]string{
@@ -89,7 +89,7 @@ func TestPlans(t *testing.T) {
 		"x offset -1m":               {"x": "1060000 to 1660000 every 60000"},
 		"absent(x)":                  {"x": whole},
 		"histogram_quantile(0.9, x)": {"x": whole},
-		"rate(x[5m])":                {"x": "every slice"}, // the engine remarks that x is no counter's name
+		"rate(x[5m])":                {"x": "every slice"}, // the engine notes that x is not a counter's name
 		"rate(x_total[5m])": {
 			"x_total": "function 6 of 300000 ms up to 1000000 to 1600000 every 60000, 0 later"},
 		"x / increase(y_sum[5m] offset 1m)": {"x": whole,
@@ -142,7 +142,7 @@ func TestPlans(t *testing.T) {
 	assert.Equal(t, map[string]string{`[__name__="x"]`: "5000 to 5000 every 1"}, store.instants)
 }
 
-// notComputing is a store that gives samples alone.
+// notComputing is a store that returns only samples.
 type notComputing struct{ storage.Queryable }
 
 func TestNothingIsComputedWhereTheStoreDoesNot(t *testing.T) {
@@ -155,7 +155,8 @@ func TestNothingIsComputedWhereTheStoreDoesNot(t *testing.T) {
 	assert.Equal(t, map[string]string{`[__name__="x_total"]`: "every slice"}, store.instants)
 }
 
-// Windows that the store cannot compute are the engine's again; the store is asked for no less time than they reach.
+// If the store cannot compute windows, the engine computes them. The store is then queried for the complete range of
+// the windows.
 func TestWhatIsNotComputedIsAskedAgain(t *testing.T) {
 	store := &reader{instants: map[string]string{}}
 	var asked []string
@@ -177,7 +178,7 @@ func TestWhatIsNotComputedIsAskedAgain(t *testing.T) {
 	q.Close()
 }
 
-// One selector that stands twice in a query is planned where it stands.
+// A selector that occurs twice in a query is planned at each place separately.
 func TestTheSameSelectorTwice(t *testing.T) {
 	p := planOf(t, "sum_over_time(x[5m:1m]) / x")
 	assert.Equal(t, 1, p)
@@ -227,7 +228,7 @@ func exec(t *testing.T, store storage.Queryable, options Options) *promql.Result
 	return q.Exec(t.Context())
 }
 
-// Whoever reads for a query may end it, through whatever it is joined with; and what is damaged is a warning.
+// A store may end a query because of its limits, even if it is joined with others. Damaged data cause a warning.
 func TestLimitsAndDamageReachTheAnswer(t *testing.T) {
 	options := DefaultOptions()
 	options.MaxSeries, options.MaxReadSamples = 3, 100
@@ -260,7 +261,7 @@ func TestStepsBelowAMillisecond(t *testing.T) {
 	require.ErrorContains(t, err, "below 1ms")
 }
 
-// Parsing waits for a place, and no longer than a query may take.
+// Parsing waits for a slot, at most for the timeout of a query.
 func TestParsingWaitsForAPlace(t *testing.T) {
 	options := DefaultOptions()
 	options.MaxConcurrent, options.Timeout = 1, 20*time.Millisecond

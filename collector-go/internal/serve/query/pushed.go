@@ -12,14 +12,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// pushed is a query that the store's own engine evaluates, unless some of what it names lies beside the store.
+// pushed is a query that the store's own engine evaluates. If one of its selectors matches series of another store,
+// this package evaluates it instead.
 type pushed struct {
 	*query
 	engine *Engine
 	text   plan.Text
 }
 
-// push lets the store evaluate a query where it can.
+// push returns q, or a query that the store evaluates if it can.
 func (e *Engine) push(q *query, text plan.Text) promql.Query {
 	if e.pushing == nil {
 		return q
@@ -27,7 +28,7 @@ func (e *Engine) push(q *query, text plan.Text) promql.Query {
 	return &pushed{q, e, text}
 }
 
-// Exec evaluates.
+// Exec evaluates the query in the store, or in the collector's own engine if it needs series of other stores.
 func (p *pushed) Exec(ctx context.Context) *promql.Result {
 	ctx, cancel := context.WithTimeout(ctx, p.engine.timeout)
 	defer cancel()
@@ -46,13 +47,13 @@ func (p *pushed) Exec(ctx context.Context) *promql.Result {
 	return &promql.Result{Value: value, Warnings: warnings, Err: err}
 }
 
-// pushing is a store that evaluates, and what lies beside it.
+// pushing is a store that evaluates queries, together with the other stores that are read with it.
 type pushing struct {
 	store  plan.Evaluating
 	others []storage.Queryable
 }
 
-// pushingTo is how queries over a store are pushed; nil where it evaluates none.
+// pushingTo returns how queries over a store are pushed, or nil if the store evaluates no queries.
 func pushingTo(store storage.Queryable) *pushing {
 	of, is := store.(joined)
 	if !is {
@@ -64,7 +65,7 @@ func pushingTo(store storage.Queryable) *pushing {
 	return nil
 }
 
-// alone reports whether a query asks for series, and for none that lies beside the store.
+// alone reports whether the query has selectors and none of them matches series of another store.
 func (p *pushing) alone(ctx context.Context, statement parser.Statement) bool {
 	s, is := statement.(*parser.EvalStmt)
 	if !is {
@@ -82,12 +83,12 @@ func (p *pushing) alone(ctx context.Context, statement parser.Statement) bool {
 	return asks && !beside
 }
 
-// beside reports whether what matches may lie beside the store.
+// beside reports whether another store may have series that match. A store that cannot be read counts as one that has.
 func (p *pushing) beside(ctx context.Context, hints *storage.SelectHints, matchers []*labels.Matcher) bool {
 	for _, other := range p.others {
 		q, err := other.Querier(hints.Start, hints.End)
 		if err != nil {
-			return true // the engine gives the warning
+			return true // evaluate here, so that the query gets the warning
 		}
 		found := q.Select(ctx, false, hints, matchers...)
 		any := found.Next() || found.Err() != nil || len(found.Warnings()) > 0

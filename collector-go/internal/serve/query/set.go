@@ -9,21 +9,21 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// Series and Point are promql's own types, for packages that compute series and need nothing else of the engine.
+// Series and Point are promql's types, for packages that compute series and need nothing else of the engine.
 type (
 	Series = promql.Series
 	Point  = promql.FPoint
 )
 
-// set implements storage.SeriesSet over series that are in memory.
+// set implements storage.SeriesSet for series that are in memory.
 type set struct {
 	all      []Series
 	at       int
 	warnings annotations.Annotations
 }
 
-// NewSet presents series that were computed or read from elsewhere as a storage.SeriesSet. It sorts them by their
-// labels, because a merge with another store's series relies on that order.
+// NewSet returns series that are in memory as a storage.SeriesSet. It sorts all in place by labels, because a merge
+// with the series of another store relies on that order.
 func NewSet(all []Series, warnings annotations.Annotations) storage.SeriesSet {
 	slices.SortFunc(all, func(x, y Series) int { return labels.Compare(x.Metric, y.Metric) })
 	return &set{all: all, at: -1, warnings: warnings}

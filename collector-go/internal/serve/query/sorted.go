@@ -7,12 +7,12 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// sorted hands the engine a store's series in the order of their labels, wherever they lie: a store gives those in
-// memory in the order of their arrival and those in blocks by their labels, and the engine breaks ties (topk) and adds
-// floats in the order that it meets. So an answer does not change when a block is written.
+// sorted returns the series of a store sorted by their labels. A store returns the series in memory in order of
+// arrival and the series in blocks in order of labels. The engine breaks ties (topk) and adds floats in the order of
+// the series. Without sorting, a result could change when a block is written.
 type sorted struct{ storage.Queryable }
 
-// Querier wraps the store's.
+// Querier implements storage.Queryable.
 func (s sorted) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	querier, err := s.Queryable.Querier(minMs, maxMs)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s sorted) Querier(minMs, maxMs int64) (storage.Querier, error) {
 
 type sortedQuerier struct{ storage.Querier }
 
-// Select asks for sorted series, whatever the engine asked for.
+// Select implements storage.Querier. It always requests sorted series.
 func (q sortedQuerier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
 	matchers ...*labels.Matcher) storage.SeriesSet {
 	return q.Querier.Select(ctx, true, hints, matchers...)

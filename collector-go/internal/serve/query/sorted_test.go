@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Of two equal values topk takes the first by its labels, though the other came first into memory.
+// Of two equal values topk takes the first one by labels, even if the other one arrived in memory first.
 func TestTiesAreBrokenByLabelsNotByArrival(t *testing.T) {
 	db, err := tsdb.Open(t.TempDir(), nil, nil, tsdb.DefaultOptions(), nil)
 	require.NoError(t, err)

@@ -10,11 +10,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// clientKey is the context's key of who asks.
+// clientKey is the context key of the client's name.
 type clientKey struct{}
 
-// WithClient names the client on whose behalf the context's queries are evaluated, among which places are shared.
-// Queries without a client have no share to keep to.
+// WithClient names the client on whose behalf queries with this context are evaluated. The slots are shared fairly
+// among clients. Queries without a client have no limit of their own.
 func WithClient(ctx context.Context, client string) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
 }
@@ -24,8 +24,8 @@ func clientOf(ctx context.Context) string {
 	return client
 }
 
-// turnstile lets so many queries run at once, and each client its share of them; it is what the engine calls a query
-// tracker.
+// turnstile limits the number of concurrent queries, in total and per client. It implements the query tracker of
+// Prometheus' engine, because the engine calls the tracker before each evaluation.
 type turnstile struct {
 	limit int
 	slots *quota.Slots
@@ -34,15 +34,15 @@ type turnstile struct {
 	refused prometheus.Counter
 
 	mu      sync.Mutex
-	queue   list.List // of *waiter, in the order in which they came
+	queue   list.List // of *waiter, oldest first
 	running map[int]func()
 	last    int
 }
 
-// waiter is a query that waits for a place.
+// waiter is a query that waits for a slot.
 type waiter struct {
 	client string
-	turn   chan int // its number among those that run, once it may
+	turn   chan int // receives the number of its slot
 }
 
 func newTurnstile(slots int, r prometheus.Registerer) *turnstile {
@@ -63,10 +63,10 @@ func newTurnstile(slots int, r prometheus.Registerer) *turnstile {
 	return t
 }
 
-// GetMaxConcurrent is the number of places.
+// GetMaxConcurrent returns the number of slots.
 func (t *turnstile) GetMaxConcurrent() int { return t.limit }
 
-// Insert waits for a place until ctx is done.
+// Insert waits for a slot until ctx is done, and returns its number. The caller returns the slot with Delete.
 func (t *turnstile) Insert(ctx context.Context, _ string) (int, error) {
 	w := &waiter{client: clientOf(ctx), turn: make(chan int, 1)}
 	t.mu.Lock()
@@ -85,24 +85,24 @@ func (t *turnstile) Insert(ctx context.Context, _ string) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	select {
-	case number := <-w.turn: // its turn came in the same moment
+	case number := <-w.turn: // it got a slot at the same time
 		t.leave(number)
 	default:
 		t.queue.Remove(queued)
 		t.waiting.Dec()
 	}
 	t.refused.Inc()
-	return 0, ctx.Err() // bare: the engine compares it
+	return 0, ctx.Err() // not wrapped, because the engine compares it with ==
 }
 
-// Delete gives a place back.
+// Delete returns a slot.
 func (t *turnstile) Delete(number int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.leave(number)
 }
 
-// enter takes a place where the client may have one.
+// enter takes a slot if the client may have one. The caller must hold mu.
 func (t *turnstile) enter(client string) (number int, ok bool) {
 	release, err := t.slots.Take(client)
 	if err != nil {
@@ -113,7 +113,7 @@ func (t *turnstile) enter(client string) (number int, ok bool) {
 	return t.last, true
 }
 
-// leave gives a place to the first of those that wait and may have it.
+// leave returns a slot and starts every waiting query that can now have one, oldest first. The caller must hold mu.
 func (t *turnstile) leave(number int) {
 	release, ok := t.running[number]
 	if !ok {
@@ -132,5 +132,5 @@ func (t *turnstile) leave(number int) {
 	}
 }
 
-// Close does nothing; the places are gone with the engine.
+// Close implements the query tracker; there is nothing to close.
 func (t *turnstile) Close() error { return nil }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A client that asks without end waits for itself: another's query runs at once, and before all that the first has
-// queued.
+// A client with many queries waits only for itself. A query of another client runs at once, before the queued queries
+// of the first client.
 func TestOneClientCannotTakeAllQueries(t *testing.T) {
 	turns := newTurnstile(6, nil)
 	hostile := WithClient(t.Context(), "hostile")
@@ -47,7 +47,7 @@ func TestOneClientCannotTakeAllQueries(t *testing.T) {
 	assert.Empty(t, turns.running)
 }
 
-// Who waits comes in when a place of its own share is given back, in the order of coming.
+// A waiting query gets a slot when its client may have one again. The order is first in, first out.
 func TestWaitersFollow(t *testing.T) {
 	turns := newTurnstile(1, nil)
 	first, err := turns.Insert(t.Context(), "")

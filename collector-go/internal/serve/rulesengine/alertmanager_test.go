@@ -40,15 +40,15 @@ func TestARealAlertmanagerHearsAnAlertAndItsEnd(t *testing.T) {
 	assert.Empty(t, manager.Active(t))
 }
 
-// awaitNotices waits until Alertmanager has notified people n times, of beginnings and ends.
+// awaitNotices waits until Alertmanager has sent n notifications, each about the beginning or the end of an alert.
 func awaitNotices(t *testing.T, manager *alertmanagertest.Alertmanager, n int) []alertmanagertest.Alert {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(manager.Notifications()) >= n }, time.Minute, 20*time.Millisecond)
 	return manager.Notifications()
 }
 
-// A collector that ends and starts again while an alert fires notifies nobody that it has ended, nor a second time that
-// it began.
+// A collector that restarts while an alert fires causes no notification that the alert has ended, nor a second one
+// that it began.
 func TestARestartDoesNotResolveAnAlert(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	manager := alertmanagertest.Start(t)
@@ -82,8 +82,8 @@ func TestARestartDoesNotResolveAnAlert(t *testing.T) {
 	assert.Equal(t, []alertmanagertest.Alert{began}, manager.Notifications())
 }
 
-// Two collectors evaluate the same rules over the same engine, as with query.url: Alertmanager takes their alerts for
-// one, people hear of it once, and one collector is enough.
+// Two collectors evaluate the same rules over the same engine, as with query.url. Alertmanager merges their alerts and
+// notifies once, and one collector is sufficient.
 func TestTwoEvaluatorsNotifyOnce(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	manager := alertmanagertest.Start(t)
@@ -126,15 +126,15 @@ func TestTwoEvaluatorsNotifyOnce(t *testing.T) {
 	assert.Len(t, manager.Notifications(), 2)
 }
 
-// An Alertmanager that is not there and one that never answers hold up neither rules nor the one that hears, and are
-// counted.
+// An Alertmanager that cannot be reached, and one that never answers, delay neither rules nor the working
+// Alertmanager. Their failures are counted.
 func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	manager := alertmanagertest.Start(t)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // it accepts connections, and never answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections, but never answers
 	require.NoError(t, err)
 	defer silent.Close()
 	nobody, mute := "http://"+closed.Addr().String(), "http://"+silent.Addr().String()
@@ -159,16 +159,16 @@ func TestAlertmanagersThatDoNotAnswerHoldUpNobody(t *testing.T) {
 	require.Eventually(t, func() bool { return failed(nobody) > 0 && failed(mute) > 0 }, time.Minute,
 		20*time.Millisecond)
 	assert.Zero(t, failed(manager.URL))
-	end() // who waited for the mute one would wait for ever
+	end() // would never return if it waited for the silent one
 }
 
-// failures is how many alerts could not be sent to an Alertmanager.
+// failures returns the number of alerts that could not be sent to an Alertmanager.
 func failures(t *testing.T, figures *prometheus.Registry, to string) float64 {
 	t.Helper()
 	return counted(t, figures, "prometheus_notifications_errors_total", to)
 }
 
-// counted is a counter's value for an Alertmanager.
+// counted returns a counter's value for an Alertmanager.
 func counted(t *testing.T, figures *prometheus.Registry, name, to string) float64 {
 	t.Helper()
 	families, err := figures.Gather()

@@ -16,7 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
-// newNotifier is Prometheus' own sender to the Alertmanagers of the options; it sends once run is called.
+// newNotifier returns Prometheus' own sender with the Alertmanagers of the options, and their addresses. The sender
+// starts when its Run is called.
 func newNotifier(o Options, logger *slog.Logger) (*notifier.Manager, map[string][]*targetgroup.Group, error) {
 	client, err := httpclient.New(httpclient.Options{Access: &o.Client})
 	if err != nil {
@@ -25,7 +26,7 @@ func newNotifier(o Options, logger *slog.Logger) (*notifier.Manager, map[string]
 	n := notifier.NewManager(&notifier.Options{
 		QueueCapacity: o.QueueCapacity, DrainOnShutdown: true, Registerer: o.Registerer,
 		ExternalLabels: labels.EmptyLabels(),
-		// in the place of the library's own client, which would follow redirects
+		// replaces the library's own client, which follows redirects
 		Do: func(ctx context.Context, _ *http.Client, request *http.Request) (*http.Response, error) {
 			return client.Do(request.WithContext(ctx))
 		},
@@ -46,7 +47,7 @@ func newNotifier(o Options, logger *slog.Logger) (*notifier.Manager, map[string]
 	return n, targets, nil
 }
 
-// hostPort is a URL's host with its port, the scheme's where it names none.
+// hostPort returns a URL's host and port. If the URL has no port, it is the default port of the scheme.
 func hostPort(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host

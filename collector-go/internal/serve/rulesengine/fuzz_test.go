@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// Whatever a file of rules contains, its faults are named with the file; no expression passes that the guards of
-// queries would refuse.
+// Whatever a rule file contains, its faults are reported with its name. No expression is accepted that exceeds the
+// limits of queries.
 func FuzzRulesFile(f *testing.F) {
 	engine, err := query.New(query.Absent, query.DefaultOptions())
 	require.NoError(f, err)

@@ -13,7 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
-// loader gives the rule manager files that are in memory. It has no lock: Evaluator.mu is held while the manager loads.
+// loader provides the rule manager with files that are in memory. It has no lock, because Evaluator.mu is held while
+// the manager loads.
 type loader struct {
 	files  map[string][]byte
 	parser parser.Parser
@@ -28,9 +29,9 @@ func newLoader(files []File, p parser.Parser, logger *slog.Logger) *loader {
 	return l
 }
 
-// Load parses one file; every error names file and line.
+// Load implements rules.GroupLoader. Every error names file and line.
 func (l *loader) Load(name string, ignoreUnknown bool, scheme model.ValidationScheme) (*rulefmt.RuleGroups, []error) {
-	// rulefmt would drop a second document without saying so.
+	// rulefmt would silently ignore a second document.
 	if second, is := errors.AsType[yamlfile.SecondDocument](yamlfile.OneDocument(l.files[name])); is {
 		return nil, []error{fmt.Errorf("%s:%d: %w", name, second.Line, second)}
 	}
@@ -41,10 +42,10 @@ func (l *loader) Load(name string, ignoreUnknown bool, scheme model.ValidationSc
 	return groups, errs
 }
 
-// Parse reads a rule's expression.
+// Parse implements rules.GroupLoader.
 func (l *loader) Parse(query string) (parser.Expr, error) { return l.parser.ParseExpr(query) }
 
-// Check parses files as New does; the error names file and line of every rule that cannot be.
+// Check parses files as New does. The error names file and line of every invalid rule.
 func Check(files []File, p parser.Parser) error {
 	_, err := newLoader(files, p, slog.New(slog.DiscardHandler)).check(files)
 	return err

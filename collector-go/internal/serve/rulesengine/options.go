@@ -1,9 +1,10 @@
 // Package rulesengine evaluates recording and alerting rules over the collector's slices, stores their results, and
 // notifies Alertmanagers. Evaluation and notification are Prometheus' own packages (rules and notifier). This package
-// decides what they read, where results are stored, and that only the configuration determines which hosts are called.
+// decides what they read and where results are stored. It also ensures that only hosts in the configuration are
+// called.
 //
-// Results are stored apart from the slices (results.go), because they may be lost and must never prevent a start. The
-// package must not know which alerts exist. Start with Evaluator in rulesengine.go.
+// Results are stored separately from the slices (results.go), because they may be lost and must never prevent a start.
+// The package must not know which alerts exist. Start with Evaluator in rulesengine.go.
 package rulesengine
 
 import (
@@ -20,44 +21,45 @@ import (
 
 // File is a rule file in Prometheus' format.
 type File struct {
-	// Name is what the API calls the file: its path, or the name of one that is built in.
+	// Name is the file's name in the API: its path, or the name of a built-in file.
 	Name string
 	Text []byte
 }
 
-// Options are the evaluator's settings. DefaultOptions gives the bounds their values.
+// Options are the evaluator's settings. DefaultOptions sets the default values.
 type Options struct {
-	// Dir is the directory of what rules give: recorded series and alerts' states.
+	// Dir is the directory for the results of rules: recorded series and the states of alerts.
 	Dir string
-	// Files are the rules, each file whole.
+	// Files are the rule files with their complete text.
 	Files []File
-	// Interval is how often groups are evaluated that do not say it themselves. 15 s by default.
+	// Interval is the evaluation interval of groups that set none. The default is 15 s.
 	Interval time.Duration
-	// QueryOffset is how far behind the clock groups are evaluated that do not say it themselves: by then the slices of
-	// a source that is on time are closed. It is the journal's tick, a slice's width and its lateness.
+	// QueryOffset is how far in the past groups are evaluated, if they do not set an offset. After that time, slices
+	// of a source that is on time are complete. The value must be the journal's tick plus the slice width plus the
+	// lateness.
 	QueryOffset time.Duration
-	// Retention is how long results are kept. 15 days by default.
+	// Retention is how long results are kept. The default is 15 days.
 	Retention time.Duration
-	// Alertmanagers are called with every alert that fires or is resolved: http or https, the path that the
-	// Alertmanager is served under.
+	// Alertmanagers are the base URLs of the Alertmanagers (http or https, with the path prefix). Each receives every
+	// alert that fires or is resolved.
 	Alertmanagers []*url.URL
-	// Client is how Alertmanagers are called: TLS, credentials. Redirects are never followed.
+	// Client has TLS settings and credentials for Alertmanagers. Redirects are never followed.
 	Client commonconfig.HTTPClientConfig
-	// SendTimeout bounds one call of an Alertmanager. 10 s by default, as Prometheus has it.
+	// SendTimeout bounds one request to an Alertmanager. The default is 10 s, as in Prometheus.
 	SendTimeout time.Duration
-	// QueueCapacity is how many alerts wait for each Alertmanager; the oldest go beyond it, and are counted. 10,000 by
-	// default, as Prometheus has it.
+	// QueueCapacity is the maximum number of alerts that wait for each Alertmanager. If the queue is full, the oldest
+	// alerts are dropped and counted. The default is 10,000, as in Prometheus.
 	QueueCapacity int
-	// ResendDelay is the shortest time between two notifications of one alert. 1 min by default, as Prometheus has it.
+	// ResendDelay is the shortest time between two notifications of one alert. The default is 1 min, as in Prometheus.
 	ResendDelay time.Duration
-	// ExternalURL is where an alert's reader finds this collector.
+	// ExternalURL is the URL of this collector for the receiver of an alert.
 	ExternalURL *url.URL
 
-	Registerer prometheus.Registerer // nil: no figures
-	Logger     *slog.Logger          // nil: silent
+	Registerer prometheus.Registerer // nil: no metrics
+	Logger     *slog.Logger          // nil: no log
 }
 
-// DefaultOptions are the bounds described at Options, with the results in dir.
+// DefaultOptions returns the default settings, with the results in dir.
 func DefaultOptions(dir string) Options {
 	return Options{
 		Dir: dir, Interval: 15 * time.Second, Retention: 15 * 24 * time.Hour, SendTimeout: 10 * time.Second,
@@ -95,8 +97,8 @@ func checkURL(u *url.URL) error {
 	return nil
 }
 
-// Paths are the rule files that patterns name, in their order. A pattern that matches nothing is an error: a rule that
-// is missed is an alert that never comes.
+// Paths returns the rule files that match the patterns, in the order of the patterns. A pattern without a match is an
+// error, because a missing rule file means alerts that never fire.
 func Paths(patterns []string) (all []string, err error) {
 	for _, pattern := range patterns {
 		found, bad := filepath.Glob(pattern)

@@ -16,20 +16,20 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// Own keeps the collector's own metrics, as a Prometheus that scrapes its /metrics would have them: rules about the
-// collector and its dashboard work without one.
+// Own stores the collector's own metrics, as a Prometheus that scrapes /metrics would do. Therefore rules and the
+// dashboard about the collector work without a Prometheus.
 type Own struct {
 	Gatherer prometheus.Gatherer
 	Results  *Results
 	Interval time.Duration
-	// Labels are those that a scrape adds: job and instance.
+	// Labels are the labels that a scrape adds: job and instance.
 	Labels labels.Labels
 	Logger *slog.Logger
 
-	last map[uint64]labels.Labels // the series of the last look, by hash
+	last map[uint64]labels.Labels // the series of the previous collection, by hash
 }
 
-// Run looks once an interval until ctx is done.
+// Run stores the metrics every Interval until ctx is done.
 func (o *Own) Run(ctx context.Context) error {
 	ticker := time.NewTicker(o.Interval)
 	defer ticker.Stop()
@@ -45,7 +45,7 @@ func (o *Own) Run(ctx context.Context) error {
 	}
 }
 
-// look keeps one moment's figures, all or none; a series that has gone gets the marker that ends it.
+// look stores all current values, or none if one fails. A series that has disappeared gets a stale marker.
 func (o *Own) look(ctx context.Context, now time.Time) error {
 	families, err := o.Gatherer.Gather()
 	if err != nil {
@@ -83,7 +83,7 @@ func (o *Own) labelled(m model.Metric) labels.Labels {
 	return b.Labels()
 }
 
-// gone is the marker that ends a series.
+// gone returns the stale marker, which ends a series.
 func gone() float64 { return math.Float64frombits(value.StaleNaN) }
 
 func abandon(app storage.Appender, err error) error { return errors.Join(err, app.Rollback()) }

@@ -5,7 +5,8 @@ import (
 	"log/slog"
 )
 
-// quiet passes on a library's log from warnings up: its starts and stops are of no use to an operator.
+// quiet drops log records below warnings. The libraries log their starts and stops, which are of no use to an
+// operator.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
@@ -14,7 +15,7 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
 func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }
 
-// quieted is a library's logger; nil is silent.
+// quieted returns a logger for a library. If logger is nil, it discards everything.
 func quieted(logger *slog.Logger) *slog.Logger {
 	if logger == nil {
 		return slog.New(slog.DiscardHandler)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slowAlert is a group of one alert that is active in every test; more follow.
+// slowAlert is a group with one alert that is active in every test. Tests append further alerts.
 const slowAlert = `groups:
 - name: g
   interval: 1s
@@ -18,7 +18,7 @@ const slowAlert = `groups:
   - {alert: Slow, expr: bullet_filter_latency_mean_seconds > 0.2, for: 1h}
 `
 
-// alertsNow is the state and the beginning of every active alert, by rule.
+// alertsNow returns every active alert, with its state and beginning, by rule.
 func (e *Evaluator) alertsNow() map[string]rules.Alert {
 	all := map[string]rules.Alert{}
 	for _, rule := range e.AlertingRules() {
@@ -39,7 +39,8 @@ func awaitAlert(t *testing.T, e *Evaluator, name string) (found rules.Alert) {
 	return found
 }
 
-// runsSlowAlert is an evaluator of slowAlert that runs until the test ends, and its alert, which is pending.
+// runsSlowAlert starts an evaluator of slowAlert, which runs until the test ends, and returns it with its pending
+// alert.
 func runsSlowAlert(t *testing.T) (*Evaluator, rules.Alert) {
 	t.Helper()
 	dir := t.TempDir()
@@ -69,7 +70,7 @@ func TestAReloadKeepsTheAlertsOfRulesThatStay(t *testing.T) {
 	assert.Equal(t, before.ActiveAt, e.alertsNow()["Slow"].ActiveAt)
 }
 
-// One of two files is broken: neither is taken.
+// One of two files is invalid: neither is loaded.
 func TestAReloadWithAFaultChangesNothing(t *testing.T) {
 	e, before := runsSlowAlert(t)
 	was := e.RuleGroups()
@@ -84,7 +85,7 @@ func TestAReloadWithAFaultChangesNothing(t *testing.T) {
 	assert.ErrorContains(t, e.Reload([]File{{"a.yml", nil}, {"a.yml", nil}}), "a.yml is named twice")
 }
 
-// Rules that are reloaded before the evaluator runs, or while it restores alerts, are those that it then evaluates.
+// If rules are reloaded before the evaluator runs, or while it restores alerts, it then evaluates the new rules.
 func TestAReloadBeforeAndDuringTheStart(t *testing.T) {
 	dir := t.TempDir()
 	p := newPlace(t, dir)
@@ -102,7 +103,7 @@ func TestAReloadBeforeAndDuringTheStart(t *testing.T) {
 	require.NoError(t, <-reloaded)
 }
 
-// Queries, evaluations and reloads at the same time: for the race detector.
+// Queries, evaluations and reloads run concurrently, for the race detector.
 func TestReloadsWhileRulesAreEvaluatedAndAskedFor(t *testing.T) {
 	e, before := runsSlowAlert(t)
 	done := make(chan error)

@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// restore evaluates every group at once and brings back since when its alerts are active. The library does so after two
-// intervals, in which nobody would be notified of an alert; that it need not do so again, its RestoreForState notes
-// itself.
+// restore evaluates every group immediately and restores since when its alerts have been active. Prometheus restores
+// only after two intervals, during which nobody would be notified of an alert. RestoreForState marks the group, so
+// that it is not restored a second time.
 //
-// The groups do not run yet (they wait for the manager's Run), so that nothing else evaluates them. Each is evaluated
-// between two of its rounds, so that what the last collector recorded in them stays as it is.
+// The groups do not run yet (they wait for the manager's Run), so that nothing else evaluates them. The evaluation
+// times lie between two regular evaluations, so that results that the last collector recorded are not overwritten.
 func (e *Evaluator) restore(ctx context.Context) {
 	for _, group := range e.rules.RuleGroups() {
 		now := time.Now().Truncate(time.Millisecond)
 		group.Eval(ctx, now)
-		// States are kept under the time that a round looks at: how long the collector was away counts from there.
+		// The states were stored with the query offset applied. The duration of the outage counts from there.
 		group.RestoreForState(now.Add(-group.QueryOffset()))
-		group.Eval(ctx, now.Add(time.Millisecond)) // now those fire that fired
+		group.Eval(ctx, now.Add(time.Millisecond)) // alerts that were firing fire again
 	}
 }
 
-// awaitAlertmanagers waits until the notifier has its Alertmanagers: what it is given before, it drops.
+// awaitAlertmanagers waits until the notifier knows its Alertmanagers, because it drops alerts that it receives
+// before.
 func (e *Evaluator) awaitAlertmanagers(ctx context.Context) {
 	if len(e.targets) == 0 {
 		return

@@ -19,9 +19,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Results keeps what rules give: recorded series, ALERTS and ALERTS_FOR_STATE, and the collector's own figures. Nothing
-// here is acknowledged to anybody, and rules give it again: so it is disposable. Files that are damaged are removed,
-// and without room nothing is kept until there is some; neither keeps the collector from starting or rules from being
+// Results stores the results of rules: recorded series, ALERTS and ALERTS_FOR_STATE, and the collector's own metrics.
+// Nobody depends on their durability, because rules produce them again. Therefore damaged files are deleted, and
+// nothing is stored while the disk is full. Neither may prevent the collector from starting or rules from being
 // evaluated.
 type Results struct {
 	dir     string
@@ -30,7 +30,7 @@ type Results struct {
 	now     func() time.Time
 
 	mu      sync.Mutex
-	db      *tsdb.DB // nil while there is no room
+	db      *tsdb.DB // nil while results cannot be stored
 	tried   time.Time
 	closed  bool
 	missing error // why db is nil
@@ -38,7 +38,8 @@ type Results struct {
 	lost prometheus.Counter
 }
 
-// OpenResults opens the results in dir, which it makes where it is missing. Close ends it.
+// OpenResults opens the results in dir, and creates dir if it is missing. It never fails: if the files cannot be
+// opened, that is tried again later. The caller must call Close.
 func OpenResults(dir string, retention time.Duration, logger *slog.Logger, registerer prometheus.Registerer) *Results {
 	r := &Results{dir: dir, logger: quieted(logger), now: time.Now, options: tsdb.DefaultOptions(),
 		lost: promauto.With(
@@ -50,16 +51,16 @@ func OpenResults(dir string, retention time.Duration, logger *slog.Logger, regis
 	return r
 }
 
-// walSegmentBytes is small beside Prometheus' 128 MiB: a rule gives some numbers a minute.
+// walSegmentBytes is small compared with Prometheus' 128 MiB, because a rule produces only a few values per minute.
 const walSegmentBytes = 4 << 20
 
-// minFreeBytes is some segments of the log, bytes.
+// minFreeBytes is the free space that opening requires: four segments of the log.
 const minFreeBytes = 4 * walSegmentBytes
 
-// reopenAfter is how long to wait between two attempts to open results that cannot be.
+// reopenAfter is the minimum time between two attempts to open the results.
 const reopenAfter = 15 * time.Second
 
-// opened is the database, opened now if it was not, at most once in reopenAfter.
+// opened returns the database. If it is not open, opened tries to open it, at most once per reopenAfter.
 func (r *Results) opened() (*tsdb.DB, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,7 @@ func (r *Results) opened() (*tsdb.DB, error) {
 	return db, nil
 }
 
-// open opens what is there, or else begins again in an empty directory.
+// open opens the existing files. If that fails, it deletes them and starts with an empty directory.
 func (r *Results) open() (*tsdb.DB, error) {
 	db, err := r.openFiles()
 	if err == nil {
@@ -102,7 +103,7 @@ func (r *Results) open() (*tsdb.DB, error) {
 	return r.openFiles()
 }
 
-// openFiles looks for room first: a tsdb that fails to open leaves the goroutine of its log behind.
+// openFiles checks the free space first, because a tsdb that fails to open leaks the goroutine of its log.
 func (r *Results) openFiles() (*tsdb.DB, error) {
 	if err := os.MkdirAll(r.dir, 0o750); err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func (r *Results) openFiles() (*tsdb.DB, error) {
 	return tsdb.Open(r.dir, r.logger, nil, r.options, nil)
 }
 
-// Querier reads the results; there are none while they cannot be kept.
+// Querier implements storage.Queryable. It finds nothing while results cannot be stored.
 func (r *Results) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	db, err := r.opened()
 	if err != nil {
@@ -126,7 +127,8 @@ func (r *Results) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return db.Querier(minMs, maxMs)
 }
 
-// Appender adds results. While they cannot be kept it counts them as lost and takes them.
+// Appender implements storage.Appendable. While results cannot be stored, the appender accepts them, drops them and
+// counts them as lost.
 func (r *Results) Appender(ctx context.Context) storage.Appender {
 	db, err := r.opened()
 	if err != nil {
@@ -135,7 +137,7 @@ func (r *Results) Appender(ctx context.Context) storage.Appender {
 	return db.Appender(ctx)
 }
 
-// nowhere is the appender of results that are not kept. Rules use these methods of an appender and no others.
+// nowhere is the appender for results that cannot be stored. Rules call only these methods of an appender.
 type nowhere struct {
 	storage.Appender
 	lost prometheus.Counter
@@ -163,7 +165,7 @@ func (nowhere) Commit() error { return nil }
 // Rollback implements storage.Appender.
 func (nowhere) Rollback() error { return nil }
 
-// Close writes what is in memory to the log. No querier may be open.
+// Close writes the data in memory to the log. No querier may be open.
 func (r *Results) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keep adds one value and returns how many series the results have then.
+// keep adds one value and returns the number of series in the results.
 func keep(t *testing.T, r *Results, name string) int {
 	t.Helper()
 	app := r.Appender(t.Context())
@@ -27,7 +27,7 @@ func keep(t *testing.T, r *Results, name string) int {
 	return len(names)
 }
 
-// Whatever became of its files, results open, keep what comes, and give it after a restart.
+// Whatever happened to the files, results can be opened, accept data, and have them after a restart.
 func TestResultsAreDisposable(t *testing.T) {
 	for name, harm := range map[string]func(dir string) error{
 		"untouched": func(string) error { return nil },
@@ -65,7 +65,7 @@ func TestResultsAreDisposable(t *testing.T) {
 	}
 }
 
-// Where no directory can be made, nothing is kept and nothing fails; when it can be again, results are kept again.
+// If the directory cannot be created, nothing is stored and nothing fails. Storing resumes when it is possible again.
 func TestResultsWithoutRoom(t *testing.T) {
 	parent := filepath.Join(t.TempDir(), "full")
 	require.NoError(t, os.WriteFile(parent, nil, 0o600)) // a file: no directory can be made below it, as on a full disk

@@ -30,17 +30,18 @@ type Evaluator struct {
 	targets  map[string][]*targetgroup.Group
 	logger   *slog.Logger
 
-	// mu is held while the manager loads rules, since it takes one set at a time, and from the first load until the
-	// groups run, since the manager would wait for a group that does not run yet to stop.
+	// mu is held while the manager loads rules, because it can load only one set at a time. It is also held from the
+	// first load until the groups run. A reload before that would wait forever for a group that does not run yet to
+	// stop.
 	mu      sync.Mutex
-	names   []string // of the files
-	files   *loader  // what the manager loads
-	started bool     // the manager has loaded the files
+	names   []string // file names
+	files   *loader  // the files that the manager loads
+	started bool     // whether the manager has loaded the files
 }
 
-// New returns an evaluator that asks engine and keeps what rules give in results; engine must see the results too, so
-// that rules can build on recorded series. It starts nothing. An error names the file and line of every rule that
-// cannot be.
+// New returns an evaluator that queries engine and stores results of rules in results. The engine must read the
+// results too, so that rules can use recorded series. New starts nothing. The error names the file and line of every
+// invalid rule.
 func New(engine *query.Engine, results *Results, options Options) (*Evaluator, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -66,16 +67,17 @@ func New(engine *query.Engine, results *Results, options Options) (*Evaluator, e
 	return e, nil
 }
 
-// For how long a collector may be away for its alerts to be remembered, as Prometheus has it; and how long an alert is
-// pending at least after a restart, which is no time. Prometheus has 10 minutes, and forgets since when alerts with a
-// shorter "for" were pending: an alert that fired, with a "for" of 5 minutes, would come again only after Alertmanager,
-// which receives nothing for 4, has reported that it ended.
+// outageTolerance is how long a collector may be down without losing the state of its alerts, as in Prometheus.
+//
+// forGracePeriod is the minimum pending time of an alert after a restart. Prometheus uses 10 minutes, and does not
+// restore alerts with a shorter "for". A firing alert with a "for" of 5 minutes would then fire again only after
+// Alertmanager, which receives nothing for 4 minutes, has reported its end.
 const (
 	outageTolerance = time.Hour
 	forGracePeriod  = 0
 )
 
-// ask lets a rule ask the engine.
+// ask returns a function with which rules query the engine.
 func ask(engine *query.Engine) rules.QueryFunc {
 	return func(ctx context.Context, expression string, at time.Time) (promql.Vector, error) {
 		asked, err := engine.Instant(ctx, nil, expression, at)
@@ -98,10 +100,11 @@ func ask(engine *query.Engine) rules.QueryFunc {
 	}
 }
 
-// Run evaluates the rules until ctx is done; then no rule runs any more, and alerts that wait have been sent or given
-// up within Options.SendTimeout. It calls restored once the alerts that were active when the last collector ended are
-// active again (those for which it is still so), which takes one evaluation of every rule and waits for no interval. It
-// runs once.
+// Run evaluates the rules until ctx is done. When it returns, no rule runs, and every waiting alert was sent or
+// dropped within Options.SendTimeout.
+//
+// Run calls restored when the alerts that were active at the end of the last collector, and still are, are active
+// again. This takes one evaluation of every rule and does not wait for an interval. Run can be called only once.
 func (e *Evaluator) Run(ctx context.Context, restored func()) error {
 	sent, evaluated := make(chan struct{}), make(chan struct{})
 	if err := e.start(ctx, sent, evaluated, restored); err != nil {
@@ -115,12 +118,12 @@ func (e *Evaluator) Run(ctx context.Context, restored func()) error {
 	return nil
 }
 
-// start loads the rules, restores the alerts and lets the groups run. Reload waits meanwhile.
+// start loads the rules, restores the alerts and starts the groups. Reload waits for it.
 func (e *Evaluator) start(ctx context.Context, sent, evaluated chan struct{}, restored func()) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.load(); err != nil {
-		return err // New has checked the files
+		return err // unlikely, because New has checked the files
 	}
 	e.started = true
 	targets := make(chan map[string][]*targetgroup.Group, 1)
@@ -133,9 +136,9 @@ func (e *Evaluator) start(ctx context.Context, sent, evaluated chan struct{}, re
 	return nil
 }
 
-// Reload replaces the rules by those of files, all or none: where a file has a fault, the error names its line, and the
-// rules of before go on. A rule that is in the same file and group as before, with the same name and labels, keeps its
-// alerts and since when they are active. Reload waits for a start that is under way, and is safe for concurrent use.
+// Reload replaces all rules by those of files. If a file is invalid, the error names its line, and the old rules stay
+// in force. A rule with the same file, group, name and labels as before keeps its alerts and their start times. Reload
+// waits for a start in progress, and is safe for concurrent use.
 func (e *Evaluator) Reload(files []File) error {
 	fresh := newLoader(files, e.parser, e.logger)
 	names, err := fresh.check(files)
@@ -146,12 +149,12 @@ func (e *Evaluator) Reload(files []File) error {
 	defer e.mu.Unlock()
 	e.names, e.files.files = names, fresh.files
 	if !e.started {
-		return nil // the start loads them
+		return nil // start will load them
 	}
 	return e.load()
 }
 
-// load has the manager take the files; it keeps what it has where they have a fault.
+// load makes the manager load the files. If they are invalid, the manager keeps its rules.
 func (e *Evaluator) load() error {
 	if err := e.rules.Update(e.options.Interval, e.names, labels.EmptyLabels(), e.options.ExternalURL.String(),
 		nil); err != nil {
@@ -160,11 +163,11 @@ func (e *Evaluator) load() error {
 	return nil
 }
 
-// RuleGroups are all groups, by file and name.
+// RuleGroups returns all groups, sorted by file and name.
 func (e *Evaluator) RuleGroups() []*rules.Group { return e.rules.RuleGroups() }
 
-// AlertingRules are the alerting rules of all groups.
+// AlertingRules returns the alerting rules of all groups.
 func (e *Evaluator) AlertingRules() []*rules.AlertingRule { return e.rules.AlertingRules() }
 
-// Alertmanagers are those that are called, with the path that takes alerts.
+// Alertmanagers returns the URLs to which alerts are sent.
 func (e *Evaluator) Alertmanagers() []*url.URL { return e.notifier.Alertmanagers() }

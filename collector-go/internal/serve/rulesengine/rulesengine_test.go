@@ -18,8 +18,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
-// A tsdb that fails to open leaves the goroutine of its log behind (TestResultsAreDisposable); once a start, since
-// Results look for room first.
+// A tsdb that fails to open leaks the goroutine of its log (TestResultsAreDisposable). This happens once per start,
+// because Results checks the free space first.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/prometheus/prometheus/tsdb/wlog.(*WL).run"))
 }
@@ -39,7 +39,7 @@ groups:
 
 // place is an evaluator over a store that a test fills.
 type place struct {
-	store   *Results // any tsdb does
+	store   *Results // any tsdb is suitable
 	results *Results
 	engine  *query.Engine
 }
@@ -62,7 +62,7 @@ func (p place) close(t *testing.T) {
 	require.NoError(t, p.store.Close())
 }
 
-// latency puts what a topology's filters take, now.
+// latency adds the current filter latency of a topology.
 func (p place) latency(t *testing.T, seconds float64) {
 	app := p.store.Appender(t.Context())
 	_, err := app.Append(0, labels.FromStrings("__name__", "bullet_filter_latency_mean_seconds", "topology", "bullet"),
@@ -84,7 +84,7 @@ func (p place) options(dir, text string, managers ...string) Options {
 	return o
 }
 
-// run runs an evaluator until the returned function is called. It returns once the alerts of before are restored.
+// run runs an evaluator until the returned function is called. It returns once the previous alerts are restored.
 func run(t *testing.T, e *Evaluator) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended, restored := make(chan error, 1), make(chan struct{})
@@ -107,7 +107,7 @@ type posted struct {
 
 func (a posted) resolved() bool { return !a.EndsAt.After(time.Now()) }
 
-// listener is an Alertmanager that only listens.
+// listener starts an Alertmanager that only receives alerts.
 func listener(t *testing.T) (string, <-chan posted) {
 	heard := make(chan posted, 1000)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -124,7 +124,7 @@ func listener(t *testing.T) (string, <-chan posted) {
 	return server.URL + "/am", heard
 }
 
-// await is the first alert that is as wanted.
+// await returns the first alert for which wanted is true.
 func await(t *testing.T, heard <-chan posted, wanted func(posted) bool) posted {
 	deadline := time.After(time.Minute)
 	for {
@@ -162,7 +162,7 @@ func TestAnAlertBuildsOnARecordedSeriesAndIsResolvedWhenItEnds(t *testing.T) {
 	assert.Empty(t, e.AlertingRules()[0].ActiveAlerts())
 }
 
-// A collector that is started again has not forgotten since when an alert is pending.
+// A restarted collector still knows since when an alert is pending.
 func TestARestartKeepsAnAlertPending(t *testing.T) {
 	const pending = "groups: [{name: g, interval: 1s, rules: [{alert: Slow, expr: 'bullet_filter_latency_mean_seconds > 0.2', for: 1h}]}]"
 	dir := t.TempDir()
@@ -194,8 +194,8 @@ func TestARestartKeepsAnAlertPending(t *testing.T) {
 		"what it was away does not count, all before does")
 }
 
-// An alert that fired when the collector ended fires again at once, however short its "for" and however long its
-// interval: Alertmanager would take it for ended, and whoever requests alerts would see none.
+// An alert that was firing when the collector ended fires again at once, however short its "for" and however long its
+// interval is. Otherwise Alertmanager would resolve it, and the API would not list it.
 func TestAnAlertThatFiredIsNotPendingAfterARestart(t *testing.T) {
 	const firing = "groups: [{name: g, interval: 1h, rules: [{alert: Slow, expr: 'bullet_filter_latency_mean_seconds > 0.2', for: 5m}]}]"
 	dir := t.TempDir()

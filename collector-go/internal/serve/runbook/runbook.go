@@ -1,9 +1,8 @@
 // Package runbook serves the runbooks of docs/runbooks: what each alert means, how to check it, and what to do. They
-// are embedded in the program, so the link in a notification works at night even where nobody has the repository at
-// hand. They are served as Markdown and as HTML pages.
+// are embedded in the program, so that the link in a notification works even if nobody has the repository at hand.
+// They are served as Markdown and as HTML pages.
 //
-// The package does not know which alerts exist. Package alertrules does, and its tests compare its alerts with
-// docs/runbooks.
+// The package does not know which alerts exist. The tests of package alertrules compare the alerts with docs/runbooks.
 package runbook
 
 import (
@@ -26,14 +25,14 @@ import (
 //go:embed pages/*.md
 var pages embed.FS
 
-// index is the page that lists the others.
+// index is the name of the page that lists the others.
 const index = "README"
 
-// Names are those of the pages, sorted, without the one that lists them.
+// Names returns the names of all pages except the index, sorted.
 func Names() (all []string) {
 	entries, err := pages.ReadDir("pages")
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // cannot happen: the pages are embedded
 	}
 	for _, entry := range entries {
 		if name := strings.TrimSuffix(entry.Name(), ".md"); name != index {
@@ -43,7 +42,7 @@ func Names() (all []string) {
 	return all
 }
 
-// Text is a page as Markdown; ok is false where there is none of that name.
+// Text returns a page as Markdown. ok is false if there is no page with this name.
 func Text(name string) (markdown string, ok bool) {
 	if strings.ContainsAny(name, "/\\") {
 		return "", false
@@ -52,17 +51,18 @@ func Text(name string) (markdown string, ok bool) {
 	return string(found), err == nil
 }
 
-// Index is the page that lists the others, as Markdown.
+// Index returns the page that lists the others, as Markdown.
 func Index() string {
 	markdown, _ := Text(index)
 	return markdown
 }
 
-// documents is where the pages are that are not in the program.
+// documents is the URL of the runbooks in the repository. Links to files that are not embedded are resolved relative
+// to it.
 const documents = "https://github.com/bullet-metrics/bullet-metrics/blob/main/docs/runbooks/"
 
-// relinked leads links to where this handler serves them: other runbooks beside the page, all else to its place in the
-// repository.
+// relinked rewrites the links of a page. Links to other runbooks become links within this handler, and all other
+// relative links lead to the repository.
 type relinked struct{}
 
 // Transform implements parser.ASTTransformer.
@@ -115,7 +115,7 @@ var page = template.Must(template.New("runbook").Parse(`<!doctype html>
 </html>
 `))
 
-// style is for the pages alone: readable on a phone at night.
+// style is the CSS of these pages. It makes them readable on a phone at night.
 const style = `:root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 52rem; padding: 1rem; }
 nav a { margin-right: 1rem; }
@@ -127,7 +127,7 @@ table { border-collapse: collapse; width: 100%; }
 th, td { border: 1px solid GrayText; padding: .4rem .6rem; text-align: left; vertical-align: top; }
 `
 
-// Handler serves the list at "/", a page at "/NAME", and their style sheet.
+// Handler serves the index at "/", a page at "/NAME", and their CSS.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/")
@@ -156,7 +156,7 @@ func Handler() http.Handler {
 	})
 }
 
-// html is a page of one Markdown text; its title is the text's first heading.
+// html renders a page from Markdown. The title is the first heading of the text.
 func html(source string) ([]byte, error) {
 	var body, document bytes.Buffer
 	if err := markdown.Convert([]byte(source), &body); err != nil {
@@ -166,6 +166,6 @@ func html(source string) ([]byte, error) {
 	err := page.Execute(&document, struct {
 		Title string
 		Body  template.HTML
-	}{title, template.HTML(body.String())}) // goldmark leaves raw HTML out
+	}{title, template.HTML(body.String())}) // goldmark omits raw HTML
 	return document.Bytes(), err
 }

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "copy docs/runbooks into the program")
 
 const documented = "../../../../docs/runbooks"
 
-// The program's pages are the documentation's; -update copies them.
+// The embedded pages are those of the documentation; -update copies them.
 func TestThePagesAreTheDocumentations(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(documented, "*.md"))
 	require.NoError(t, err)
@@ -47,8 +47,8 @@ func get(t *testing.T, path string) (int, string) {
 
 var href = regexp.MustCompile(`href="([^"]*)"`)
 
-// Every page is served whole: its parts as headings, its tables as tables, no Markdown left; and every link leads to
-// what is served, or out of the collector.
+// Every page is served completely, with headings and tables and without Markdown syntax. Every link leads to a served
+// page or outside the collector.
 func TestEveryPageIsServed(t *testing.T) {
 	for _, name := range append(Names(), "") {
 		code, page := get(t, "/"+name)

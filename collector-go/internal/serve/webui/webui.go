@@ -1,8 +1,9 @@
-// Package webui is the page in the browser: static files that ask the collector's HTTP API. It owns these files and the
-// headers under which they are served. The files are embedded and used as they are; there is no build step.
+// Package webui serves the web page: static files that call the collector's HTTP API. It owns these files and the
+// headers with which they are served. The files are embedded and used as they are; there is no build step.
 //
-// It must not know how the API computes its answers: the page sees only what any other client of the API can see. Start
-// with static/index.html; policy is the content security policy, which forbids inline scripts and every other host.
+// The package must not know how the API computes its answers: the page sees only what any other client of the API can
+// see. Start with static/index.html. policy is the content security policy, which forbids inline scripts and every
+// other host.
 package webui
 
 import (
@@ -22,28 +23,27 @@ import (
 //go:embed static
 var embedded embed.FS
 
-// policy lets the page load what this server embeds and ask this server, and nothing else: no inline script or style,
-// no other host.
+// policy allows the page to load and call only this server. It forbids inline scripts, inline styles and other hosts.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// kinds are the files' types by the ends of their names, whatever the host's tables say.
+// kinds are the content types by file extension. They do not depend on the tables of the host.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-// file is one of the page's, in both forms in which it is sent.
+// file is one file of the page, in plain and compressed form.
 type file struct {
 	kind, tag     string
 	body, gzipped []byte
 }
 
-// pages answers with the files, by path.
+// pages serves the files, by path.
 type pages map[string]file
 
-// Handler serves the page at / and its parts below /page/. Browsers request files each time and receive them only when
-// they have changed.
+// Handler serves the page at / and its files below /page/. Browsers revalidate a file at each request, and download it
+// only if it has changed.
 func Handler() (http.Handler, error) {
 	all := pages{}
 	err := fs.WalkDir(embedded, "static", func(name string, entry fs.DirEntry, err error) error {
@@ -59,7 +59,7 @@ func Handler() (http.Handler, error) {
 		return nil, fmt.Errorf("read the page's files: %w", err)
 	}
 	all["/"] = all["/page/index.html"]
-	delete(all, "/page/index.html") // one address for one page
+	delete(all, "/page/index.html") // the page has only one address
 	return all, nil
 }
 
@@ -68,7 +68,7 @@ func read(name, kind string) (f file, err error) {
 		return f, err
 	}
 	sum := sha256.Sum256(f.body)
-	f.kind, f.tag = kind, `W/"`+hex.EncodeToString(sum[:12])+`"` // weak: both forms have it
+	f.kind, f.tag = kind, `W/"`+hex.EncodeToString(sum[:12])+`"` // weak, because both forms have the same tag
 	var small bytes.Buffer
 	w := gzip.NewWriter(&small)
 	if _, err = w.Write(f.body); err == nil {
@@ -102,5 +102,5 @@ func (p pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("Content-Type", f.kind)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a client that went away wants nothing
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }

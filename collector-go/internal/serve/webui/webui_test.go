@@ -63,7 +63,7 @@ func TestFilesAreCompressed(t *testing.T) {
 	assert.Equal(t, plain, got)
 }
 
-// What a page's policy forbids, and what would make markup of the wire's text, is not in the files in the first place.
+// The files contain nothing that the content security policy forbids, and nothing that would interpret data as markup.
 func TestNothingInlineAndNothingRemote(t *testing.T) {
 	forbidden := regexp.MustCompile(
 		`innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function|<style|\sstyle=|\son[a-z]+=`)
@@ -82,7 +82,7 @@ func TestNothingInlineAndNothingRemote(t *testing.T) {
 	assert.Greater(t, checked, 10)
 }
 
-// Every module is named in the page's head, so that a browser need not find them one after the other.
+// The page's head names every module, so that a browser need not discover them one after the other.
 func TestModulesArePreloaded(t *testing.T) {
 	index, err := embedded.ReadFile("static/index.html")
 	require.NoError(t, err)
@@ -93,8 +93,8 @@ func TestModulesArePreloaded(t *testing.T) {
 	}
 }
 
-// Behind a proxy that serves the collector below a path and takes the path off, the page finds its parts: no address in
-// it begins at the root.
+// If a proxy serves the collector below a path and removes the path, the page still finds its parts, because no
+// address in it begins at the root.
 func TestThePageWorksBelowAPath(t *testing.T) {
 	h, err := Handler()
 	require.NoError(t, err)

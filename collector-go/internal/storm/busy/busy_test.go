@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the page's copy of the definition
 
 const pageCopy = "../../serve/webui/static/js/busy.js"
 
-// The page asks by the same definition.
+// The page uses the same definition.
 func TestThePageAsksByTheSameDefinition(t *testing.T) {
 	want := "// Made by `go test ./internal/storm/busy -update`; that package says what busy means.\n\n" +
 		"/** busyShare is PromQL for the busy share of each task: what is not known has no series. */\n" +
@@ -29,7 +29,7 @@ func TestThePageAsksByTheSameDefinition(t *testing.T) {
 	assert.Equal(t, want, string(got))
 }
 
-// Storm's gauge alone is no busy share: all code that needs one uses the definition.
+// Storm's gauge alone is not a busy share. All code that needs one uses the definition.
 func TestNobodyElseAsksForStormsGauge(t *testing.T) {
 	for _, dir := range []string{"../../serve/webui/static/js", "../../serve/dashboard", "../../serve/diagnosis", "../../serve/alertrules"} {
 		files, err := filepath.Glob(dir + "/*.*")
@@ -41,7 +41,7 @@ func TestNobodyElseAsksForStormsGauge(t *testing.T) {
 			}
 			text, err := os.ReadFile(file)
 			require.NoError(t, err)
-			asked := strings.ReplaceAll(string(text), "count(storm_capacity_ratio", "") // whether Storm has the gauge
+			asked := strings.ReplaceAll(string(text), "count(storm_capacity_ratio", "") // only checks for the gauge
 			assert.False(t, strings.Contains(asked, "storm_capacity_ratio"), file)
 		}
 	}

@@ -5,17 +5,17 @@ import (
 	"math"
 )
 
-// Estimate is how long a task spent executing in a span of time, with what that rests on.
+// Estimate is an estimate of the time that a task spent executing during a span, with the data it is based on.
 type Estimate struct {
-	// Tuples is how many it executed in the span, Seconds how long they took together.
+	// Tuples is the number of tuples that it executed in the span. Seconds is the total time they took.
 	Tuples, Seconds float64
-	// Error is that of the seconds at two standard errors, beside that of Storm's sampling.
+	// Error is the error of Seconds at two standard errors, in seconds, without the error of Storm's sampling.
 	Error float64
-	// Span is how long the time is, seconds, and SampleRate the share of tuples that Storm samples.
+	// Span is the length of the span in seconds. SampleRate is the share of tuples that Storm samples.
 	Span, SampleRate float64
 }
 
-// Silent reports why the estimate says nothing at all, "" where it does.
+// Silent returns why there is no usable estimate, or "" if there is one.
 func (e Estimate) Silent() string {
 	samples := e.Tuples * e.SampleRate
 	switch {
@@ -28,7 +28,7 @@ func (e Estimate) Silent() string {
 	return ""
 }
 
-// Share is the busy share of the span, or why it is not known.
+// Share returns the busy share of the span. If it is unknown, the result is NaN and the reason.
 func (e Estimate) Share() (share float64, why string) {
 	if why := e.Silent(); why != "" {
 		return math.NaN(), why
@@ -44,9 +44,9 @@ func (e Estimate) Share() (share float64, why string) {
 	return min(1, max(0, share)), ""
 }
 
-// within is the error of the share at two standard errors. A sampled tuple stands for those that were not, and its time
-// is in whole milliseconds: with a mean of m ms, a sample scatters by no more than about m ms (as times between random
-// events do), and rounding adds a variance of m.
+// within returns the error of the share at two standard errors. A sampled tuple stands for those that were not
+// sampled, and its time is in whole milliseconds. With a mean of m ms, a sample scatters by about m ms at most (like
+// times between random events), and rounding adds a variance of m.
 func (e Estimate) within() float64 {
 	m := 1000 * max(0, e.Seconds) / e.Tuples
 	sampling := math.Sqrt(e.Tuples*((1-e.SampleRate)*m*m+m)/e.SampleRate) / 1000

@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// storm plays a task whose tuples take times around a mean, of which Storm samples one in twenty, in whole
-// milliseconds; it gives what Storm would count and the true share.
+// storm simulates a task whose execution times scatter around a mean. Storm samples one of twenty tuples, in whole
+// milliseconds. The function returns Storm's counts and the true share.
 func storm(random *rand.Rand, meanMs, spanSeconds, load float64) (Estimate, float64) {
 	e := Estimate{Span: spanSeconds, SampleRate: SampleRate}
 	var spent float64
 	for i, sampled := 0, 0; spent < load*spanSeconds*1000; i++ {
 		if i%20 == 0 {
-			sampled = random.IntN(20) // Storm's EvenSampler takes one of each twenty
+			sampled = random.IntN(20) // Storm's EvenSampler samples one of each twenty
 		}
 		took := random.ExpFloat64() * meanMs
 		if i%20 == sampled {
@@ -28,7 +28,7 @@ func storm(random *rand.Rand, meanMs, spanSeconds, load float64) (Estimate, floa
 	return e, spent / spanSeconds / 1000
 }
 
-// Of 1,000 made-up tasks, the shares that are known hold the truth within their error.
+// In 1,000 simulated tasks, each known share is within its error of the true share.
 func TestSharesHoldTheTruth(t *testing.T) {
 	random := rand.New(rand.NewPCG(33, 1))
 	known, wrong := 0, 0

@@ -8,21 +8,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// Classes are those that the jar must have.
+// Classes are the classes that the plugin's jar must contain.
 var Classes = []string{
 	plugininfo.BulletClass, plugininfo.EarlyClass, plugininfo.StormClass, plugininfo.SamplerClass, plugininfo.HookClass,
 }
 
-// What is judged as too much or too little.
+// The limits and defaults that checks compare with.
 const (
-	usualInterval = 60  // s, Storm's default
-	stormRetains  = 100 // reports, Storm's default
-	// slack is the time from a sample to its slice beside its interval: pack, slice, lateness and the way.
+	usualInterval = 60  // in seconds, Storm's default
+	stormRetains  = 100 // number of reports, Storm's default
+	// slack is the time from a sample to its slice in addition to the reporting interval. It covers the plugin's pack,
+	// the slice, the lateness and the transfer.
 	slack = 90 * time.Second
 )
 
-// jar judges the plugin's jar: whether all classes of the plugin are in it, and whether the libraries that a topology
-// may have in another version are relocated. Visible ones could clash with the topology's own.
+// jar checks whether the plugin's jar contains all classes of the plugin. It also checks that libraries which a
+// topology may have in another version are relocated. Otherwise they could conflict with those of the topology.
 func jar(f Facts) Finding {
 	j := f.Jar
 	switch {
@@ -41,8 +42,8 @@ func jar(f Facts) Finding {
 		j.Path, len(Classes), j.Classes))
 }
 
-// tick judges whether Storm hands V2 metrics to a consumer. From Storm 2.2 on it does so only where a setting says so,
-// and false is Storm's default. Without it these metrics are missing, while the topology seems to report.
+// tick checks whether Storm passes V2 metrics to a consumer. From Storm 2.2 on it does so only if a setting is true,
+// and the default is false. Without it these metrics are missing, although the topology seems to report.
 func tick(f Facts) Finding {
 	const name = plugininfo.V2Tick
 	if major, minor, known := f.topology().storm(); known && (major < 2 || major == 2 && minor < 2) {
@@ -69,9 +70,9 @@ func tick(f Facts) Finding {
 	return unknown("not looked at: neither settings nor a topology that reports")
 }
 
-// retain judges how many reports Storm keeps for the consumer. Storm drops the oldest without counting them, so that
-// too small a limit loses samples that nobody misses. The value is looked for where it takes effect: in the plugin's
-// own registration, in the file, or in the topology that runs.
+// retain checks how many reports Storm keeps for the consumer. Storm drops the oldest ones without counting them, so
+// that a limit that is too small silently loses samples. The value is read from the plugin's own registration, from
+// the file, or from the running topology.
 func retain(f Facts) Finding {
 	if major, minor, known := f.topology().storm(); known && major == 1 && minor == 0 {
 		return ok("Storm " + f.topology().Storm + " hands reports over on the bolt's own thread and keeps none")
@@ -94,8 +95,8 @@ func retain(f Facts) Finding {
 	return retained(f, plugininfo.Collector+plugininfo.Retain, nil, plugininfo.LeastRetained)
 }
 
-// retained judges a limit, or the default where it is not set. The least is what one metric tick of the topology can
-// have, by the number of its executors; where that is not known, it must be above Storm's default.
+// retained checks a limit, or byDefault if value is nil. The required minimum is the number of reports in one metric
+// tick, which depends on the number of executors. If that is unknown, the limit must be above Storm's default.
 func retained(f Facts, name string, value any, byDefault int) Finding {
 	limit := float64(byDefault)
 	if value != nil {
@@ -120,8 +121,8 @@ func retained(f Facts, name string, value any, byDefault int) Finding {
 	return ok(fmt.Sprintf("Storm keeps %g reports, enough for a tick %s", limit, of))
 }
 
-// interval judges the lengths of intervals. From Storm 2.3 on, an interval above a bound is scheduled twice; earlier
-// releases take any length.
+// interval checks the reporting intervals. From Storm 2.3 on, an interval above a limit is scheduled twice. Earlier
+// releases accept any length.
 func interval(f Facts) Finding {
 	if major, minor, known := f.topology().storm(); known && (major < 2 || major == 2 && minor < 3) {
 		return ok("Storm " + f.topology().Storm + " schedules intervals of any length once")

@@ -10,9 +10,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// skew judges the workers' clocks, by the one that is certainly off the most. A clock is known only as an interval, so
-// a finding fails only where even the nearest end is too far. A clock that was set back fails in any case: samples of a
-// time that the worker had shown before were refused.
+// skew checks the workers' clocks, and reports the one with the largest certain error. A clock's error is known only
+// as an interval, so that the check fails only if even the nearest end is too far. It always fails if a clock was set
+// back, because samples with an already reported time were refused.
 func skew(f Facts) Finding {
 	if why, none := noTopology(f); none {
 		if why.Status == Fail {
@@ -52,7 +52,8 @@ func skew(f Facts) Finding {
 	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
 }
 
-// setBack states that a worker's clock was set back; by how much, and how many samples were refused, where it is known.
+// setBack returns the message that a worker's clock was set back. It includes the step and the number of refused
+// samples if they are known.
 func setBack(worker string, by time.Duration, samples int) string {
 	says, refused := fmt.Sprintf("the clock of %s was set back", worker), "samples"
 	if by > 0 {
@@ -65,11 +66,11 @@ func setBack(worker string, by time.Duration, samples int) string {
 		Lookback, refused)
 }
 
-// offByMuch is from when on a clock hides a topology from alerts: they are evaluated at the collector's time and look
-// at the last minutes.
+// offByMuch is the clock error from which alerts miss a topology. They are evaluated at the collector's time and read
+// only the last minutes.
 const offByMuch = time.Minute
 
-// blindness is what a clock that is ahead by so many seconds means for alerts.
+// blindness returns how a clock error affects alerts; ahead is in seconds, and negative if the clock is behind.
 func blindness(ahead float64) string {
 	switch by := time.Duration(ahead * float64(time.Second)); {
 	case by < -offByMuch:
@@ -80,8 +81,8 @@ func blindness(ahead float64) string {
 	return ""
 }
 
-// noTopology states why the collector has nothing of the topology; false where it has. Nobody at the usual address is
-// no failure where no address was given, since the collector may be elsewhere.
+// noTopology returns the finding if the collector knows nothing about the topology, and false otherwise. It is not a
+// failure if nobody listens at the default address and no address was given, because the collector may be elsewhere.
 func noTopology(f Facts) (Finding, bool) {
 	c := f.Collector
 	switch {
@@ -100,9 +101,9 @@ func noTopology(f Facts) (Finding, bool) {
 	return Finding{}, false
 }
 
-// notReported states what the silence of a topology may be, by what else was seen. A topology that was submitted
-// moments ago is waited for. Where an earlier check failed, that failure is the likely cause and the advice refers to
-// it.
+// notReported explains why a topology may not report, with the help of the other facts. A topology that was submitted
+// a moment ago gets the status Waiting. If an earlier check failed, that failure is the likely cause, and the advice
+// refers to it.
 func (f Facts) notReported() Finding {
 	c := f.Collector
 	known := "none has"
@@ -122,7 +123,8 @@ func (f Facts) notReported() Finding {
 	return fail(says, "see whether the topology runs; --nimbus shows how it was submitted, and --log what the plugin says in a worker: its lines have \""+strings.TrimSpace(plugininfo.LogMark)+"\"")
 }
 
-// firstBatch judges whether the topology reports now. All checks of what it reports need this one (afterFirstBatch).
+// firstBatch checks whether the topology reports now. All checks of reported data depend on this one
+// (afterFirstBatch).
 func firstBatch(f Facts) Finding {
 	if why, none := noTopology(f); none {
 		return why
@@ -146,7 +148,7 @@ func firstBatch(f Facts) Finding {
 	return ok(says)
 }
 
-// ended states how a topology ended, as the collector knows it.
+// ended returns the finding for a topology that has ended.
 func (f Facts) ended() Finding {
 	t := f.Collector.Found
 	ago := fmt.Sprintf("at %s, %s ago", t.EndedAt.UTC().Format("15:04:05 UTC"), round(f.Collector.Now.Sub(t.EndedAt)))
@@ -158,7 +160,8 @@ func (f Facts) ended() Finding {
 		"nothing where somebody killed or rebalances it; else see Storm's UI or --nimbus whether it is still there, and Supervisor's log for why the worker was stopped")
 }
 
-// most is the worker with the greatest count, the first by name of several; "" where none counts.
+// most returns the worker with the largest count, and the first by name of several. It returns "" if no count is
+// positive.
 func most[N int | time.Duration](counts map[string]N) (at string, n N) {
 	for worker, count := range counts {
 		if count > n || count == n && worker < at {
@@ -168,10 +171,11 @@ func most[N int | time.Duration](counts map[string]N) (at string, n N) {
 	return at, n
 }
 
-// inALoop is how many restarts of a worker within Lookback are no single mishap.
+// inALoop is the number of restarts of a worker within Lookback from which it counts as a restart loop.
 const inALoop = 2
 
-// restarts fails for a worker that ends again and again: each of its processes may report well for a while.
+// restarts fails if a worker restarts repeatedly. Each of its processes may report well for a while, so that other
+// checks can pass.
 func restarts(f Facts) Finding {
 	if before := firstBatch(f); before.Status != OK {
 		return afterFirstBatch(before)
@@ -192,7 +196,7 @@ func restarts(f Facts) Finding {
 		"read the end of that worker's log for what ends it, and Supervisor's for its exit code (137: killed, as for want of memory); --log finds the plugin's part")
 }
 
-// lastRestart is when a worker was started again last, in brackets.
+// lastRestart returns the age of the newest restart in parentheses, or "" if it is unknown.
 func (f Facts) lastRestart() string {
 	if f.Collector.RestartedAt.IsZero() {
 		return ""
@@ -200,7 +204,7 @@ func (f Facts) lastRestart() string {
 	return fmt.Sprintf(" (the last %s ago)", round(f.Collector.Now.Sub(f.Collector.RestartedAt)))
 }
 
-// afterFirstBatch is what becomes of a check that needs a topology that reports.
+// afterFirstBatch returns the result of a check that is skipped because firstBatch did not succeed.
 func afterFirstBatch(before Finding) Finding {
 	switch before.Status {
 	case Fail:
@@ -211,9 +215,9 @@ func afterFirstBatch(before Finding) Finding {
 	return before
 }
 
-// seen judges whether the newest slice of a kind is recent enough, and whether all workers have one. How old it may be
-// follows from the longest interval of the topology's samples. A topology or worker that has just started is waited
-// for.
+// seen checks whether the newest slice of a kind is recent enough, and whether all workers have one. The allowed age
+// depends on the longest reporting interval of the topology. A topology or worker that has just started gets the
+// status Waiting.
 func seen(f Facts, kind Kind) Finding {
 	if before := firstBatch(f); before.Status != OK {
 		return afterFirstBatch(before)
@@ -251,15 +255,16 @@ func seen(f Facts, kind Kind) Finding {
 	return ok(says)
 }
 
-// What a slice takes to close beside its own width, the interval of its samples and the collector's lateness: what a
-// worker's sampler packs, and the journal's tick. patience is for a machine that is slow to start.
+// packAndTick is part of the time until a slice is complete: the time that a worker's sampler collects a pack, and the
+// journal's tick. The other parts are the slice's width, the reporting interval and the lateness. patience is
+// additional time for a machine that starts slowly.
 const (
 	packAndTick = 11 * time.Second
 	patience    = 30 * time.Second
 )
 
-// firstClosed is when the first slices of a topology are closed: those in which its first reports came, which one
-// interval later move the workers' time past the end.
+// firstClosed returns when the first slices of a topology are complete. These are the slices with its first reports.
+// The reports one interval later move the workers' time past the end of these slices.
 func (f Facts) firstClosed() time.Time {
 	c := f.Collector
 	interval := f.longestInterval()
@@ -267,14 +272,14 @@ func (f Facts) firstClosed() time.Time {
 	return c.Found.FirstSeen.Truncate(width).Add(width + interval + c.Lateness + packAndTick).Truncate(time.Second)
 }
 
-// fresh reports that the topology's first slices cannot all be there yet.
+// fresh reports whether the topology's first slices may not all be complete yet.
 func (f Facts) fresh() bool {
 	c := f.Collector
 	return c != nil && c.Found != nil && c.Width > 0 && !c.Found.FirstSeen.IsZero() &&
 		c.Now.Before(f.firstClosed().Add(patience))
 }
 
-// awaited states when the first slices close, so that a reader knows how long to wait.
+// awaited says when the first slices will be complete, so that the reader knows how long to wait.
 func (f Facts) awaited() string {
 	if f.Collector.Now.After(f.firstClosed()) {
 		return "first slices were to close at " + f.firstClosed().Format(time.TimeOnly) + "; for half a minute more"
@@ -282,10 +287,10 @@ func (f Facts) awaited() string {
 	return "first slices close at " + f.firstClosed().Format(time.TimeOnly)
 }
 
-// latest is how old the newest slice may be.
+// latest returns the maximum age of the newest slice.
 func (f Facts) latest() time.Duration { return f.longestInterval() + slack }
 
-// longestInterval is the topology's, Storm's default where nothing is known of it.
+// longestInterval returns the topology's longest reporting interval, or Storm's default if it is unknown.
 func (f Facts) longestInterval() time.Duration {
 	longest := float64(usualInterval)
 	for i, name := range []string{plugininfo.Interval, plugininfo.V2Interval} {
@@ -298,7 +303,7 @@ func (f Facts) longestInterval() time.Duration {
 	return time.Duration(longest) * time.Second
 }
 
-// notSeen is what to do where a kind is missing altogether, by the usual cause for that kind.
+// notSeen returns the advice for a kind that is missing entirely. It names the usual cause for this kind.
 func notSeen(kind Kind) string {
 	switch kind {
 	case CPU:

@@ -9,23 +9,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// startTime is how long workers may take from a submission to the first batch: Supervisors fetch the jar, and workers
-// start.
+// startTime is how long it may take from a submission to the first batch. Supervisors first download the jar, and then
+// the workers start.
 const startTime = 2 * time.Minute
 
-// runsWithoutUs reports that Nimbus has the topology, and that no consumer of the plugin is registered in it.
+// runsWithoutUs reports whether Nimbus has the topology and no consumer of the plugin is registered in it.
 func (c *Cluster) runsWithoutUs() bool {
 	return c != nil && c.Err == nil && c.ID != "" && !slices.ContainsFunc(c.Consumers, ours)
 }
 
-// ours reports whether a consumer is the plugin, by any of the classes that it may be registered under.
+// ours reports whether a consumer class is one of the plugin's.
 func ours(class string) bool {
 	return class == plugininfo.StormClass || class == plugininfo.BulletClass || class == plugininfo.EarlyClass
 }
 
-// submitted judges how the topology runs, by Nimbus. What Bullet was set to do and could not, it logs at INFO where it
-// is submitted, and goes on: such a topology runs well and reports nothing, and only its configuration in Nimbus shows
-// why.
+// submitted checks how the topology runs according to Nimbus. If Bullet cannot register the plugin, it only logs this
+// at INFO during the submission and continues. Such a topology runs well but reports nothing, and only its
+// configuration in Nimbus shows why.
 func submitted(f Facts) Finding {
 	c := f.Cluster
 	switch {
@@ -57,13 +57,13 @@ func submitted(f Facts) Finding {
 	return ok(fmt.Sprintf("%s runs with the plugin registered, since %s", c.ID, round(c.Uptime)))
 }
 
-// way reports that nothing is known to be wrong between plugin and collector. Only then is silence a sign of a missing
-// jar.
+// way reports whether the connection between plugin and collector has no known problem. Only then does silence
+// indicate a missing jar.
 func way(f Facts) bool { return address(f).Status == OK && security(f).Status == OK }
 
 const noClassFix = "put bullet-metrics-storm.jar into Storm's extlib on every Supervisor, not on the machine that submits alone, and submit again; a worker's log (--log) names what it misses"
 
-// orNone lists names, or states that there is none.
+// orNone joins names with commas. It returns "nothing" if the list is empty.
 func orNone(all []string) string {
 	if len(all) == 0 {
 		return "nothing"
@@ -71,8 +71,8 @@ func orNone(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// unregistered is what to do about a topology that runs without the plugin: what registration advises, where that
-// failed. Else the class was missing where it was submitted.
+// unregistered returns the advice for a topology that runs without the plugin. If the registration check failed, it is
+// the advice of that check. Otherwise the class was missing on the machine that submitted the topology.
 func (f Facts) unregistered() string {
 	if r := registration(f); r.Status == Fail {
 		return r.Fix + "; submit again"
@@ -80,8 +80,9 @@ func (f Facts) unregistered() string {
 	return "put bullet-metrics-storm.jar into Storm's extlib on the machine that submits and on every Supervisor, and submit again: where the class is missing, Bullet says so in the submission's log and goes on"
 }
 
-// logs judges what the plugin logs. Of each kind of trouble the newest line counts, and only where nothing later states
-// that it is over. Without a log, the collector may know of an outage that the plugin reported afterwards.
+// logs checks the plugin's log messages. For each kind of problem only the newest message counts, and only if no later
+// message says that the problem is over. Without a log, the collector may know about an outage that the plugin
+// reported afterwards.
 func logs(f Facts) Finding {
 	if len(f.Logs) == 0 {
 		if f.Collector != nil && f.Collector.Unreached != "" {
@@ -122,7 +123,7 @@ func logs(f Facts) Finding {
 	return ok(fmt.Sprintf("%d messages of the plugin, and none of trouble that lasts", messages))
 }
 
-// what is the line, and what it means where this release knows the message.
+// what returns the line, with an explanation if this release knows the message.
 func (t Trouble) what() string {
 	if t.Message == nil {
 		return fmt.Sprintf("%.500s", t.Line)
@@ -130,7 +131,8 @@ func (t Trouble) what() string {
 	return fmt.Sprintf("%.500s (%s)", t.Line, t.Message.Means)
 }
 
-// fix is what to do. A message of another release is not explained: the wrong advice would cost more than none.
+// fix returns the advice. A message of another release gets no specific advice, because wrong advice would be worse
+// than none.
 func (t Trouble) fix() string {
 	if t.Message == nil {
 		return "this doctor does not know that message: take doctor and plugin of one release, and go by the line until then"

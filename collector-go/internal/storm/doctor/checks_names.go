@@ -7,11 +7,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
-// mostNames is how many names one finding lists.
+// mostNames is the maximum number of names in one finding.
 const mostNames = 8
 
-// names fails for a topology's own metric that is not stored, since another has its name here. What others say as well
-// is listed by name: nothing is lost there, but somebody may look for it.
+// names fails if a metric of the topology is not stored because another metric already uses its name. Metrics that
+// repeat a stored metric are only listed: no data are lost, but somebody may look for them.
 func names(f Facts) Finding {
 	if before := firstBatch(f); before.Status != OK {
 		return afterFirstBatch(before)
@@ -42,7 +42,7 @@ func names(f Facts) Finding {
 	return ok(strings.Join(append([]string{"every metric of the topology's own is stored"}, says...), "; "))
 }
 
-// listed are the first of some names, and how many more there are.
+// listed joins the first names of a list, and says how many more there are.
 func listed(names []string, more int) string {
 	if n := len(names) - mostNames; n > 0 {
 		names, more = names[:mostNames], more+n

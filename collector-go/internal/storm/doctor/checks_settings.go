@@ -12,9 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// settings judges the file as such: whether it can be read, whether a name in it is one of ours, misspelt, and whether
-// the plugin can use the values. Neither Storm nor Bullet reports a name that nobody reads, so that a misspelt setting
-// has no effect and no message.
+// settings checks the settings file: whether it can be read, whether it contains a misspelt name of our settings, and
+// whether the plugin accepts the values. Neither Storm nor Bullet reports an unknown name. A misspelt setting
+// therefore has no effect and causes no message.
 func settings(f Facts) Finding {
 	s := f.Settings
 	switch {
@@ -43,16 +43,16 @@ func settings(f Facts) Finding {
 	return ok(fmt.Sprintf("%s has %d settings, none of them one of the plugin's misspelt", s.Path, len(s.Values)))
 }
 
-// settingNames are those of the file, and those of the argument of the plugin's own registration that are no setting's.
+// settingNames returns the names in the file, and the unknown names in the argument of the plugin's own registration.
 func (f Facts) settingNames() []string {
 	_, unknown, _ := argument(f.registered()["argument"])
 	for i, name := range unknown {
-		unknown[i] = plugininfo.Collector + strings.TrimPrefix(name, plugininfo.Collector) // which is how it is meant
+		unknown[i] = plugininfo.Collector + strings.TrimPrefix(name, plugininfo.Collector) // the plugin adds the prefix
 	}
 	return slices.Concat(slices.Sorted(maps.Keys(f.Settings.Values)), unknown)
 }
 
-// ourNames are the settings that the doctor looks at, in Bullet's file and in a plain topology's.
+// ourNames are the names of the settings that doctor checks, in Bullet's file and in that of a plain topology.
 var ourNames = func() []string {
 	all := []string{plugininfo.Enable, plugininfo.Classes, plugininfo.BuiltIn, plugininfo.BuiltInIntervals}
 	for _, name := range plugininfo.CollectorSettings() {
@@ -64,12 +64,12 @@ var ourNames = func() []string {
 	return all
 }()
 
-// mostEdits is how far a name may be from one of ours to be taken for it.
+// mostEdits is the maximum edit distance between a misspelt name and the meant one.
 const mostEdits = 2
 
-// misspelt is the name that is meant; "" where it is right, or none of ours. Below the plugin's own prefix every
-// unknown name is wrong. Elsewhere a name must be close to one of ours, since most settings of the file are Bullet's
-// and Storm's.
+// misspelt returns the correct form of a misspelt name, or "" if the name is correct or not one of ours. With the
+// plugin's own prefix, every unknown name is wrong. Other names must be similar to one of ours, because most settings
+// in the file belong to Bullet and Storm.
 func misspelt(name string) string {
 	if slices.Contains(ourNames, name) {
 		return ""
@@ -84,8 +84,8 @@ func misspelt(name string) string {
 	return ""
 }
 
-// files judges the files that the settings name, as far as this machine has them. Workers read them on their own
-// machines, which nobody looks at from here; the finding says so.
+// files checks whether this machine can read the files that the settings name. Workers read them on their own
+// machines, which this check cannot examine; the finding says so.
 func files(f Facts) Finding {
 	if f.Settings == nil || f.Settings.Err != nil {
 		return unknown("not looked at: no settings that can be read")
@@ -101,8 +101,8 @@ func files(f Facts) Finding {
 	return ok("what the settings name can be read on this machine; workers need it on theirs")
 }
 
-// registration judges whether the plugin is registered as a metrics consumer. The settings decide where they are given;
-// else a topology that reports is registered.
+// registration checks whether the plugin is registered as a metrics consumer. If the settings are known, they decide.
+// Otherwise a topology that reports must be registered.
 func registration(f Facts) Finding {
 	if s := f.Settings; s != nil && s.Err != nil {
 		return unknown("not made, since settings failed")
@@ -116,9 +116,9 @@ func registration(f Facts) Finding {
 	return unknown("not looked at: --bullet-conf names the settings, and the topology has not reported")
 }
 
-// written judges the registration in a file. Bullet up to 0.4.3 and later versions need different classes, and each
-// ignores the other's without a message. Which Bullet runs is stated by --bullet, or follows from Storm's version and
-// from what was seen.
+// written checks the registration in a settings file. Bullet up to 0.4.3 and later versions need different classes,
+// and each silently ignores the class for the other. The version of Bullet is given by --bullet, or deduced from
+// Storm's version and other facts.
 func written(f Facts) Finding {
 	const enable, classes = plugininfo.Enable, plugininfo.Classes
 	const snippet = "bullet-metrics storm snippet prints the lines"
@@ -154,8 +154,8 @@ func written(f Facts) Finding {
 	return ok(classes + " names the plugin, whose register() gives Storm the rest")
 }
 
-// lateBullet is what shows that Bullet is 0.5.0 or later, for which the plugin's class for early ones does nothing; ""
-// where nothing does.
+// lateBullet returns the evidence that Bullet is 0.5.0 or later, for which the plugin's class for early versions has
+// no effect. It returns "" if there is no evidence.
 func (f Facts) lateBullet() string {
 	storm, _, known := f.topology().storm()
 	switch {
@@ -171,7 +171,7 @@ func (f Facts) lateBullet() string {
 	return ""
 }
 
-// earlyBullet reports that somebody named a Bullet up to 0.4.3.
+// earlyBullet reports whether Bullet is known to be 0.4.3 or earlier.
 func (f Facts) earlyBullet() bool {
 	var major, minor, patch int
 	n, _ := fmt.Sscanf(f.Bullet, "%d.%d.%d", &major, &minor, &patch)

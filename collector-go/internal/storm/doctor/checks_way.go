@@ -8,12 +8,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// arrives reports that batches come, whatever else there is to say of the way.
+// arrives reports whether batches of the topology arrive. That outweighs any doubts about the connection.
 func (f Facts) arrives() bool { return f.topology() != nil && f.topology().Alive }
 
-// address judges what stands at the plugin's addresses. Several are tried in order: one that takes samples is enough,
-// but what stands at another and is none of ours is named. The most frequent mistake is the port of the page in place
-// of gRPC's. Batches that arrive count more than a port that this machine cannot reach.
+// address checks what listens at the plugin's addresses. The plugin tries several addresses in order, so that one
+// collector is enough; a different server at any of them is a failure. The most frequent mistake is the port of the
+// page instead of the gRPC port. If batches arrive, it does not matter that this machine cannot reach a port.
 func address(f Facts) Finding {
 	if f.Settings == nil || f.Settings.Err != nil {
 		return unknown("not looked at: no settings that can be read")
@@ -62,8 +62,8 @@ func address(f Facts) Finding {
 			"address to its grpc.listen; then look at what lies between, such as a firewall")
 }
 
-// security judges whether plugin and collector agree on TLS, by the settings and by what the ports were seen to speak.
-// What was seen counts more than what is written: batches that arrive prove that both agree.
+// security checks whether plugin and collector agree about TLS, using the settings and the observed handshakes.
+// Observations outweigh settings: if batches arrive, both sides agree.
 func security(f Facts) Finding {
 	if f.topology() != nil && f.Settings == nil {
 		return ok("batches arrive, so plugin and collector agree")
@@ -109,8 +109,8 @@ func security(f Facts) Finding {
 	return ok("none, and the collector is on the workers' own machine")
 }
 
-// spokenAt judges one port's handshake; is reports that there is something to say against it. on is whether the plugin
-// speaks TLS, ofOwn whether it has a certificate of its own.
+// spokenAt checks the handshake with one port. is reports whether there is a problem. on is whether the plugin uses
+// TLS, and ofOwn is whether it has a client certificate.
 func spokenAt(p Port, on, ofOwn bool) (found Finding, is bool) {
 	switch {
 	case on && (p.Speaks == PlainGRPC || p.Speaks == PlainHTTP):
@@ -135,8 +135,8 @@ func spokenAt(p Port, on, ofOwn bool) (found Finding, is bool) {
 	return Finding{}, false
 }
 
-// byRefusals judges by whom the collector turned away, where nothing is known of the plugin's side. It finds the most
-// frequent mistake, TLS at the collector only; other mistakes leave no trace at the collector.
+// byRefusals uses the collector's refused connections if the plugin's settings are unknown. It detects the most
+// frequent mistake, which is TLS at the collector only. Other mistakes leave no trace at the collector.
 func byRefusals(f Facts) Finding {
 	if f.Collector != nil && f.Collector.Refused["tls_plain_text"] > 0 {
 		return fail(fmt.Sprintf("TLS at the collector only: it turned away %d connections in plain text within %s",
@@ -146,7 +146,7 @@ func byRefusals(f Facts) Finding {
 	return unknown("not looked at: no settings that can be read")
 }
 
-// loopback reports whether an address is of this machine, where the collector needs no TLS.
+// loopback reports whether an address is a loopback address, for which the collector needs no TLS.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2027, 1, 15, 8, 10, 0, 0, time.UTC)
 
-// well is a topology of which all is well.
+// well returns the facts of a topology without problems.
 func well() Facts {
 	seen := map[Kind]Sight{}
 	for _, k := range Kinds {
@@ -69,7 +69,7 @@ func restartedAgo(ago time.Duration) func(*Facts) {
 	return func(f *Facts) { f.Collector.RestartedAt = now.Add(-ago) }
 }
 
-// seenAgo makes the newest slice of every kind that old.
+// seenAgo sets the age of the newest slice of every kind.
 func seenAgo(ago time.Duration) func(*Facts) {
 	return func(f *Facts) {
 		for kind := range f.Collector.Seen {
@@ -132,7 +132,7 @@ func speaks(s Speech, untrusted string) func(*Facts) {
 	}
 }
 
-// fresh is a topology whose first batch came that long ago.
+// fresh sets the time since the first batch of a topology.
 func fresh(age time.Duration) func(*Facts) {
 	return func(f *Facts) { f.Collector.Found.FirstSeen = now.Add(-age) }
 }
@@ -506,7 +506,7 @@ func TestEachCheck(t *testing.T) {
 	}
 }
 
-// What only time can change is waited for; what somebody must change is not.
+// Findings that only time can change have the status Waiting. Findings that require an action have not.
 func TestWhatIsWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		change []func(*Facts)
@@ -525,7 +525,8 @@ func TestWhatIsWaitedFor(t *testing.T) {
 	}
 }
 
-// What is not stored is named: a metric of the topology's own that is lost is a failure, what others say too is none.
+// Metrics that are not stored are named. It is a failure if a metric of the topology is lost, but not if a metric only
+// repeats another one.
 func TestNamesOfWhatIsNotStored(t *testing.T) {
 	f := well()
 	f.Collector.NotStored = []catalog.NotStored{

@@ -1,9 +1,9 @@
-// Package doctor judges whether the metrics of a topology reach the collector, and names the first cause if they do
-// not. Facts go in as values, and findings with advice come out. The checks follow the path of a sample, so the first
-// failure is usually the cause of those after it.
+// Package doctor checks whether the metrics of a topology reach the collector, and names the first cause if they do
+// not. Its input is facts, and its output is findings with advice. The checks follow the path of a sample, so that the
+// first failure usually causes the later ones.
 //
-// The package must not open a jar, a file or a connection; package examine does that. A fact that nobody collected is
-// nil, and the finding says "not looked at" instead of guessing. Start with Facts, then checks.go.
+// The package must not open a jar, a file or a connection; package examine does that. A fact that was not collected is
+// nil, and the finding says "not looked at" instead of guessing. Start with Facts, then read checks.go.
 package doctor
 
 import (
@@ -13,147 +13,148 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// Facts are the observations that the checks judge. A part that is nil was not examined: its check reports "unknown".
+// Facts are the observations that the checks use. A part that is nil was not examined, and its check reports
+// "unknown".
 type Facts struct {
 	Jar       *Jar
 	Settings  *Settings
 	Collector *Collector
-	// Bullet is its version, such as "1.3"; "" where nobody named it.
+	// Bullet is the version of Bullet, such as "1.3", or "" if it was not given.
 	Bullet string
-	// Ports are what answers at the settings' addresses, as seen from this machine, in their order.
+	// Ports are the servers at the addresses in the settings, as seen from this machine, in the same order.
 	Ports []Port
-	// Unreadable are the files that the settings name and that cannot be read on this machine, by the setting's name,
-	// with the reason.
+	// Unreadable has the files that the settings name and that this machine cannot read. The key is the name of the
+	// setting, and the value is the reason.
 	Unreadable map[string]string
 	Cluster    *Cluster
 	Logs       []Log
 }
 
-// Speech is what a port speaks.
+// Speech is the protocol of a port.
 type Speech string
 
-// The ways of speech.
+// The protocols.
 const (
-	Nobody    Speech = "nobody"     // no connection came about
+	Nobody    Speech = "nobody"     // no connection was possible
 	PlainHTTP Speech = "plain HTTP" // HTTP/1
-	PlainGRPC Speech = "plain gRPC" // HTTP/2 at once, as a gRPC server does
+	PlainGRPC Speech = "plain gRPC" // the server sends HTTP/2 frames first, as a gRPC server does
 	TLSHTTP   Speech = "HTTPS"
 	TLSGRPC   Speech = "gRPC over TLS"
 	Other     Speech = "neither gRPC nor HTTP"
 )
 
-// Port is what answers at one of the plugin's addresses.
+// Port is the server at one of the plugin's addresses.
 type Port struct {
-	// Address is as it is written; WithPort is what the plugin makes of it, with a port.
+	// Address is the address as written. WithPort is the address that the plugin uses, with a port.
 	Address, WithPort string
-	// Invalid is why the plugin takes it for no address; all else is empty then.
+	// Invalid is the reason why the plugin rejects the address. The other results are empty then.
 	Invalid string
 	Speaks  Speech
-	// Problem is why there is nobody, or what came instead.
+	// Problem is why there is no connection, or what the server sent instead of a handshake.
 	Problem string
-	// Untrusted is why the certificate that was shown does not lead to the settings' authority; "" where it does.
+	// Untrusted is why the server's certificate cannot be verified with the configured authority; "" if it can.
 	Untrusted string
-	// WantsCertificate means that it takes none without a client's certificate of its authority.
+	// WantsCertificate means that the server requires a client certificate.
 	WantsCertificate bool
 }
 
-// Cluster is what Nimbus has of one topology.
+// Cluster is what Nimbus knows about one topology.
 type Cluster struct {
 	Address  string
 	Topology string
-	Err      error    // why it could not be asked
-	Known    []string // topologies that it has
-	// ID is Storm's; "" where it has no such topology.
+	Err      error    // why Nimbus could not be queried
+	Known    []string // names of its topologies
+	// ID is Storm's topology id, or "" if there is no such topology.
 	ID     string
 	Uptime time.Duration
-	// Consumers are the classes of the metrics consumers that it runs with.
+	// Consumers are the classes of the registered metrics consumers.
 	Consumers []string
-	// Errors are the newest that its components reported, a line each.
+	// Errors are the newest errors of the topology's components, one line each.
 	Errors []string
 }
 
-// Log is of a worker, or of a submission.
+// Log is what was found in the log of a worker or of a submission.
 type Log struct {
 	Path string
-	Err  error // why it could not be read
-	// Ours is how many of the plugin's messages are in it.
+	Err  error // why the log could not be read
+	// Ours is the number of the plugin's messages in the log.
 	Ours int
-	// Trouble is the newest of each of them that something must be done about and that is not over, the newest last.
+	// Trouble has the newest message for each problem that needs action and is not over, newest last.
 	Trouble []Trouble
-	// NoClass is the newest line that misses a class of the plugin; "" for none.
+	// NoClass is the newest line about a missing class of the plugin, or "".
 	NoClass string
 }
 
-// Trouble is a message of the plugin in a log.
+// Trouble is a message of the plugin about a problem.
 type Trouble struct {
-	// Message is nil for a warning or an error that this release of the plugin does not log.
+	// Message is nil if this release of the plugin does not have this warning or error.
 	Message *plugininfo.Message
 	Line    string
 }
 
-// Jar is the plugin's jar.
+// Jar is what was found in the plugin's jar.
 type Jar struct {
 	Path    string
-	Err     error    // why it could not be read; all else is empty then
-	Classes int      // in all
-	Missing []string // classes of the plugin that are not there
-	Visible []string // packages of gRPC, Netty, protobuf and Guava under their own names
+	Err     error    // why the jar could not be read; the rest is empty then
+	Classes int      // number of all classes
+	Missing []string // classes of the plugin that are missing
+	Visible []string // packages of gRPC, Netty, protobuf and Guava that are not relocated
 }
 
-// Settings is a file of settings, Bullet's or Storm's.
+// Settings is a settings file of Bullet or Storm.
 type Settings struct {
 	Path   string
 	Err    error
-	Line   int // at which it is no YAML; 0 where that is not why it could not be read
+	Line   int // line of a YAML error; 0 if the error has no line
 	Values map[string]any
 }
 
-// Collector is what a running collector reports of one topology.
+// Collector is what a running collector knows about one topology.
 type Collector struct {
 	Address  string
 	Topology string
-	Err      error    // why it could not be asked
-	Assumed  bool     // nobody named it, and the usual address was asked: nobody there is no failure
+	Err      error    // why the collector could not be queried
+	Assumed  bool     // no address was given and the default was used: no answer is not a failure
 	Known    []string // topologies that have reported
-	// Found is the topology; nil where it has not reported.
+	// Found is the topology, or nil if it has not reported.
 	Found *Topology
-	// Width and Lateness are of its slices; 0 where it does not report them.
+	// Width and Lateness are the collector's slice settings, or 0 if it does not report them.
 	Width, Lateness time.Duration
-	// Refused are handshakes and streams that its gRPC port turned away within Lookback, by reason.
+	// Refused counts the handshakes and streams that the gRPC port refused within Lookback, by reason.
 	Refused map[string]int
-	// Unreached is what the plugin reported last of a time in which it reached no collector; "" for nothing within a
-	// day.
+	// Unreached is the plugin's newest report about an interval in which it reached no collector, or "" if there was
+	// none within a day.
 	Unreached string
-	// Skews are of each worker's clock.
+	// Skews has the clock error of each worker.
 	Skews map[string]Skew
-	// SetBack are samples that were refused within Lookback since their worker's clock had shown their time before, by
-	// worker; Twice those that came from two senders, or under one name twice.
+	// SetBack counts the samples of each worker that were refused within Lookback because their time had already been
+	// reported. Twice counts those that came from two senders, or twice under one name.
 	SetBack, Twice map[string]int
-	// SetBackBy is by how much the clock of a worker was set back within Lookback, at the least. It is known before the
-	// slices that count what was refused are closed.
+	// SetBackBy is the minimum by which the clock of each worker was set back within Lookback. It is known before the
+	// slices that count refused samples are complete.
 	SetBackBy map[string]time.Duration
-	// Restarts are how often each worker was seen started again within Lookback; of those that were. RestartedAt is the
-	// newest start; zero where that is not known.
+	// Restarts counts the restarts of each worker within Lookback; workers without a restart are absent. RestartedAt
+	// is the time of the newest restart, or zero if it is unknown.
 	Restarts    map[string]int
 	RestartedAt time.Time
-	// NotStored are the topology's metrics that are not stored, by name, and NotStoredMore how many more there are.
+	// NotStored lists metrics of the topology that are not stored. NotStoredMore is how many more there are.
 	NotStored     []catalog.NotStored
 	NotStoredMore int
-	// Seen is when the newest slice of each kind ended, and from how many workers; for those that have one.
+	// Seen has the newest slice of each kind that has one.
 	Seen map[Kind]Sight
 	Now  time.Time
 }
 
-// clockOff reports that the topology's clock is off by so much that its slices lie at another time than the
-// collector's.
+// clockOff reports whether the topology's clock is so wrong that its slices have to be searched at another time than
+// the collector's.
 func (c *Collector) clockOff() bool {
 	return c.Found != nil && (c.Found.ClockAhead < -offByMuch || c.Found.ClockAhead > offByMuch)
 }
 
-// eventNow is the time by the topology's own clock, at which its slices are stored.
+// eventNow returns the current time of the topology's own clock, which determines the times of its slices.
 func (c *Collector) eventNow() time.Time { return c.Now.Add(c.Ahead()) }
 
-// Ahead is by how much slices are to be looked for at another time than the collector's.
+// Ahead returns by how much the time of the slices differs from the collector's time. It is 0 unless clockOff.
 func (c *Collector) Ahead() time.Duration {
 	if !c.clockOff() {
 		return 0
@@ -161,34 +162,34 @@ func (c *Collector) Ahead() time.Duration {
 	return c.Found.ClockAhead
 }
 
-// Skew is how far a clock is ahead of the collector's, in seconds: Sure beyond doubt, 0 where it may be right; at least
-// Least, at most Most, +Inf where nothing bounds it.
+// Skew is the error of a clock relative to the collector's, in seconds; positive means ahead. Sure is the certain
+// error, and 0 if the clock may be right. The error lies between Least and Most; Most is +Inf if there is no upper
+// bound.
 type Skew struct{ Sure, Least, Most float64 }
 
-// Topology is what the collector's registry has of it.
+// Topology is a topology in the collector's registry.
 type Topology struct {
 	ID        string
-	Submitted time.Time // zero where Storm's id does not say
+	Submitted time.Time // zero if Storm's topology id does not contain it
 	FirstSeen time.Time
 	LastSeen  time.Time
 	Alive     bool
-	// Ended is how it ended, as far as the collector knows: "killed" or "stopped"; "" while it runs or is silent for no
-	// known reason. EndedBy is who said so.
+	// Ended is "killed" or "stopped", or "" if the topology runs or is silent for an unknown reason. EndedBy is who
+	// reported it.
 	Ended, EndedBy string
 	EndedAt        time.Time
-	// ClockAhead is how far the clock of a worker is ahead of the collector's, the one that is off the most; below 0
-	// where it is behind.
+	// ClockAhead is the largest clock error of a worker; it is negative if the clock is behind.
 	ClockAhead time.Duration
 	Storm      string
 	Workers    int
 	Executors  int
-	Settings   map[string]string // of the plugin's allow-list
+	Settings   map[string]string // those in the plugin's allow-list
 }
 
-// Kind is one of the things that a report cannot do without.
+// Kind is a kind of metric that every report needs.
 type Kind string
 
-// The kinds, in the order in which they are looked for.
+// The kinds, in the order of the checks.
 const (
 	CPU     Kind = "cpu"
 	Heap    Kind = "heap"
@@ -196,7 +197,7 @@ const (
 	Latency Kind = "latency"
 )
 
-// Kinds are all, with the metrics any of which will do (proto/METRICS.md).
+// Kinds lists all kinds with their metrics (proto/METRICS.md). One metric of a kind is sufficient.
 var Kinds = []struct {
 	Kind    Kind
 	Metrics []string
@@ -209,11 +210,11 @@ var Kinds = []struct {
 		"storm_execute_latency_seconds"}},
 }
 
-// Sight is what was seen of a kind.
+// Sight is what was found for a kind.
 type Sight struct {
 	Newest  time.Time // end of the newest slice
-	Workers int       // that have one
+	Workers int       // number of workers that have a slice
 }
 
-// Lookback is how far back a slice is looked for.
+// Lookback is how far back slices are searched.
 const Lookback = 10 * time.Minute

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Status is what became of a check.
+// Status is the result of a check.
 type Status string
 
-// A check is failed only by what was seen; what could not be looked at is unknown, and what cannot be there yet is
-// waited for.
+// A check fails only because of an observation. If something could not be examined the status is Unknown, and if data
+// cannot have arrived yet it is Waiting.
 const (
 	OK      Status = "OK"
 	Fail    Status = "FAIL"
@@ -21,21 +21,22 @@ const (
 type Finding struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"`
-	// Says is what was seen, with its numbers.
+	// Says is what was observed, with numbers.
 	Says string `json:"says"`
 	// Fix is what to do about a failure.
 	Fix string `json:"fix,omitempty"`
 }
 
-// Report is all findings, in the order of the checks. As JSON it is what scripts read, so that the names of checks and
-// states are part of the command's interface.
+// Report has all findings, in the order of the checks. Scripts read its JSON form. Therefore the names of checks and
+// statuses are part of the command's interface.
 type Report struct {
 	Well     bool      `json:"well"` // no check failed
 	Findings []Finding `json:"findings"`
 }
 
-// Examine makes all checks, in the order in which a sample meets what they judge. One that needs what an earlier one
-// found missing is not made, and says so. It has no clock and no I/O: the same facts give the same report.
+// Examine runs all checks, in the order in which a sample passes the things that they check. A check that depends on a
+// failed one is skipped, and its finding says so. Examine has no clock and no I/O: the same facts give the same
+// report.
 func Examine(f Facts) Report {
 	checks := []struct {
 		name string
@@ -62,8 +63,8 @@ func Examine(f Facts) Report {
 	return r
 }
 
-// Waits reports whether time alone may change the findings: something is waited for, or the topology has not reported,
-// and nothing else failed.
+// Waits reports whether waiting may change the result. This is true if something has the status Waiting or the
+// topology has not reported, and no other check failed.
 func (r Report) Waits() bool {
 	waits := false
 	for _, f := range r.Findings {
@@ -77,7 +78,7 @@ func (r Report) Waits() bool {
 	return waits
 }
 
-// Failed is how many checks failed.
+// Failed returns the number of failed checks.
 func (r Report) Failed() (n int) {
 	for _, f := range r.Findings {
 		if f.Status == Fail {
@@ -87,8 +88,8 @@ func (r Report) Failed() (n int) {
 	return n
 }
 
-// Text has the worst first, since the first failure is usually the cause of the others. What was not looked at is a
-// line for each reason, with all its checks.
+// Text formats the report, failures first, because the first failure usually causes the others. Checks that were not
+// made are grouped by reason, one line each.
 func (r Report) Text() string {
 	var b strings.Builder
 	for _, status := range []Status{Fail, Waiting, OK} {

@@ -11,9 +11,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// argument reads the argument of a registration as the plugin does (plugin-java's Argument): a map of settings, or a
-// list of such maps; names may stand without their prefix. unknown are names that are no setting's, and problems what
-// else has no effect. Where both differed, doctor would call settings right that the plugin ignores.
+// argument reads the argument of a registration as the plugin does (plugin-java's Argument). It is a map of settings
+// or a list of such maps. The prefix of names is optional. unknown are names that are not settings, and problems are
+// other things without effect. If this code and the plugin differed, doctor would accept settings that the plugin
+// ignores.
 func argument(of any) (values map[string]any, unknown, problems []string) {
 	entriesOf, isList := of.([]any)
 	if !isList {
@@ -46,7 +47,8 @@ func argument(of any) (values map[string]any, unknown, problems []string) {
 	return values, unknown, problems
 }
 
-// pluginProblems are what the plugin refuses of its settings, and what it ignores of its registration's argument.
+// pluginProblems returns the settings that the plugin refuses, and the parts of its registration's argument that it
+// ignores.
 func (f Facts) pluginProblems() (all []string) {
 	if entry := f.registered(); entry != nil {
 		_, _, all = argument(entry["argument"])
@@ -59,9 +61,9 @@ func (f Facts) pluginProblems() (all []string) {
 	return all
 }
 
-// problemOf is what the plugin says of a setting's value (plugin-java's Settings); "" for nothing. It repeats the
-// plugin's rules, because the plugin refuses a wrong value only in the worker, and the topology then runs without it.
-// Addresses are judged one by one where they are looked at.
+// problemOf returns the plugin's complaint about the value of a setting (plugin-java's Settings), or "". It repeats
+// the plugin's rules, because the plugin refuses a wrong value only in the worker, and the topology then runs without
+// metrics. Addresses are checked one by one elsewhere.
 func problemOf(name string, value any) string {
 	if value == nil {
 		return ""

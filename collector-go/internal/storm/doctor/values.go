@@ -8,9 +8,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// custom is before the settings that Bullet hands to Storm after register(). setting is a value of the file, else of
-// what the collector has; source names which. In Bullet's file a setting of Storm's counts only under the custom
-// prefix.
+// setting returns the value of a Storm setting and where it was found. It reads the settings file first, and then the
+// running topology as the collector knows it. In Bullet's file a Storm setting has an effect only with the prefix
+// plugininfo.Custom, which Bullet applies after register().
 func (f Facts) setting(name string) (value any, source string) {
 	if f.Settings != nil && f.Settings.Err == nil {
 		key := plugininfo.Custom + name
@@ -29,7 +29,7 @@ func (f Facts) setting(name string) (value any, source string) {
 	return nil, ""
 }
 
-// reported is a setting of the topology as it runs.
+// reported returns a setting of the running topology.
 func (f Facts) reported(name string) (value any, found bool) {
 	if t := f.topology(); t != nil {
 		value, found = t.Settings[name]
@@ -37,7 +37,7 @@ func (f Facts) reported(name string) (value any, found bool) {
 	return value, found
 }
 
-// topology is what the collector knows of it; nil where it was not asked or knows nothing.
+// topology returns what the collector knows about the topology, or nil if it was not queried or knows nothing.
 func (f Facts) topology() *Topology {
 	if f.Collector == nil {
 		return nil
@@ -45,7 +45,7 @@ func (f Facts) topology() *Topology {
 	return f.Collector.Found
 }
 
-// file is a value of the settings file alone.
+// file returns a value of the settings file.
 func (f Facts) file(name string) any {
 	if f.Settings == nil {
 		return nil
@@ -53,16 +53,16 @@ func (f Facts) file(name string) any {
 	return f.Settings.Values[name]
 }
 
-// truth reads a boolean as Storm and Bullet do: a text in any case, or YAML's own.
+// truth converts a value to a boolean as Storm and Bullet do: a text in any case, or a YAML boolean.
 func truth(value any) bool { return strings.EqualFold(strings.TrimSpace(fmt.Sprint(value)), "true") }
 
-// number reads a number that may be written as text.
+// number converts a value to a number, which may be written as text.
 func number(value any) (float64, bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(fmt.Sprint(value)), 64)
 	return n, err == nil
 }
 
-// texts is a list of texts, also where it is written as one with commas.
+// texts converts a value to a list of texts. A text is split at commas.
 func texts(value any) (all []string) {
 	switch v := value.(type) {
 	case nil:
@@ -82,8 +82,8 @@ func texts(value any) (all []string) {
 	return all
 }
 
-// registered is the plugin's entry in Storm's own list of consumers; nil where Bullet registers it, or nobody. Its
-// argument holds the plugin's settings then.
+// registered returns the plugin's entry in Storm's own list of consumers, or nil if Bullet registers the plugin or
+// nobody does. The argument of the entry has the plugin's settings.
 func (f Facts) registered() map[string]any {
 	entries, _ := f.file(plugininfo.Register).([]any)
 	for _, entry := range entries {
@@ -95,7 +95,7 @@ func (f Facts) registered() map[string]any {
 	return nil
 }
 
-// plugin is one of the plugin's own settings: the registration's argument has it, or the file.
+// plugin returns one of the plugin's own settings, from the argument of its registration or from the file.
 func (f Facts) plugin(name string) any {
 	values, _, _ := argument(f.registered()["argument"])
 	if value := values[plugininfo.Collector+name]; value != nil {
@@ -104,7 +104,7 @@ func (f Facts) plugin(name string) any {
 	return f.file(plugininfo.Collector + name)
 }
 
-// PluginText is one of the plugin's own settings as text; "" where it is not set.
+// PluginText returns one of the plugin's own settings as text, or "" if it is not set.
 func (f Facts) PluginText(name string) string {
 	if v := f.plugin(name); v != nil {
 		return strings.TrimSpace(fmt.Sprint(v))
@@ -112,7 +112,7 @@ func (f Facts) PluginText(name string) string {
 	return ""
 }
 
-// Addresses are those that the plugin tries, in their order.
+// Addresses returns the addresses that the plugin tries, in order.
 func (f Facts) Addresses() []string {
 	if all := texts(f.plugin("address")); len(all) > 0 {
 		return all
@@ -120,7 +120,7 @@ func (f Facts) Addresses() []string {
 	return []string{"127.0.0.1:" + plugininfo.Port}
 }
 
-// storm is the version that runs, or zeros where that is not known.
+// storm returns the version of Storm that the topology runs on. known is false if it is unknown.
 func (t *Topology) storm() (major, minor int, known bool) {
 	if t == nil {
 		return 0, 0, false

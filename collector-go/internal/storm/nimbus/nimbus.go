@@ -1,9 +1,9 @@
-// Package nimbus asks Storm's Nimbus which topologies exist, what settings they were submitted with, and which errors
-// their components reported. It implements only the part of Thrift that these calls need, without SASL, so that the
-// program needs neither a Thrift library nor Storm's client.
+// Package nimbus queries Storm's Nimbus for its topologies, the settings with which they were submitted, and the
+// errors that their components reported. It implements only the part of Thrift that these calls need, without SASL, so
+// that the program needs neither a Thrift library nor Storm's client.
 //
-// Answers are bounded in size and time, since the address may lead to a different server. The package must not know
-// what the answers are used for. Start with Topologies; thrift.go is the encoding.
+// Answers are limited in size and time, because the address may belong to a different server. The package must not
+// know what the answers are used for. Start with Topologies; thrift.go has the encoding.
 package nimbus
 
 import (
@@ -17,40 +17,40 @@ import (
 	"time"
 )
 
-// Topology is one that Nimbus has.
+// Topology is a topology that Nimbus knows.
 type Topology struct {
 	ID, Name string
 	Status   string // "ACTIVE", "INACTIVE", "REBALANCING", "KILLED"
 	Uptime   time.Duration
 }
 
-// Killed means that somebody killed it: Storm lets its workers go on for a while.
+// Killed reports whether the topology was killed. Storm lets its workers run on for a while.
 func (t Topology) Killed() bool { return t.Status == "KILLED" }
 
 const (
-	timeout   = 10 * time.Second // of one Nimbus
-	mostBytes = 64 << 20         // of its answer
+	timeout   = 10 * time.Second // for one Nimbus
+	mostBytes = 64 << 20         // of an answer
 )
 
-// Topologies asks the addresses in turn and returns the topologies of the first Nimbus that answers. The error lists
-// what each address answered.
+// Topologies tries the addresses in order and returns the topologies of the first Nimbus that answers. The error lists
+// the failures of all addresses.
 func Topologies(ctx context.Context, addresses []string) ([]Topology, error) {
 	return first(ctx, addresses, call("getClusterInfo"), clusterInfo)
 }
 
-// Conf is what a topology of that id was submitted with: its own settings over the cluster's.
+// Conf returns the configuration of the topology with that id: its own settings merged over those of the cluster.
 func Conf(ctx context.Context, addresses []string, id string) (map[string]any, error) {
 	return first(ctx, addresses, call("getTopologyConf", id), topologyConf)
 }
 
-// ComponentError is what a component of a topology reported last.
+// ComponentError is an error that a component of a topology reported.
 type ComponentError struct {
 	Component string
-	Text      string // Java's stack trace
+	Text      string // a Java stack trace
 	Time      time.Time
 }
 
-// Cause is the last "Caused by" of the trace; "" where there is none.
+// Cause returns the last "Caused by" line of the stack trace, or "" if there is none.
 func (e ComponentError) Cause() string {
 	at := strings.LastIndex(e.Text, "Caused by: ")
 	if at < 0 {
@@ -60,12 +60,12 @@ func (e ComponentError) Cause() string {
 	return strings.TrimSpace(line)
 }
 
-// Errors are those that the components of a topology of that id reported, the newest first.
+// Errors returns the errors of the components of the topology with that id, newest first.
 func Errors(ctx context.Context, addresses []string, id string) ([]ComponentError, error) {
 	return first(ctx, addresses, call("getTopologyInfo", id), topologyErrors)
 }
 
-// first is the answer of the first Nimbus that gives one.
+// first returns the answer of the first Nimbus that gives a valid one.
 func first[T any](ctx context.Context, addresses []string, question []byte, read func([]byte) (T, error)) (T, error) {
 	var none T
 	var failures []error
@@ -82,7 +82,7 @@ func first[T any](ctx context.Context, addresses []string, question []byte, read
 	return none, errors.Join(failures...)
 }
 
-// ask returns the frame of an answer.
+// ask sends a question and returns the frame of the answer.
 func ask(ctx context.Context, address string, question []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

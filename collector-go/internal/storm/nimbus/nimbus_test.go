@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answer is a Nimbus' to getClusterInfo, as Thrift's binary protocol has it: a supervisor with a map, an old field, two
-// topologies.
+// answer is the answer of a Nimbus to getClusterInfo in Thrift's binary protocol. It has a supervisor with a map, an
+// obsolete field, and two topologies.
 const answer = "80010002" + "0000000e" + "676574436c7573746572496e666f" + "00000001" + // reply, getClusterInfo, 1
 	"0c0000" + // success
 	// supervisors: host h, {cpu: 100}
 	"0f0001" + "0c" + "00000001" + "0b0001" + "00000001" + "68" + "0d0007" + "0b" + "04" + "00000001" + "00000003" +
 	"637075" + "4059000000000000" + "00" +
-	"080002" + "0000002a" + // a number that is not used any more
+	"080002" + "0000002a" + // an obsolete number
 	"0f0003" + "0c" + "00000002" + // topologies
 	// b-1, b, 7 tasks, ACTIVE, a bool
 	"0b0001" + "00000003" + "622d31" + "0b0002" + "00000001" + "62" + "080003" + "00000007" + "0b0007" + "00000006" +
@@ -44,7 +44,7 @@ func TestTheTopologiesOfACluster(t *testing.T) {
 		assert.Error(t, err, "cut to %d bytes", cut)
 	}
 
-	// The first that answers counts.
+	// The first Nimbus that answers is used.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
@@ -69,8 +69,8 @@ func TestTheTopologiesOfACluster(t *testing.T) {
 	assert.ErrorContains(t, err, "ask Nimbus at 127.0.0.1:1")
 }
 
-// An error of a component as Storm has it, in a TopologyInfo with fields around it; a configuration; and what both make
-// of a cut.
+// An error of a component is found in a TopologyInfo with other fields, and a configuration is decoded. An answer that
+// is cut off anywhere is an error.
 func TestATopologysConfAndErrors(t *testing.T) {
 	reply := func(method string, fields ...string) []byte {
 		text := "80010002" + hexText(method) + "00000001" + strings.Join(fields, "") + "00"

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Thrift's binary protocol in a frame (thrift.apache.org, thrift-binary-protocol.md): types, and kinds of messages.
+// Constants of Thrift's framed binary protocol (thrift.apache.org, thrift-binary-protocol.md): types and message
+// kinds.
 const (
 	typeStop, typeBool, typeByte, typeDouble, typeI16, typeI32, typeI64, typeString, typeStruct, typeMap, typeSet,
 	typeList = 0, 2, 3, 4, 6, 8, 10, 11, 12, 13, 14, 15
@@ -18,7 +19,7 @@ const (
 	kindCall, kindReply uint32 = 1, 2
 )
 
-// call is a frame that calls a method with texts as its arguments, which are fields 1, 2, ...
+// call returns the frame of a method call. The arguments are strings, with the field ids 1, 2, ...
 func call(method string, arguments ...string) []byte {
 	message := binary.BigEndian.AppendUint32(nil, strict|kindCall)
 	message = appendText(message, method)
@@ -35,7 +36,7 @@ func appendText(to []byte, text string) []byte {
 	return append(binary.BigEndian.AppendUint32(to, uint32(len(text))), text...)
 }
 
-// decoder reads a frame; after the first error it reads zeros.
+// decoder reads a frame. After the first error it returns zeros.
 type decoder struct {
 	rest []byte
 	err  error
@@ -65,7 +66,7 @@ func (d *decoder) text() string {
 	return string(d.bytes(n))
 }
 
-// fields calls take for each field of a struct; take reads or skips it.
+// fields calls take for each field of a struct. take must read or skip the field.
 func (d *decoder) fields(take func(kind byte, id uint16)) {
 	for d.err == nil {
 		kind := d.u8()
@@ -76,7 +77,7 @@ func (d *decoder) fields(take func(kind byte, id uint16)) {
 	}
 }
 
-// field calls take for the one field of a struct that is wanted, and skips all others.
+// field calls take for the field of a struct with the wanted id and type, and skips all others.
 func (d *decoder) field(wanted uint16, of byte, take func()) {
 	d.fields(func(kind byte, id uint16) {
 		if id == wanted && kind == of {
@@ -87,7 +88,7 @@ func (d *decoder) field(wanted uint16, of byte, take func()) {
 	})
 }
 
-// structs calls take for each element of a list that is a struct; elements of another type are skipped.
+// structs calls take for each struct in a list, and skips elements of other types.
 func (d *decoder) structs(take func()) {
 	element := d.u8()
 	for n := d.u32(); n > 0 && d.err == nil; n-- {
@@ -99,7 +100,7 @@ func (d *decoder) structs(take func()) {
 	}
 }
 
-// maxDepth is deeper than Storm nests.
+// maxDepth is the maximum nesting depth. Storm nests less deep.
 const maxDepth = 32
 
 func (d *decoder) skip(kind byte, depth int) {
@@ -143,7 +144,8 @@ func (d *decoder) skipMany(kind byte, depth int) {
 	}
 }
 
-// result reads an answer whose success is of one kind; take reads it. Whatever else comes is an exception.
+// result decodes the answer to a method call. take reads the result, which must have the type of. Any other answer is
+// an exception of the method.
 func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 	d := &decoder{rest: frame}
 	if kind := d.u32(); d.err == nil && kind != strict|kindReply {
@@ -165,8 +167,8 @@ func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 	return nil
 }
 
-// clusterInfo reads the answer of getClusterInfo: ClusterSummary.topologies (3), of each TopologySummary id (1), name
-// (2), uptime_secs (6) and status (7); they have had these numbers since Storm 0.9.
+// clusterInfo decodes the answer of getClusterInfo: ClusterSummary.topologies (3), and of each TopologySummary id (1),
+// name (2), uptime_secs (6) and status (7). These numbers have not changed since Storm 0.9.
 func clusterInfo(frame []byte) (found []Topology, err error) {
 	err = result(frame, typeStruct, "getClusterInfo", func(d *decoder) {
 		d.field(3, typeList, func() { found = d.topologies() })
@@ -193,7 +195,7 @@ func (d *decoder) topologies() (all []Topology) {
 	return all
 }
 
-// topologyConf reads the answer of getTopologyConf, JSON.
+// topologyConf decodes the answer of getTopologyConf, which is JSON.
 func topologyConf(frame []byte) (conf map[string]any, err error) {
 	text := ""
 	if err = result(frame, typeString, "getTopologyConf", func(d *decoder) { text = d.text() }); err != nil {
@@ -205,8 +207,8 @@ func topologyConf(frame []byte) (conf map[string]any, err error) {
 	return conf, nil
 }
 
-// topologyErrors reads TopologyInfo.errors (6) of the answer of getTopologyInfo: by component a list of ErrorInfo, of
-// which error (1) and error_time_secs (2).
+// topologyErrors decodes TopologyInfo.errors (6) in the answer of getTopologyInfo: for each component a list of
+// ErrorInfo, with error (1) and error_time_secs (2).
 func topologyErrors(frame []byte) (all []ComponentError, err error) {
 	err = result(frame, typeStruct, "getTopologyInfo", func(d *decoder) {
 		d.field(6, typeMap, func() { all = d.componentErrors() })

@@ -2,24 +2,25 @@ package plugininfo
 
 import "strings"
 
-// Message is what the plugin logs in one place of its source.
+// Message is a log message of the plugin. Each logging statement in its source has one.
 type Message struct {
-	// Text is the message after LogMark as the source has it: each {} stands for what varies.
+	// Text is the message after LogMark as in the source. Each {} stands for a variable part.
 	Text string
-	// Means is what has happened, where the line itself does not give the whole of it.
+	// Means explains what has happened, if the line itself does not explain it completely.
 	Means string
-	// Fix is what to do; "" where nothing is wrong.
+	// Fix is what to do, or "" if nothing is wrong.
 	Fix string
-	// Causes are what the varying part may give away, each with a fix of its own: the first that is in the line holds.
+	// Causes are recognized by the variable parts. Each has its own fix, and the first one that occurs in the line
+	// applies.
 	Causes []Cause
-	// ends are the texts of the messages whose trouble is over once this one is logged.
+	// ends are the texts of the messages whose problem is over when this message is logged.
 	ends []string
 }
 
-// Cause is a part of a message, and what to do where it is there.
+// Cause is a part of a message, and what to do if the message contains it.
 type Cause struct{ Part, Fix string }
 
-// Texts that other messages end.
+// Texts of problems whose end another message reports.
 const (
 	notExported   = "No metrics are exported: {}. The topology runs on without them."
 	notRegistered = "Not registered, the topology will run without it: {}"
@@ -36,9 +37,9 @@ const (
 		"address to its grpc.listen and submit again; then look at what lies between, such as a firewall"
 )
 
-// Messages are all that the plugin logs, in a worker or where the topology is submitted.
+// Messages are all messages that the plugin logs, in a worker or during a submission.
 var Messages = []Message{
-	// Where the topology is submitted.
+	// During the submission of a topology.
 	{Text: notRegistered, Means: "a setting is wrong, and Bullet goes on without the consumer",
 		Fix: "mend the setting that the line names, and submit again"},
 	{Text: registered, Means: "the consumer runs with the settings of that entry, and Bullet's file is not asked",
@@ -57,7 +58,7 @@ var Messages = []Message{
 	{Text: tooLong,
 		Means: "rates and counts of this topology are wrong", Fix: "set it to 10, or to at most 127, and submit again"},
 
-	// In a worker, of the consumer.
+	// In a worker, by the consumer.
 	{Text: "Metrics go to {}{}; at most {} samples are queued.", Means: "the consumer has begun",
 		ends: []string{notExported, unreached}},
 	{Text: notExported, Means: "the consumer could not begin, and does not try again",
@@ -122,7 +123,7 @@ var Messages = []Message{
 		Means: "a fault of the plugin: the batch that was being sent is dropped and counted (INTERNAL)",
 		Fix:   sendTheLog},
 
-	// In a worker, of the sampler and the hook.
+	// In a worker, by the sampler and the hook.
 	{Text: "This worker's CPU, heap and GC are not sampled any more.",
 		Means: "the sampler switched itself off in this worker, and CPU by mode is not known of it", Fix: sendTheLog},
 	{Text: "The latencies of this task are not measured any more; the task runs on.",
@@ -130,8 +131,8 @@ var Messages = []Message{
 		Fix:   sendTheLog},
 }
 
-// Read is the message that a line has after LogMark; nil for one that this release of the plugin does not log. Where
-// several match, the one with the most text of its own is meant.
+// Read returns the message that matches the text after LogMark, or nil if this release of the plugin has no such
+// message. If several match, it returns the one with the longest fixed text.
 func Read(text string) *Message {
 	var best *Message
 	most := -1
@@ -143,7 +144,7 @@ func Read(text string) *Message {
 	return best
 }
 
-// matches is how much of a text the message has word by word; -1 where it is another.
+// matches returns the length of the message's fixed text if the message matches, and otherwise -1.
 func (m *Message) matches(text string) int {
 	parts := strings.Split(m.Text, "{}")
 	if len(parts) == 1 && text != m.Text || !strings.HasSuffix(text, parts[len(parts)-1]) {
@@ -164,7 +165,7 @@ func (m *Message) matches(text string) int {
 	return n
 }
 
-// Ends reports whether a message is logged where the trouble of another is over.
+// Ends reports whether this message says that the problem of other is over.
 func (m *Message) Ends(other *Message) bool {
 	for _, text := range m.ends {
 		if other != nil && other.Text == text {
@@ -174,10 +175,11 @@ func (m *Message) Ends(other *Message) bool {
 	return false
 }
 
-// HasBegun reports whether whoever logs this could load the plugin's consumer: it is registered, has begun, or sends.
+// HasBegun reports whether this message proves that the plugin's consumer could be loaded. This is true for messages
+// that it is registered, has started, or sends.
 func (m *Message) HasBegun() bool { return len(m.ends) > 0 }
 
-// Advice is what to do about a line that has the message.
+// Advice returns what to do about a line with this message.
 func (m *Message) Advice(line string) string {
 	for _, cause := range m.Causes {
 		if strings.Contains(line, cause.Part) {

@@ -20,7 +20,7 @@ var (
 	joins   = regexp.MustCompile(`"\s*\+\s*"`)
 )
 
-// loggedBySource are the messages of the plugin's source with their levels. Each begins with LogMark.
+// loggedBySource returns the messages in the plugin's source with their levels. Each begins with LogMark.
 func loggedBySource(t *testing.T) map[string]string {
 	all := map[string]string{}
 	require.NoError(t, filepath.WalkDir(pluginSource, func(path string, entry fs.DirEntry, err error) error {
@@ -42,8 +42,8 @@ func loggedBySource(t *testing.T) map[string]string {
 	return all
 }
 
-// Each message of the plugin's source has its row and each row is in the source; what is a warning or an error has a
-// fix, and nothing else.
+// Each message in the plugin's source is in the table, and each entry of the table is in the source. Exactly the
+// warnings and errors have a fix.
 func TestMessagesAreThoseOfThePlugin(t *testing.T) {
 	source := loggedBySource(t)
 	known := map[string]bool{}
@@ -64,7 +64,7 @@ func TestMessagesAreThoseOfThePlugin(t *testing.T) {
 	}
 }
 
-// The parts by which causes are kept apart are in the plugin's source, and every advice that it gives is one of them.
+// The parts that distinguish causes are in the plugin's source, and each advice in the source is one of them.
 func TestCausesAreThoseOfThePlugin(t *testing.T) {
 	read := func(path string) string {
 		source, err := os.ReadFile(path)
@@ -89,7 +89,7 @@ func TestCausesAreThoseOfThePlugin(t *testing.T) {
 	}
 }
 
-// Each message is read as itself with anything in its gaps, and so is each with another's words there.
+// Each message is recognized, whatever its variable parts contain, even the words of other messages.
 func TestReadTakesEachMessageForItself(t *testing.T) {
 	for i := range Messages {
 		for _, gap := range []string{"", "x", "1: 2", "a (it was b): c.", "topology.worker.childopts"} {

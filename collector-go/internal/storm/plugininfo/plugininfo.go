@@ -1,42 +1,43 @@
-// Package plugininfo holds the facts about the Java plugin that the Go program needs: class names, names and bounds of
-// settings of Storm, Bullet and the plugin, what register() sets, and the messages that the plugin logs with advice for
-// each.
+// Package plugininfo has the facts about the Java plugin that the Go program needs. These are class names, the
+// settings of Storm, Bullet and the plugin, and the defaults of register(). They also include the plugin's log
+// messages, with advice for each.
 //
-// It repeats what plugin-java says in Settings and Registration, because the program must be able to explain an
+// It repeats constants of plugin-java's Settings and Registration, because the program must be able to explain an
 // installation without the jar. It must not read files or decide whether an installation is correct; package doctor
 // does that.
 package plugininfo
 
-// Classes of the plugin's jar.
+// The classes in the plugin's jar.
 const (
 	BulletClass = "io.github.bulletmetrics.storm.BulletMetricsConsumer" // from Bullet 0.5.0 on
-	// up to Bullet 0.4.3, whose register() takes another type
+	// up to Bullet 0.4.3, whose register() has a parameter of another type
 	EarlyClass   = "io.github.bulletmetrics.storm.EarlyBulletMetricsConsumer"
 	StormClass   = "io.github.bulletmetrics.storm.StormMetricsConsumer"
 	SamplerClass = "io.github.bulletmetrics.storm.WorkerSampler"
 	HookClass    = "io.github.bulletmetrics.storm.LatencyHook"
 )
 
-// Settings of Bullet.
+// The settings of Bullet.
 const (
 	Enable  = "bullet.topology.metrics.enable"
 	Classes = "bullet.topology.metrics.classes"
 	BuiltIn = "bullet.topology.metrics.built.in.enable"
-	// BuiltInIntervals is a map from Bullet's own metrics to how often each is reported, s.
+	// BuiltInIntervals maps each of Bullet's own metrics to its reporting interval in seconds.
 	BuiltInIntervals = "bullet.topology.metrics.built.in.emit.interval.mapping"
-	// Collector begins the settings of the plugin itself, Custom those that Bullet hands to Storm as they are.
+	// Collector is the prefix of the plugin's own settings. Custom is the prefix of settings that Bullet passes to
+	// Storm unchanged.
 	Collector = "bullet.topology.metrics.collector."
 	Custom    = "bullet.topology.custom."
 )
 
-// CollectorSettings are the plugin's own, after Collector.
+// CollectorSettings returns the names of the plugin's own settings, without the prefix Collector.
 func CollectorSettings() []string {
 	return []string{"address", "policy", "tls.enabled", "tls.ca.file", "tls.cert.file", "tls.key.file",
 		"token.file", "queue.capacity", "series.limit", "parallelism",
 		Retain, "sampler.enabled", "latency.enabled"}
 }
 
-// Bounds are those of a setting that is a whole number, by its name after Collector; most is 0 where it is none.
+// Bounds returns the bounds of an integer setting; name is without the prefix Collector. For other settings most is 0.
 func Bounds(name string) (least, most int64) {
 	switch name {
 	case "queue.capacity", "series.limit":
@@ -49,14 +50,14 @@ func Bounds(name string) (least, most int64) {
 	return 0, 0
 }
 
-// Port is that of an address without one.
+// Port is the default port of a collector's address.
 const Port = "4320"
 
-// LogMark begins each of the plugin's messages in a log.
+// LogMark is the beginning of each of the plugin's log messages.
 const LogMark = "bullet-metrics: "
 
-// UnreachedTag is that of the annotation by which the plugin reports, once it reaches a collector again, what had kept
-// it from it.
+// UnreachedTag is the tag of an annotation in which the plugin reports that it could not reach a collector, and why.
+// The plugin sends it when it reaches a collector again.
 const UnreachedTag = "unreached"
 
 // Settings of Storm, and of a consumer's registration.
@@ -65,16 +66,16 @@ const (
 	Interval   = "topology.builtin.metrics.bucket.size.secs"
 	V2Tick     = "topology.enable.v2.metrics.tick"           // from Storm 2.2 on
 	V2Interval = "topology.v2.metrics.tick.interval.seconds" // from Storm 2.3 on
-	Retain     = "max.retain.metric.tuples"                  // of a registration, from Storm 1.1 on
+	Retain     = "max.retain.metric.tuples"                  // in a registration, from Storm 1.1 on
 )
 
-// What register() sets where nothing is said.
+// Defaults that register() sets.
 const (
 	IntervalSeconds = 10
 	LeastRetained   = 10_000
-	ReportsAtATick  = 2 // of an executor: its own metrics, and Bullet's
-	TicksRetained   = 4 // how long the consumer may be held up
+	ReportsAtATick  = 2 // per executor: one with Storm's metrics and one with Bullet's
+	TicksRetained   = 4 // for how many ticks the consumer may be blocked
 )
 
-// MostIntervalSeconds: from Storm 2.3 on a longer interval is scheduled twice.
+// MostIntervalSeconds is the longest safe reporting interval. From Storm 2.3 on, a longer interval is scheduled twice.
 const MostIntervalSeconds = 127

@@ -2,7 +2,8 @@ package stormconfig
 
 import "fmt"
 
-// What register() has Storm reserve for the consumer (plugin-java's ConsumerResources).
+// The resources that register() requests for the consumer (plugin-java's ConsumerResources). "AThousand" means per
+// 1,000 executors.
 const (
 	leastHeapMiB     = 64
 	heapMiBAThousand = 32
@@ -11,8 +12,9 @@ const (
 	cpuAThousand     = 4
 )
 
-// resources are the requests to the resource-aware scheduler, which Storm has since 2.0 for consumers too. Where the
-// size of the topology is not known they are those of the smallest; register() counts the executors itself.
+// resources returns the resource requests for the resource-aware scheduler, which supports consumers since Storm 2.0.
+// If the size of the topology is unknown, they are those of the smallest topology. register() counts the executors
+// itself.
 func resources(r Request) []Line {
 	if !r.Storm.from(2, 0, 0) {
 		return nil

@@ -1,7 +1,8 @@
-// Package stormconfig knows which settings a topology needs so that its metrics are exported, for each version of Storm
-// and Bullet, and the reason for each setting. The command "storm snippet" prints its result, a SettingsFile.
+// Package stormconfig knows which settings a topology needs so that its metrics are exported, for each version of
+// Storm and Bullet, and the reason for each setting. The command "storm snippet" prints its result, a SettingsFile.
 //
-// It must not read files or ask a cluster: versions and addresses go in as values, and lines come out. Start with For.
+// The package must not read files or query a cluster: its input is versions and addresses, and its output is lines.
+// Start with For.
 package stormconfig
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// What the plugin's register() sets.
+// Values that the plugin's register() sets.
 const (
 	samplerName = "bullet-metrics.sampler"
 	emptyMap    = "java.util.Collections$EmptyMap"
@@ -21,34 +22,34 @@ const (
 // Request describes the topology for which a SettingsFile is made.
 type Request struct {
 	Storm     Version
-	Bullet    Version // unused where Plain
+	Bullet    Version // unused if Plain
 	Plain     bool    // a Storm topology without Bullet
 	Addresses []string
 	TLS       bool
-	Executors int // of the topology; 0 where unknown
+	Executors int // number in the topology; 0 if unknown
 }
 
-// Line is one setting, with the reason for it.
+// Line is one setting with its reason.
 type Line struct {
 	Setting string `json:"setting"`
 	Value   any    `json:"value"`
 	Why     string `json:"why"`
 }
 
-// SettingsFile is the settings to paste, and the file into which they belong. It is also the JSON output of "storm
+// SettingsFile has the settings to paste, and the file to which they belong. It is also the JSON output of "storm
 // snippet".
 type SettingsFile struct {
 	Storm  string `json:"storm"`
 	Bullet string `json:"bullet,omitempty"`
-	// File states where the lines belong.
+	// File says which file the lines belong to.
 	File  string `json:"file"`
 	Lines []Line `json:"lines"`
-	// Automatic are what register() sets by itself when the topology is submitted; not to be pasted.
+	// Automatic are the settings that register() makes itself when the topology is submitted. They must not be pasted.
 	Automatic []Line   `json:"automatic"`
 	Notes     []string `json:"notes"`
 }
 
-// For returns the settings for a request. The error names the unknown version, or the fault in an address.
+// For returns the settings for a request. The error names the unknown version or the invalid address.
 func For(r Request) (SettingsFile, error) {
 	if err := check(r); err != nil {
 		return SettingsFile{}, err
@@ -89,7 +90,7 @@ func check(r Request) error {
 	return nil
 }
 
-// retained is how many reports Storm is to keep for the consumer.
+// retained returns how many reports Storm has to keep for the consumer.
 func retained(executors int) int {
 	return max(plugininfo.LeastRetained, executors*plugininfo.ReportsAtATick*plugininfo.TicksRetained)
 }
@@ -113,7 +114,7 @@ func (s *SettingsFile) bullet(r Request) {
 	s.Automatic = append(s.Automatic, resources(r)...)
 }
 
-// classFor is the class whose register() has the type that a Bullet calls it with.
+// classFor returns the plugin class for a version of Bullet. The versions call register() with different types.
 func classFor(bullet Version) string {
 	if bullet.from(0, 5, 0) {
 		return plugininfo.BulletClass
@@ -133,7 +134,7 @@ func builtIn() Line {
 		"false in Bullet's defaults: without it Bullet's tasks report nothing of their own"}
 }
 
-// collector states where the samples go.
+// collector returns the settings with the addresses of the collectors.
 func collector(r Request) []Line {
 	lines := []Line{{plugininfo.Collector + "address", r.Addresses,
 		"where bullet-metrics serve listens for gRPC; several are tried in order"}}
@@ -144,7 +145,7 @@ func collector(r Request) []Line {
 	return lines
 }
 
-// storm are the settings for Storm: set by register(), or by hand.
+// storm returns the settings for Storm. register() makes them, or a person does for a topology without Bullet.
 func storm(r Request) []Line {
 	lines := []Line{
 		{plugininfo.Register, []any{registration(r)}, whyRegistered(r)},
@@ -166,7 +167,7 @@ func storm(r Request) []Line {
 	return lines
 }
 
-// pair is a setting inside a registration, in the order in which it is printed.
+// pair is a setting inside a registration. The order of pairs is kept in the output.
 type pair struct {
 	name  string
 	value any
@@ -178,7 +179,7 @@ func registration(r Request) entry {
 		e = append(e, pair{plugininfo.Retain, retained(r.Executors)})
 	}
 	if !r.Plain {
-		return e // register() hands on what Bullet's file says of the collector
+		return e // register() adds the collector's settings from Bullet's file
 	}
 	var argument entry
 	for _, line := range collector(r) {
@@ -209,7 +210,7 @@ func whyInterval(r Request) string {
 	return why
 }
 
-// notes are what both kinds have in common.
+// notes adds the notes that apply with and without Bullet.
 func (s *SettingsFile) notes(r Request) {
 	s.Notes = append(s.Notes,
 		"First put bullet-metrics-storm.jar on the class path of the submitter and of every worker: Storm's extlib/.")
@@ -232,7 +233,7 @@ func (s *SettingsFile) notes(r Request) {
 	}
 }
 
-// undoes names which settings Bullet hands to Storm after register().
+// undoes returns a note about the settings that Bullet applies after register(), and which can therefore override it.
 func undoes(bullet Version) string {
 	which := "bullet.topology.custom.* is"
 	if !bullet.from(0, 8, 0) {
@@ -241,7 +242,7 @@ func undoes(bullet Version) string {
 	return which + " applied after register() and can undo what it set: no list, map or V2 tick of those above there."
 }
 
-// local reports whether all addresses are this machine's own.
+// local reports whether all addresses are loopback addresses.
 func local(addresses []string) bool {
 	for _, address := range addresses {
 		host, _, _ := net.SplitHostPort(address)

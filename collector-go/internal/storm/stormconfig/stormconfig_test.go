@@ -33,7 +33,7 @@ func names(lines []Line) (all []string) {
 	return all
 }
 
-// Which lines a version gets: pasted, and set by register().
+// The lines for each version: those to paste, and those that register() sets.
 func TestLinesByVersion(t *testing.T) {
 	const always = "topology.metrics.consumer.register topology.worker.metrics topology.builtin.metrics.bucket.size.secs"
 	const tick, width, kryo = " topology.enable.v2.metrics.tick", " topology.v2.metrics.tick.interval.seconds",
@@ -76,7 +76,7 @@ func TestLinesByVersion(t *testing.T) {
 	}
 }
 
-// assertPastes reads the text as YAML does: it has the lines and nothing else.
+// assertPastes parses the text as YAML: it contains the lines and nothing else.
 func assertPastes(t *testing.T, s SettingsFile) {
 	var read map[string]any
 	require.NoError(t, yaml.Unmarshal([]byte(s.YAML()), &read), s.YAML())
@@ -172,7 +172,7 @@ func TestNotesSayWhatToMind(t *testing.T) {
 	}
 }
 
-// What is said of the plugin is what the plugin is.
+// The facts about the plugin agree with the plugin's source.
 func TestThePluginIsAsSaid(t *testing.T) {
 	source := func(class string) string {
 		text, err := os.ReadFile(filepath.Join(pluginSources, strings.ReplaceAll(class, ".", "/")+".java"))

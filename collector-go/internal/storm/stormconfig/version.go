@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Version is a release of Storm or Bullet. Without a patch it stands for the newest of its series.
+// Version is a release of Storm or Bullet. Without a patch number it means the newest of its series.
 type Version struct {
 	major, minor, patch int
 	text                string
 }
 
-// newest is the patch of a version that names none.
+// newest is the patch number of a version without one.
 const newest = 1 << 30
 
-// ParseVersion reads "2.8.3" or "2.8".
+// ParseVersion parses "2.8.3" or "2.8".
 func ParseVersion(text string) (Version, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 2 && len(parts) != 3 {
@@ -32,7 +32,7 @@ func ParseVersion(text string) (Version, error) {
 	return Version{major: numbers[0], minor: numbers[1], patch: numbers[2], text: text}, nil
 }
 
-// String is the version as it was written.
+// String returns the version as it was written.
 func (v Version) String() string { return v.text }
 
 // from reports whether v is major.minor.patch or later.

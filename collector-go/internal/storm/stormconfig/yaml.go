@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// lineWidth is how wide a comment is printed.
+// lineWidth is the maximum width of a printed comment.
 const lineWidth = 110
 
-// entry is a map that keeps its order, in YAML and in JSON.
+// entry is a map that keeps its order in YAML and JSON.
 type entry []pair
 
 // MarshalJSON implements json.Marshaler.
@@ -34,7 +34,7 @@ func (e entry) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// YAML is the snippet as text to paste; all that is not a setting is a comment.
+// YAML returns the settings as text to paste. Everything that is not a setting is a comment.
 func (s SettingsFile) YAML() string {
 	var b strings.Builder
 	what := "Storm " + s.Storm
@@ -65,7 +65,7 @@ func (s SettingsFile) YAML() string {
 	return b.String()
 }
 
-// comment prints text in lines of a bearable width.
+// comment prints text as comment lines of at most lineWidth characters.
 func comment(b *strings.Builder, text string) {
 	row := "#"
 	for word := range strings.FieldsSeq(text) {
@@ -78,7 +78,7 @@ func comment(b *strings.Builder, text string) {
 	b.WriteString(row + "\n")
 }
 
-// write prints one setting; values are of the few kinds that For makes.
+// write prints one setting. It supports only the types of values that For makes.
 func write(b *strings.Builder, indent, name string, value any) {
 	switch v := value.(type) {
 	case []string:
@@ -95,7 +95,7 @@ func write(b *strings.Builder, indent, name string, value any) {
 		}
 	case map[string]any:
 		fmt.Fprintf(b, "%s%s:\n", indent, name)
-		for key, each := range v { // one key
+		for key, each := range v { // has one key
 			write(b, indent+"  ", key, each)
 		}
 	case entry:

@@ -27,10 +27,10 @@ type querier struct {
 	minMs, maxMs int64
 }
 
-// Select reads a selector's series, in the order of their labels. Where the query's plan knows the instants at which it
-// looks, the engine looks at them, so that a series that ended is not there; else all samples come, without the markers
-// of series that ended, which no API gives: a subquery that also reads what lies beside the engine sees such a series
-// for as long as it looks back.
+// Select reads a selector's series, sorted by labels. If the query's plan knows the instants, the remote engine
+// evaluates the selector at these instants, so that an ended series is absent. Otherwise Select reads all samples.
+// These lack the markers of ended series, because the API does not return markers. Therefore a subquery that also
+// reads other stores sees an ended series until the end of the lookback.
 func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
 	matchers ...*labels.Matcher) storage.SeriesSet {
 	minMs, maxMs := q.minMs, q.maxMs
@@ -69,7 +69,7 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	return query.NewSet(all, warnings)
 }
 
-// list reads labels alone.
+// list reads the label sets of series without their samples.
 func (q *querier) list(ctx context.Context, minMs, maxMs int64, matchers []*labels.Matcher) storage.SeriesSet {
 	found, warnings, infos, err := q.store.api.Series(ctx, []string{selector(matchers)}, timeOf(minMs), timeOf(maxMs))
 	if err != nil {
@@ -85,7 +85,7 @@ func (q *querier) list(ctx context.Context, minMs, maxMs int64, matchers []*labe
 	return query.NewSet(all, remarks(warnings, infos))
 }
 
-// seriesOf are an answer's series with their samples. They count against what the query may read.
+// seriesOf converts the series of an answer with their samples. They count against the query's limits.
 func seriesOf(p *plan.Plan, matrix model.Matrix) (promql.Matrix, error) {
 	if err := p.ReadSeries(len(matrix)); err != nil {
 		return nil, err
@@ -98,7 +98,8 @@ func seriesOf(p *plan.Plan, matrix model.Matrix) (promql.Matrix, error) {
 	return matrixOf(matrix)
 }
 
-// addMarkers ends a series wherever it has nothing at an instant: the engine that evaluates has looked back already.
+// addMarkers adds a stale marker at each instant without a value that follows one with a value. The remote engine has
+// already applied the lookback, so that the series really has no value there.
 func addMarkers(s *promql.Series, at plan.Instants) {
 	known := map[int64]bool{}
 	for _, p := range s.Floats {
@@ -115,7 +116,7 @@ func addMarkers(s *promql.Series, at plan.Instants) {
 	slices.SortFunc(s.Floats, func(x, y promql.FPoint) int { return cmp.Compare(x.T, y.T) })
 }
 
-// selector is matchers as text.
+// selector returns matchers as a PromQL selector.
 func selector(matchers []*labels.Matcher) string {
 	all := make([]string, len(matchers))
 	for i, m := range matchers {
@@ -149,7 +150,7 @@ func sortedTexts[T ~string](found []T) []string {
 	return all
 }
 
-// Close implements storage.Querier; nothing is held.
+// Close implements storage.Querier; there is nothing to close.
 func (q *querier) Close() error { return nil }
 
 func limit(hints *storage.LabelHints) (all []v1.Option) {
@@ -166,5 +167,5 @@ func selected(matchers []*labels.Matcher) []string {
 	return []string{selector(matchers)}
 }
 
-// stale is the value that ends a series.
+// stale is the value of the marker that ends a series.
 var stale = math.Float64frombits(value.StaleNaN)

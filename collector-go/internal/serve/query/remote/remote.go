@@ -1,9 +1,10 @@
 // Package remote reads an external engine over Prometheus' HTTP API, for example Thanos, Mimir, VictoriaMetrics or
-// Prometheus. It takes the place of the embedded store when query.url is set (decision 17 in docs/decisions).
+// Prometheus. It replaces the embedded store if query.url is set (decision 17 in docs/decisions).
 //
-// Queries that need only the engine's data are evaluated there, so that their samples do not travel. A query that also
-// needs series of the collector itself, such as results of rules, is evaluated by package query; this package then
-// fetches the engine's series (querier.go). It must not know which series the collector has itself. Start with Store.
+// Queries that need only the engine's data are evaluated there, so that samples need not be transferred. A query that
+// also needs series of the collector itself, such as results of rules, is evaluated by package query. This package
+// then fetches the engine's series (querier.go). It must not know which series the collector has itself. Start with
+// Store.
 package remote
 
 import (
@@ -27,20 +28,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 )
 
-// MostBytes is how large an answer may be that a caller's HTTP client lets through: a day of 1-minute slices of 10,000
-// series as text.
+// MostBytes is the maximum size of an answer that the caller's HTTP client should accept. It is enough for a day of 1
+// min slices of 10,000 series as text.
 const MostBytes = 512 << 20
 
-// Store is an engine that is asked over HTTP. It is safe for concurrent use.
+// Store is a remote engine that is queried over HTTP. It is safe for concurrent use.
 type Store struct {
 	address  string
 	lookback time.Duration
 	api      v1.API
 }
 
-// New returns a store that asks the engine whose API lies below a URL, such as http://thanos-query:10902, through an
-// HTTP client, which has the credentials. Lookback is how old a sample may be and still count as a series' present
-// value; engines that let no client set it have their own. It connects to nothing.
+// New returns a store for the engine whose API is below a URL, such as http://thanos-query:10902. caller is the HTTP
+// client, which adds the credentials. lookback is the maximum age of a sample that still counts as a series' current
+// value. Some engines ignore it and use their own. New makes no connection.
 func New(address string, caller *http.Client, lookback time.Duration) (*Store, error) {
 	asked, err := api.NewClient(api.Config{Address: address, Client: caller})
 	if err != nil {
@@ -49,8 +50,8 @@ func New(address string, caller *http.Client, lookback time.Duration) (*Store, e
 	return &Store{address, lookback, v1.NewAPI(asked)}, nil
 }
 
-// Evaluate answers a query of the engine's language as the engine does. A query whose end is its start is an instant
-// one. Errors are promql's where the engine names them so.
+// Evaluate lets the engine evaluate a query and returns its result. Errors are converted to those of promql if the
+// engine reports their type.
 func (s *Store) Evaluate(ctx context.Context, q plan.Text) (parser.Value, annotations.Annotations, error) {
 	value, warnings, err := s.evaluate(ctx, q)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Store) evaluate(ctx context.Context, q plan.Text) (value model.Value, _
 	return value, remarks(warnings, infos), s.failed(ctx, err)
 }
 
-// remarks are an answer's warnings and infos.
+// remarks converts an answer's warnings and infos to annotations.
 func remarks(warnings v1.Warnings, infos v1.Infos) annotations.Annotations {
 	all := annotations.Annotations{}
 	for _, text := range warnings {
@@ -84,7 +85,8 @@ func remarks(warnings v1.Warnings, infos v1.Infos) annotations.Annotations {
 	return all
 }
 
-// failed is an error as an engine of ours would give it, so that who asked sees no difference.
+// failed converts an error of the API to the error that Prometheus' engine would return, so that callers need not
+// distinguish a remote engine.
 func (s *Store) failed(ctx context.Context, err error) error {
 	var refused *v1.Error
 	switch {
@@ -110,8 +112,8 @@ func (s *Store) failed(ctx context.Context, err error) error {
 	return promql.ErrStorage{Err: err}
 }
 
-// reasonOf is what an engine gives as its reason. Of an answer that is a server's error the client reads no more than
-// the number.
+// reasonOf returns the type and the text of the engine's error. For a 5xx response the API client fills in only the
+// status code; the JSON body is then in Detail.
 func reasonOf(refused *v1.Error) (v1.ErrorType, string) {
 	var answer struct {
 		ErrorType v1.ErrorType
@@ -123,12 +125,12 @@ func reasonOf(refused *v1.Error) (v1.ErrorType, string) {
 	return refused.Type, refused.Msg
 }
 
-// Querier reads series, samples and labels that lie within [minMs, maxMs].
+// Querier returns a querier for series, samples and labels within [minMs, maxMs].
 func (s *Store) Querier(minMs, maxMs int64) (storage.Querier, error) {
 	return &querier{s, minMs, maxMs}, nil
 }
 
-// timeOf is a bound as the API takes it; the zero time is none.
+// timeOf returns a bound in the form of the API, in which the zero time means no bound.
 func timeOf(ms int64) time.Time {
 	if ms <= timestamp.FromTime(time.Unix(0, 0)) || ms > math.MaxInt64/int64(time.Millisecond) {
 		return time.Time{}
@@ -136,13 +138,13 @@ func timeOf(ms int64) time.Time {
 	return timestamp.Time(ms)
 }
 
-// Abilities are what an engine can do.
+// Abilities are properties of an engine.
 type Abilities struct {
-	Version          string // as it names itself; "" where it does not
-	NativeHistograms bool   // whether it evaluates them
+	Version          string // as reported by the engine; "" if it reports none
+	NativeHistograms bool   // whether the engine evaluates native histograms
 }
 
-// Abilities asks the engine what it can do; an error where it cannot be asked.
+// Abilities queries the engine for its abilities. It returns an error if the engine cannot be reached.
 func (s *Store) Abilities(ctx context.Context) (a Abilities, err error) {
 	if _, _, _, err = s.api.Query(ctx, "vector(1)", time.Time{}); err != nil {
 		return a, s.failed(ctx, err)

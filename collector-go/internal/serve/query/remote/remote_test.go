@@ -40,7 +40,7 @@ load 10s
   latency{worker="b"}  {{schema:-1 sum:9 count:7 offset:-3 buckets:[1 2] n_offset:2 n_buckets:[4]}}+{{schema:-1 sum:9 count:7 offset:-3 buckets:[1 2] n_offset:2 n_buckets:[4]}}x19
 `
 
-// beside lies beside the engine: the results of rules, say.
+// beside has series of another store, such as the results of rules.
 const beside = `
 load 10s
   ALERTS{worker="a"} 1x9 stale
@@ -60,7 +60,7 @@ func loaded(t *testing.T, text string) storage.Queryable {
 	return store
 }
 
-// asking is an engine behind a server, and how many queries it evaluated.
+// asking returns a store that queries an engine behind a server.
 func asking(t *testing.T, store storage.Queryable) *Store {
 	options := httpapi.DefaultOptions()
 	options.Engine, options.Gatherer = engineOver(t, store), prometheus.NewRegistry()
@@ -92,7 +92,8 @@ func answerOf(t *testing.T, e *query.Engine, text plan.Text) (string, error) {
 	return result.String(), result.Err
 }
 
-// texts are a query at a time, over a range that begins before all and ends behind it, and over one of odd steps.
+// texts returns a query at one time, over a range that begins before and ends after all data, and over a range with
+// unusual steps.
 func texts(expression string) []plan.Text {
 	second := func(s int64) time.Time { return time.Unix(s, 0) }
 	return []plan.Text{
@@ -104,8 +105,8 @@ func texts(expression string) []plan.Text {
 	}
 }
 
-// Whatever is asked of an engine over HTTP has the answer that it has next door, whether the whole query is evaluated
-// there or part of it lies beside.
+// A remote engine gives the same answers over HTTP as a local one. This is true whether it evaluates the whole query,
+// or part of the data is in another store.
 func TestAnswersAreThoseOfTheEngine(t *testing.T) {
 	here, extra := loaded(t, world), loaded(t, beside)
 	there := asking(t, here)
@@ -124,7 +125,7 @@ func TestAnswersAreThoseOfTheEngine(t *testing.T) {
 		`heap > 5 and on (worker) cpu_total`, `nothing`, `count_over_time(heap[1m]) > 0`, `scalar(heap{worker="a"})`,
 		`sum by (worker) (latency)`, `label_replace(heap, "x", "$1", "worker", "(.).*")`, `heap @ 50`,
 		`histogram_sum(latency) / histogram_count(latency)`,
-		// with what lies beside
+		// together with series of the other store
 		`ALERTS`, `heap * on (worker) ALERTS`, `{__name__=~"heap|ALERTS"}`, `sum(heap) + sum(ALERTS)`,
 		`histogram_avg(rate(latency[40s])) and on (worker) ALERTS`, `sum(rate(latency[1m])) unless on () absent(ALERTS)`,
 	} {
@@ -165,7 +166,8 @@ func TestLabelsAndSeries(t *testing.T) {
 	require.NoError(t, set.Err())
 }
 
-// What cannot be asked is an error of the store; what the engine refuses is its word.
+// If the engine cannot be reached, it is an error of the store. If the engine refuses a query, its message is
+// returned.
 func TestFailures(t *testing.T) {
 	var code int
 	var body string
@@ -197,11 +199,11 @@ func TestFailures(t *testing.T) {
 	require.ErrorContains(t, ask(), "not exponential")
 }
 
-// Whoever goes away, or has waited too long, ends the question there too.
+// A query also ends in the remote engine if its client disconnects or its time is over.
 func TestTheQuestionEndsWithWhoAsks(t *testing.T) {
 	ended := make(chan struct{}, 2)
 	store := storeOf(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // until then nobody watches the connection
+		_, _ = io.Copy(io.Discard, r.Body) // before that the server does not notice a closed connection
 		<-r.Context().Done()
 		ended <- struct{}{}
 	}))

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// valueOf is an answer as the engine has it.
+// valueOf converts an answer to the engine's types.
 func valueOf(answer model.Value) (parser.Value, error) {
 	switch v := answer.(type) {
 	case *model.Scalar:
@@ -72,17 +72,17 @@ func labelsOf(metric model.Metric) labels.Labels {
 	return all.Labels()
 }
 
-// The coarsest and the finest schema of exponential buckets.
+// minSchema and maxSchema are the coarsest and the finest schema of exponential buckets.
 const (
 	minSchema = -4
 	maxSchema = 8
 )
 
-// near allows for what computing a bound may round; buckets of the finest schema are 3 in 1,000 wide.
+// near compares bounds with a tolerance for rounding. Buckets of the finest schema are 3 in 1,000 wide.
 func near(x, y float64) bool { return math.Abs(x-y) <= 1e-9*y }
 
-// histogramOf is a native histogram as it was before it was written as text: its buckets' bounds are powers of two to
-// the power of 2^-schema. Empty buckets, the zero bucket among them, are not in the text; nothing is in them.
+// histogramOf reconstructs a native histogram from its text form. The bounds of its buckets are integer powers of
+// 2^(2^-schema). The text form omits empty buckets, including an empty zero bucket, which does not change the result.
 func histogramOf(from *model.SampleHistogram) (*histogram.FloatHistogram, error) {
 	h := &histogram.FloatHistogram{Schema: maxSchema, Count: float64(from.Count), Sum: float64(from.Sum)}
 	var positive, negative []bucket
@@ -115,13 +115,13 @@ func histogramOf(from *model.SampleHistogram) (*histogram.FloatHistogram, error)
 	return h, nil
 }
 
-// bucket is one of a histogram's: the index of its upper bound, and what is in it.
+// bucket is one bucket of a histogram: the index of its upper bound and its count.
 type bucket struct {
 	index int32
 	count float64
 }
 
-// spans are buckets in the form of histograms.
+// spans sorts buckets and converts them to the spans and counts of a histogram.
 func spans(buckets []bucket) (all []histogram.Span, counts []float64) {
 	slices.SortFunc(buckets, func(x, y bucket) int { return int(x.index - y.index) })
 	for i, b := range buckets {

@@ -11,19 +11,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// Cluster asks Nimbus about a topology; where name is empty, about the only one there is. What goes wrong is in its
-// Err, and what was learnt before stays: the names of the other topologies help where one is misspelt.
+// Cluster queries Nimbus about a topology. If name is empty and Nimbus has exactly one topology, it is that one. An
+// error is stored in Err, together with everything that was read before: the names of the other topologies help if the
+// name is misspelt.
 func Cluster(ctx context.Context, addresses []string, name string) *doctor.Cluster {
 	c := &doctor.Cluster{Address: strings.Join(addresses, ", "), Topology: name}
 	c.Err = askNimbus(ctx, addresses, c)
 	return c
 }
 
-// askNimbus fills in what Nimbus answers: the topologies, the consumers of the one that is meant, and the newest errors
-// of its components. Killed topologies are left out, which Nimbus lists for a while.
+// askNimbus stores what Nimbus knows: the topologies, the consumers of the selected one, and the newest errors of its
+// components. It omits killed topologies, which Nimbus lists for a while.
 //
-// Each error becomes one line with its cause, since a Java stack trace would fill the screen and the cause is what a
-// reader needs.
+// Each error is reduced to one line with its cause, because a Java stack trace would fill the screen.
 func askNimbus(ctx context.Context, addresses []string, c *doctor.Cluster) error {
 	all, err := nimbus.Topologies(ctx, addresses)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// topology is what /api/v1/topologies/{name} answers, as far as it is read (docs/topologies.md). It is decoded here and
-// not shared with the API, because doctor also asks collectors of other versions: a field that is missing is zero.
+// topology is the part of the answer of /api/v1/topologies/{name} that doctor uses (docs/topologies.md). It is not
+// shared with the API, because doctor also queries collectors of other versions: a missing field is zero.
 type topology struct {
 	ID        string    `json:"id"`
 	Submitted string    `json:"submitted"`
@@ -50,8 +50,9 @@ type topology struct {
 	Settings map[string]string `json:"settings"`
 }
 
-// Collector asks a running collector about a topology; where name is empty, about the only one there is. What goes
-// wrong is in its Err. Ages are by this machine's clock, so that they are only as good as that.
+// Collector queries a running collector about a topology. If name is empty and the collector knows exactly one
+// topology, it is that one. An error is stored in Err. Ages are computed with this machine's clock, and are only as
+// accurate as that.
 func Collector(ctx context.Context, asked *client.Client, name string, now time.Time) *doctor.Collector {
 	c := &doctor.Collector{Address: asked.Address(), Topology: name, Now: now, Skews: map[string]doctor.Skew{},
 		Seen: map[doctor.Kind]doctor.Sight{}}
@@ -59,11 +60,12 @@ func Collector(ctx context.Context, asked *client.Client, name string, now time.
 	return c
 }
 
-// caller asks one collector. Each of its methods fills in one kind of fact.
+// caller queries one collector. Each of its methods collects one kind of fact.
 type caller struct{ client *client.Client }
 
-// ask asks for everything in turn. What older collectors do not answer is left empty; only facts that every collector
-// has are errors where they are missing. Without the topology it ends early, since the rest is about it.
+// ask collects all facts. Facts that older collectors do not provide stay empty. Only facts that every collector has
+// cause an error if they are missing. If the collector does not know the topology, ask ends early, because all other
+// facts are about the topology.
 func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 	var all []struct {
 		Name string `json:"name"`
@@ -92,8 +94,8 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 		a.unreached(ctx, c))
 }
 
-// notStored asks which metrics are not stored, and keeps how many more there are than the answer lists. A collector of
-// before December 2026 does not report it, and one that collected nothing just now has no answer. Neither is an error.
+// notStored queries which metrics are not stored. A collector of before December 2026 does not report them, and one
+// without recent data has no answer. Neither is an error.
 func (a caller) notStored(ctx context.Context, c *doctor.Collector) {
 	var whole struct {
 		NotStored     []catalog.NotStored `json:"not_stored"`
@@ -106,8 +108,8 @@ func (a caller) notStored(ctx context.Context, c *doctor.Collector) {
 	}
 }
 
-// slices asks how wide slices are and how long they wait. A collector of before November 2026 does not report it; the
-// checks then do not wait for the first slices.
+// slices queries the width and lateness of slices. A collector of before November 2026 does not report them; then the
+// checks do not wait for the first slices.
 func (a caller) slices(ctx context.Context, c *doctor.Collector) {
 	var flags map[string]string
 	if a.client.Get(ctx, "/api/v1/status/flags", &flags) == nil {
@@ -115,7 +117,7 @@ func (a caller) slices(ctx context.Context, c *doctor.Collector) {
 	}
 }
 
-// length reads a duration in Prometheus' notation; 0 where there is none.
+// length parses a duration in Prometheus' notation. It returns 0 if the text is invalid.
 func length(text string) time.Duration {
 	d, err := model.ParseDuration(text)
 	if err != nil {
@@ -124,8 +126,8 @@ func length(text string) time.Duration {
 	return time.Duration(d)
 }
 
-// refused asks whom the gRPC port turned away: the collector keeps its own figures, one a quarter of a minute. It is a
-// hint, and no answer to it is no error.
+// refused queries how many connections the gRPC port refused. The collector stores this metric about itself every 15
+// s. The result is only a hint, so that an error is ignored.
 func (a caller) refused(ctx context.Context, c *doctor.Collector) {
 	found, err := a.client.Vector(ctx,
 		fmt.Sprintf("sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0",
@@ -139,7 +141,7 @@ func (a caller) refused(ctx context.Context, c *doctor.Collector) {
 	}
 }
 
-// annotation is one of the collector's, as far as it is read: what happened, and when.
+// annotation is the part of an annotation that doctor uses.
 type annotation struct {
 	Title   string    `json:"title"`
 	Time    time.Time `json:"time"`
@@ -147,7 +149,7 @@ type annotation struct {
 	Text    string    `json:"text"`
 }
 
-// worker is the one that a restart's annotation is about; false for other annotations.
+// worker returns the worker of a restart annotation. is is false for other annotations.
 func (a annotation) worker() (worker string, is bool) {
 	if worker, is = strings.CutPrefix(a.Title, "Worker "); is {
 		worker, is = strings.CutSuffix(worker, " restarted")
@@ -155,8 +157,8 @@ func (a annotation) worker() (worker string, is bool) {
 	return worker, is
 }
 
-// unreached asks for what the plugin reported last of a time without a collector, within a day. It explains a gap that
-// is over.
+// unreached queries the plugin's newest report about an interval without a collector, within a day. It explains a gap
+// in the past.
 func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 	var all []annotation
 	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugininfo.UnreachedTag},
@@ -172,14 +174,15 @@ func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 	return nil
 }
 
-// facts are the answer in the terms of the checks. Executors are the sum over all components. A state that is neither
-// killed nor stopped is no end: the topology may be silent for another reason, which the checks look for.
+// facts converts the answer to the types of the checks. Executors are summed over all components. Only the states
+// killed and stopped count as an end. In other states the topology may be silent for another reason, which the checks
+// look for.
 func (t topology) facts() *doctor.Topology {
 	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive,
 		ClockAhead: time.Duration(t.ClockAhead * float64(time.Second)),
 		Storm:      t.Versions.Storm,
 		Workers:    t.WorkerCount, Settings: t.Settings}
-	found.Submitted, _ = time.Parse(time.RFC3339, t.Submitted) // zero where Storm's id does not say
+	found.Submitted, _ = time.Parse(time.RFC3339, t.Submitted) // zero if Storm's topology id does not contain it
 	if t.Condition.State == "killed" || t.Condition.State == "stopped" {
 		found.Ended, found.EndedAt, found.EndedBy = t.Condition.State, t.Condition.Since, t.Condition.By
 	}
@@ -189,8 +192,8 @@ func (t topology) facts() *doctor.Topology {
 	return found
 }
 
-// sights asks when the newest slice of each kind ended. A range is asked for, since only its samples keep their own
-// times. Where the topology's clock is far off, it is asked at the topology's own time.
+// sights queries the end of the newest slice of each kind. It queries a range, because only the samples of a range
+// have their own times. If the topology's clock is far off, the range is in the topology's own time.
 func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	for _, kind := range doctor.Kinds {
 		selector := fmt.Sprintf("{__name__=~%q, topology=%q}", strings.Join(kind.Metrics, "|"), c.Topology)
@@ -217,9 +220,9 @@ func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 	return nil
 }
 
-// restarts asks which workers were started again, and how often. Those of a topology that was submitted again are no
-// restarts, though they start where its workers were: its own time counts. The counter of the slices and the registry's
-// annotations are joined, since each may know a restart that the other does not.
+// restarts queries how often each worker restarted. It reads only the time since the topology was submitted. Workers
+// of a new submission may use the places of the old ones, and they are not restarts. It combines the counter in the
+// slices with the registry's annotations, because each may miss a restart that the other has.
 func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
 	since := doctor.Lookback
 	if !c.Found.Submitted.IsZero() {
@@ -238,8 +241,9 @@ func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
 	return a.annotatedRestarts(ctx, c, since)
 }
 
-// annotatedRestarts asks for those that the registry knows: at once, where a slice takes its time to close, and
-// whatever the workers' clocks say. Of both counts the larger is kept, since a restart may be in either.
+// annotatedRestarts adds the restarts that the registry knows. The registry knows them at once, while a slice is
+// complete only later, and it does not depend on the workers' clocks. For each worker the larger of both counts is
+// used.
 func (a caller) annotatedRestarts(ctx context.Context, c *doctor.Collector, since time.Duration) error {
 	var all []annotation
 	asked := url.Values{"topology": {c.Topology}, "tag": {"restart"},
@@ -260,7 +264,7 @@ func (a caller) annotatedRestarts(ctx context.Context, c *doctor.Collector, sinc
 	return nil
 }
 
-// latest is the later of two times.
+// latest returns the later of two times.
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -268,8 +272,8 @@ func latest(a, b time.Time) time.Time {
 	return b
 }
 
-// refusals asks for the samples that were refused beside another of their time, and for clocks that were set back. Both
-// are read over Lookback, so that a mishap of yesterday is no finding.
+// refusals queries refused samples with duplicate times, and clocks that were set back. Both are limited to Lookback,
+// so that an old problem is not reported.
 func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
 	for reason, of := range map[string]*map[string]int{"repeated_time": &c.SetBack, "duplicate": &c.Twice} {
 		series := fmt.Sprintf("%s{topology=%q,reason=%q}[%s]", catalog.CollectionWorkerRefused, c.Topology, reason,
@@ -295,9 +299,9 @@ func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
 	return err
 }
 
-// skews asks how far the workers' clocks are off: as the registry knows it now, or else the newest that a slice has,
-// since these are written each 30 s of a worker's time, at that time. What the registry knows replaces what a slice
-// has. Without an upper bound a clock may be ahead by any time.
+// skews queries the errors of the workers' clocks. The registry's current value has precedence. Otherwise the newest
+// value in the slices is used, which is written every 30 s of a worker's time, at that time. Without an upper bound,
+// Most is +Inf.
 func (a caller) skews(ctx context.Context, c *doctor.Collector, t *topology) error {
 	for name, set := range map[string]func(s *doctor.Skew, v float64){
 		catalog.CollectionSkew:      func(s *doctor.Skew, v float64) { s.Sure = v },

@@ -74,8 +74,7 @@ func TestACollectorThatIsNone(t *testing.T) {
 	assert.ErrorContains(t, Collector(t.Context(), asked, "t", time.Now()).Err, "connection refused")
 }
 
-// troubleIn is what the doctor's log check has of a file: the beginning of each message that something must be done
-// about.
+// troubleIn returns the beginnings of the messages that need action, as the log check finds them.
 func troubleIn(l doctor.Log) (all []string) {
 	for _, t := range l.Trouble {
 		if t.Message == nil {
@@ -87,10 +86,10 @@ func troubleIn(l doctor.Log) (all []string) {
 	return all
 }
 
-// testdata/worker.log and submission.log are what the plugin logged over the layout of Storm's worker.xml, while faults
-// were made one after the other: settings that are wrong, a collector that came late, samples and data points that are
-// refused, TLS at one side, a port of HTTP, a token file that is missing, a sampler and a hook that break, a return, a
-// state that is refused. The two together have every message but the one that needs a fault of the plugin.
+// testdata/worker.log and submission.log were logged by the plugin with the layout of Storm's worker.xml. Meanwhile
+// faults were caused one after the other: invalid settings, a collector that started late, refused samples and data
+// points, TLS on one side only, an HTTP port, a missing token file, a failing sampler and hook, a return, and a
+// refused state. Together they contain every message except for the one that needs a fault of the plugin.
 func TestLogKnowsWhatWasRecorded(t *testing.T) {
 	known := map[*plugininfo.Message]bool{}
 	for _, path := range []string{"testdata/submission.log", "testdata/worker.log"} {
@@ -121,7 +120,7 @@ func TestLogKnowsWhatWasRecorded(t *testing.T) {
 	}
 }
 
-// What a line takes back, and what it does not.
+// Some lines end an earlier problem, and others do not.
 func TestLogTakesBackWhatIsOver(t *testing.T) {
 	const (
 		unknown = "x [WARN] bullet-metrics: There is no setting a.b. There are: [c]"

@@ -14,7 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 )
 
-// Whatever a file of settings says, it is read or refused with its name.
+// Whatever a settings file contains, it is read or refused with its name.
 func FuzzSettings(f *testing.F) {
 	f.Add([]byte("topology.metrics.consumer.register:\n- class: a\n  parallelism.hint: 1\n  argument: {b: [c]}\n"))
 	f.Add([]byte("a: &a [*a]\n"))
@@ -30,14 +30,14 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// answers answers every path with one text.
+// answers is a server that answers every path with the same text.
 type answers string
 
 func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(a)))}, nil
 }
 
-// Whatever stands where a collector was looked for, what is found is a fact or an error.
+// Whatever server listens at the collector's address, the result is a fact or an error.
 func FuzzCollectorsAnswers(f *testing.F) {
 	f.Add(`{"data":[{"name":"t"}]}`)
 	f.Add(`{"data":{"result":[{"metric":{"worker":"h:1"},"value":[1e308,"NaN"],"values":[[1,"2"]]}]}}`)

@@ -1,6 +1,6 @@
-// Package examine collects the facts that package doctor judges: it reads the jar, the settings and the logs, connects
-// to ports, asks Nimbus, and queries a running collector. It must not judge anything: what it cannot read becomes part
-// of the facts, as an error. Each file collects one kind of fact.
+// Package examine collects the facts for package doctor. It reads the jar, the settings and the logs, connects to
+// ports, and queries Nimbus and a running collector. It must not judge anything: if something cannot be read, the
+// error is part of the facts. Each file collects one kind of fact.
 package examine
 
 import (
@@ -12,14 +12,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
-// foreign are packages that the topology may have in another version; multi-release jars hold them under
-// META-INF/versions too.
+// foreign are packages of which the topology may have another version.
 var foreign = map[string]string{"io/grpc/": "io.grpc", "io/netty/": "io.netty",
 	"com/google/protobuf/": "com.google.protobuf",
 	"com/google/common/":   "com.google.common"}
 
-// Jar looks into a jar, by the names of its entries alone: no class is loaded, so that a jar of any origin can be
-// looked at. What goes wrong is in its Err.
+// Jar examines a jar. It reads only the names of the entries and loads no class, so that it is safe for a jar of any
+// origin. An error is stored in Err.
 func Jar(path string) *doctor.Jar {
 	j := &doctor.Jar{Path: path}
 	file, err := zip.OpenReader(path)
@@ -51,8 +50,8 @@ func Jar(path string) *doctor.Jar {
 	return j
 }
 
-// unversioned is an entry's name without META-INF/versions/N/, under which multi-release jars hold classes for newer
-// releases of Java.
+// unversioned returns an entry's name without META-INF/versions/N/, where multi-release jars have classes for newer
+// Java releases.
 func unversioned(name string) string {
 	if rest, found := strings.CutPrefix(name, "META-INF/versions/"); found {
 		if _, class, found := strings.Cut(rest, "/"); found {

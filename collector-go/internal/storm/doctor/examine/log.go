@@ -13,13 +13,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// mostLine is how much of a line of a log is looked at, bytes: an entry of topology.metrics.consumer.register with its
-// argument has a few thousand.
+// mostLine is the maximum length of a log line in bytes; the rest is ignored. An entry of
+// topology.metrics.consumer.register with its argument has a few thousand bytes.
 const mostLine = 64 << 10
 
-// Log reads a log of a worker, or of a submission, for what the plugin logs and for classes of it that are missed. It
-// reads line by line in constant memory, since a log may be large, and cuts lines at mostLine. What goes wrong is in
-// its Err; what was read before stays.
+// Log searches a log of a worker or a submission for messages of the plugin and for missing classes of it. A log may
+// be large, so that Log reads it line by line in constant memory. An error is stored in Err, and results before the
+// error are kept.
 func Log(path string) doctor.Log {
 	l := doctor.Log{Path: path}
 	f, err := textfile.Open(path)
@@ -45,23 +45,24 @@ func Log(path string) doctor.Log {
 	}
 }
 
-// note takes a line. The start of a worker clears what was noted, because a worker that starts has none of the trouble
-// of the one before it, and both write to one file.
+// note processes a line. The start of a worker discards earlier results: the new process has none of the problems of
+// the old one, and both write to the same file.
 func note(l *doctor.Log, line string) {
 	before, text, ours := strings.Cut(line, plugininfo.LogMark)
 	switch {
 	case ours:
 		l.Ours++
 		noteOurs(l, before, text)
-	case strings.Contains(line, "Launching worker for "): // Storm's, of every release
+	case strings.Contains(line, "Launching worker for "): // logged by every release of Storm
 		l.Trouble, l.NoClass = nil, ""
 	case strings.Contains(line, "io.github.bulletmetrics") && missesClass(line):
 		l.NoClass = strings.TrimSpace(line)
 	}
 }
 
-// noteOurs takes a message of the plugin, and what its logger wrote before it. A message that states that a trouble is
-// over removes it, so that only what lasts is left. A warning that this release does not know is kept too.
+// noteOurs processes a message of the plugin; before is the part of the line before it. A message that reports the end
+// of a problem removes that problem, so that only lasting problems remain. Warnings that this release does not know
+// are kept too.
 func noteOurs(l *doctor.Log, before, text string) {
 	message := plugininfo.Read(text)
 	if message != nil {
@@ -79,9 +80,9 @@ func noteOurs(l *doctor.Log, before, text string) {
 	l.Trouble = append(l.Trouble, doctor.Trouble{Message: message, Line: plugininfo.LogMark + text})
 }
 
-// missesClass reports whether a line is of a class that could not be loaded: Java's own words, those of Storm's metrics
-// consumer bolt, and those of a topology that leaves a consumer out. Only lines that also name a class of the plugin
-// are asked about.
+// missesClass reports whether a line is about a class that could not be loaded. It knows the messages of Java, of
+// Storm's metrics consumer bolt, and of a topology that omits a consumer. The caller checks that the line names a
+// class of the plugin.
 func missesClass(line string) bool {
 	for _, words := range []string{"ClassNotFoundException", "NoClassDefFoundError", "Could not instantiate a class",
 		"is left out"} {

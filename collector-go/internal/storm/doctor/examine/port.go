@@ -17,18 +17,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
 
-// Bounds of a look at a port.
+// Time limits for examining a port.
 const (
-	dialTimeout = 10 * time.Second // with the handshake: a machine that others have most of is slow
-	// in which a collector that wants a certificate ends a connection without one
+	dialTimeout = 10 * time.Second // including the handshake, which is slow on a busy machine
+	// refusalWithin is how long to wait for a server that requires a certificate to close a connection without one.
 	refusalWithin = 500 * time.Millisecond
 )
 
-// Port looks at what listens at one of the plugin's addresses, by a TLS handshake: who speaks plain text gives that
-// away in what comes instead of an answer. ca is the PEM file of the authority to trust, "" for the system's.
+// Port examines what listens at one of the plugin's addresses. It starts a TLS handshake. A plain-text server reveals
+// its protocol by its answer. ca is the PEM file of the authority to trust, or "" for the system's authorities.
 //
-// It sends no sample and needs no token, so that it does no harm to whatever listens there. A second handshake without
-// HTTP/2 distinguishes a web server from a collector.
+// Port sends no sample and needs no token, so that it does no harm to whatever listens there. A second handshake
+// without HTTP/2 distinguishes a web server from a collector.
 func Port(ctx context.Context, address, ca string) doctor.Port {
 	p := doctor.Port{Address: address}
 	if p.WithPort, p.Invalid = withPort(address); p.Invalid != "" {
@@ -40,7 +40,7 @@ func Port(ctx context.Context, address, ca string) doctor.Port {
 		return p
 	}
 	p.Speaks, p.WantsCertificate = doctor.TLSGRPC, errors.Is(err, errWantsCertificate)
-	// which gRPC never speaks
+	// gRPC never negotiates HTTP/1.1
 	if old, _ := shake(ctx, p.WithPort, "http/1.1"); old != nil && old.NegotiatedProtocol == "http/1.1" {
 		p.Speaks = doctor.TLSHTTP
 	}
@@ -50,8 +50,8 @@ func Port(ctx context.Context, address, ca string) doctor.Port {
 	return p
 }
 
-// withPort reads an address as the plugin does (io.github.bulletmetrics.storm.send.Address). Another reading would
-// judge an address that the plugin never uses.
+// withPort parses an address exactly as the plugin does (io.github.bulletmetrics.storm.send.Address). Otherwise doctor
+// would examine an address that the plugin never uses.
 func withPort(address string) (full, invalid string) {
 	trimmed := strings.TrimSpace(address)
 	if trimmed == "" || trimmed == "<nil>" || strings.ContainsFunc(trimmed, func(r rune) bool {
@@ -72,9 +72,10 @@ func withPort(address string) (full, invalid string) {
 
 var errWantsCertificate = errors.New("a client's certificate is wanted")
 
-// shake dials and shakes hands, whoever signed what is shown: the certificate is verified by who asked, with the
-// authority that the plugin would use. The state is nil where no handshake came about. With TLS 1.3 a server that wants
-// a certificate ends the connection only after the handshake, so refusalWithin is waited for that end.
+// shake connects and makes a TLS handshake that accepts any certificate. The caller verifies the certificate with the
+// authority that the plugin would use. The state is nil if the handshake failed. With TLS 1.3 a server that requires a
+// client certificate closes the connection only after the handshake. Therefore shake waits up to refusalWithin for
+// that.
 func shake(ctx context.Context, address string, protocols ...string) (*tls.ConnectionState, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
@@ -86,7 +87,7 @@ func shake(ctx context.Context, address string, protocols ...string) (*tls.Conne
 	host, _, _ := net.SplitHostPort(address)
 	wanted := false
 	config := &tls.Config{
-		// what is shown is verified, and judged, by who asked
+		// the caller verifies the certificate
 		ServerName: host, NextProtos: protocols, InsecureSkipVerify: true,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 			wanted = true
@@ -108,8 +109,8 @@ func shake(ctx context.Context, address string, protocols ...string) (*tls.Conne
 	return &state, nil
 }
 
-// spoken is what a port speaks with which no handshake came about, by what came instead of a TLS record. The text is
-// the reason, for the finding.
+// spoken returns the protocol of a port with which the handshake failed, according to what the server sent instead of
+// a TLS record. The text is the reason for the finding.
 func spoken(err error) (doctor.Speech, string) {
 	var record tls.RecordHeaderError
 	var dial *net.OpError
@@ -129,18 +130,18 @@ func spoken(err error) (doctor.Speech, string) {
 		return doctor.Nobody, dial.Err.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return doctor.Nobody, "it takes connections, and answers nothing within " + dialTimeout.String()
-	case errors.As(err, &dial) && dial.Op == "remote error": // an alert, which only TLS has
+	case errors.As(err, &dial) && dial.Op == "remote error": // a TLS alert
 		return doctor.TLSGRPC, err.Error()
 	}
 	return doctor.Other, err.Error()
 }
 
-// settingsFrame is HTTP/2's type of the frame that begins a server's side of a connection.
+// settingsFrame is the type of the HTTP/2 frame with which a server begins a connection.
 const settingsFrame = 4
 
-// untrusted is why certificates do not lead to an authority for the host of an address; "" where they do. It verifies
-// as the plugin would, with the settings' authority or else this machine's own. A file of the authority that cannot be
-// read is a finding of its own.
+// untrusted returns why a server's certificate cannot be verified for the host of an address, or "" if it can. It
+// verifies as the plugin would, with the configured authority or with this machine's authorities. It ignores an
+// unreadable file of the authority, because another check reports that.
 func untrusted(address, ca string, shown []*x509.Certificate) string {
 	host, _, _ := net.SplitHostPort(address)
 	options := x509.VerifyOptions{DNSName: host, Intermediates: x509.NewCertPool()}
@@ -150,7 +151,7 @@ func untrusted(address, ca string, shown []*x509.Certificate) string {
 	if ca != "" {
 		text, err := textfile.Read(ca, textfile.Most)
 		if err != nil {
-			return "" // that file is a finding of its own
+			return "" // another check reports it
 		}
 		options.Roots = x509.NewCertPool()
 		if !options.Roots.AppendCertsFromPEM(text) {

@@ -10,10 +10,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
-// faultPlace is how an error of the YAML library begins.
+// faultPlace matches the beginning of an error of the YAML library.
 var faultPlace = regexp.MustCompile(`^\[(\d+):\d+\] (.*)`)
 
-// place is a file with a line, in the form that editors and compilers use; the file alone where the line is not known.
+// place returns path:line, the form that editors and compilers use. It returns only the path if the line is unknown
+// (0).
 func place(path string, line int) string {
 	if line == 0 {
 		return path
@@ -21,8 +22,8 @@ func place(path string, line int) string {
 	return fmt.Sprintf("%s:%d", path, line)
 }
 
-// Settings reads a file of settings, Bullet's or Storm's, as plain YAML. What goes wrong is in its Err, with the line
-// where it is no YAML, so that the finding can name it. Names stay as they are written: a dot in a name is no level.
+// Settings reads a settings file of Bullet or Storm as plain YAML. An error is stored in Err, with the line of a YAML
+// error. Names are not split at dots.
 func Settings(path string) *doctor.Settings {
 	s := &doctor.Settings{Path: path}
 	text, err := textfile.Read(path, textfile.Most)

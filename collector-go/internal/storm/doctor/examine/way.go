@@ -8,11 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
-// Way looks at what the settings lead to from this machine: the files that they name, and what listens at the plugin's
-// addresses. Without readable settings there is nothing to look at, and both results are nil.
+// Way examines from this machine what the settings refer to: files, and servers at the plugin's addresses. Without
+// readable settings both results are nil.
 //
-// All addresses are tried at the same time, since one behind a firewall takes its whole timeout. Workers may see
-// another network; the findings state from where it was looked.
+// All addresses are examined concurrently, because one behind a firewall takes its whole timeout. Workers may be in
+// another network; the findings say from where the addresses were examined.
 func Way(ctx context.Context, settings *doctor.Settings) (ports []doctor.Port, unreadable map[string]string) {
 	if settings == nil || settings.Err != nil {
 		return nil, nil

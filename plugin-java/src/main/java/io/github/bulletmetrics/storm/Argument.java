@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The {@code argument} of the consumer's registration, whatever its type: a map of settings, or a list of such maps,
- * the form of Storm's own example. Names may stand without {@link Settings#PREFIX}. Storm passes on what the file has,
- * so what is of no use is named rather than dropped. Immutable.
+ * The {@code argument} of the consumer's registration: a map of settings, or a list of such maps, as in Storm's own
+ * example. The prefix {@link Settings#PREFIX} of names is optional. Storm passes on whatever the file contains.
+ * Therefore this class names the parts that have no effect instead of dropping them silently. Immutable.
  */
 final class Argument {
     private final Map<String, Object> values = new LinkedHashMap<>();

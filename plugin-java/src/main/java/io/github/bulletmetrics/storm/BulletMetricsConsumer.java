@@ -4,9 +4,9 @@ import com.yahoo.bullet.storm.BulletStormConfig;
 import org.apache.storm.Config;
 
 /**
- * The class for {@code bullet.topology.metrics.classes} in Bullet 0.5.0 and later. What runs in the topology is
- * {@link StormMetricsConsumer}, which {@link #register} registers; this class may also be named for
- * {@code topology.metrics.consumer.register} itself, with Bullet on the class path.
+ * The class to name in {@code bullet.topology.metrics.classes} for Bullet 0.5.0 and later. Its {@link #register} adds
+ * {@link StormMetricsConsumer}, which runs in the topology. If Bullet is on the class path, this class may also be
+ * named in {@code topology.metrics.consumer.register}.
  */
 public class BulletMetricsConsumer extends StormMetricsConsumer {
     /** Storm's. */

@@ -17,7 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the components of a topology are, as Storm reports them. Whatever a Storm version does not report is left out.
+ * Facts about the components of a topology, as Storm reports them. Facts that a version of Storm does not report are
+ * omitted.
  */
 final class ComponentFacts {
     private static final Logger LOG = LoggerFactory.getLogger(ComponentFacts.class);

@@ -6,11 +6,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the resource-aware scheduler (Storm 2.0 and later) is to reserve for a task of a metrics consumer, by the
- * topology's size. Storm's own default is 128 MB of heap and a tenth of a core, whatever the size.
+ * The resources that the resource-aware scheduler (Storm 2.0 and later) should reserve for a task of a metrics
+ * consumer, depending on the topology's size. Storm's own default is 128 MB of heap and a tenth of a core for any size.
  *
- * <p>From what was measured (bench/README.md), with the room that is said at each figure. Storm has one setting for all
- * consumers of a topology: where another is registered too, none is set below Storm's default.
+ * <p>The numbers come from measurements (bench/README.md), with the reserve that is stated at each number. Storm has
+ * one setting for all consumers of a topology. If another consumer is registered too, no value below Storm's default is
+ * set.
  */
 final class ConsumerResources {
     // Names that Storm 1.0.3 does not have yet.

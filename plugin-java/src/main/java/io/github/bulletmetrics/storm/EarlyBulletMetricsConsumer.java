@@ -4,9 +4,10 @@ import com.yahoo.bullet.BulletConfig;
 import org.apache.storm.Config;
 
 /**
- * The class for {@code bullet.topology.metrics.classes} in Bullet up to 0.4.3: what {@link BulletMetricsConsumer} is
- * for later ones. It is a class of its own since looking up one of two {@code register} methods loads the types that
- * both name, and no Bullet has both: the lookup would end in a NoClassDefFoundError, which Bullet does not catch.
+ * The class to name in {@code bullet.topology.metrics.classes} for Bullet up to 0.4.3. {@link BulletMetricsConsumer} is
+ * the same for later versions. They are two classes because Bullet looks up {@code register} by reflection, which loads
+ * the parameter types of all overloads. No version of Bullet has both types, so that one class with both overloads
+ * would cause a NoClassDefFoundError, which Bullet does not catch.
  */
 public class EarlyBulletMetricsConsumer extends StormMetricsConsumer {
     /** Storm's. */

@@ -5,11 +5,11 @@ import java.util.Map;
 import org.apache.storm.Config;
 
 /**
- * How long a bolt's task has spent in execute(), estimated from the tuples that Storm times.
+ * The total time that a bolt's task has spent in execute(), estimated from the tuples that Storm times.
  *
- * <p>Storm times one in 20 tuples (more or fewer with {@code topology.stats.sample.rate}), in whole milliseconds, and
- * passes a hook the time of such a tuple only. As in Storm's own counts, each of them stands for all 20. So this total
- * divided by Storm's count of executed tuples is the mean time of a tuple. One thread at a time.
+ * <p>Storm times one in 20 tuples (depending on {@code topology.stats.sample.rate}), in whole milliseconds, and passes
+ * only these times to a hook. As in Storm's own counts, each of them represents 20 tuples. Therefore this total divided
+ * by Storm's count of executed tuples is the mean time of a tuple. Not thread-safe.
  */
 final class ExecuteTimes {
     static final String METRIC = "bullet-metrics.execute";

@@ -7,8 +7,8 @@ import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 
 /**
- * The time from a record's timestamp to its being filtered, as Bullet's own {@code bullet_filter_latency} has its mean.
- * Bullet before 0.4.3 puts no timestamp into its tuples: then nothing is measured.
+ * Measures the time from a record's timestamp until it is filtered. Bullet's own {@code bullet_filter_latency} is the
+ * mean of these times. Bullet before 0.4.3 puts no timestamp into its tuples, so that nothing is measured.
  */
 final class FilterProbe implements LatencyProbe {
     /** The bolt that it is for. */

@@ -4,9 +4,9 @@ import java.util.Collection;
 import java.util.regex.Pattern;
 
 /**
- * The JVM options that may be reported: those about heap, stack and garbage collection. Any other may hold a secret
- * ({@code -Dpassword=...}, an agent's argument, a path), so that only flags whose name is known and whose value is a
- * number are let through.
+ * The JVM options that may be reported: those about heap, stack and garbage collection. Other options may contain
+ * secrets ({@code -Dpassword=...}, an agent's argument, a path). Therefore only flags with a known name and a numeric
+ * value are reported.
  */
 final class JvmFlags {
     private static final Pattern REPORTED =

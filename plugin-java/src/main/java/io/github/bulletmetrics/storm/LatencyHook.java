@@ -16,13 +16,13 @@ import org.slf4j.LoggerFactory;
  * JoinBolt. It is the class to name in {@code topology.auto.task.hooks}. In spouts and in Storm's own components it
  * does nothing.
  *
- * <p>Storm creates one for each task. It calls {@link #prepare} before the task's executor begins, and everything else
- * on the executor's thread; the fields therefore need no synchronization. {@link #boltExecute} and {@link #emit} are
- * part of the path of each tuple and must stay cheap.
+ * <p>Storm creates one hook for each task. It calls {@link #prepare} before the task's executor begins, and everything
+ * else on the executor's thread. Therefore the fields need no synchronization. {@link #boltExecute} and {@link #emit}
+ * run for each tuple and must stay cheap.
  *
- * <p>An exception would end the worker, so any failure ends the measuring in this task. The failure is logged once; in
- * FilterBolt and JoinBolt {@link #COUNTS_METRIC} reports it too, so that missing latencies are not mistaken for an idle
- * task.
+ * <p>An exception would end the worker, so that any failure ends the measuring in this task. The failure is logged
+ * once. In FilterBolt and JoinBolt {@link #COUNTS_METRIC} also reports it, so that missing latencies are not mistaken
+ * for an idle task.
  */
 public class LatencyHook extends BaseTaskHook {
     /** Its own counts, by what they are of. */

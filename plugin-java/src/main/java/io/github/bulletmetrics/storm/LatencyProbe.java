@@ -5,8 +5,8 @@ import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 
 /**
- * What {@link LatencyHook} measures in one kind of bolt. One thread at a time. What it throws ends the measuring in its
- * task.
+ * Measures latencies in one kind of bolt, for {@link LatencyHook}. An exception ends the measuring in the task. Not
+ * thread-safe.
  */
 interface LatencyProbe {
     /** The task has executed a tuple. */

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.Properties;
 
-/** Versions, as the artefacts on the class path state them. */
+/** Versions of artefacts, as stated by the artefacts on the class path. */
 final class PluginVersion {
     private static final String UNKNOWN = "";
 

@@ -9,8 +9,8 @@ import java.util.Map;
 import org.apache.storm.tuple.Tuple;
 
 /**
- * The time from a query's arrival at a JoinBolt, and from its creation by its client, to its result's being sent, and
- * from its arrival to the first that is sent for it.
+ * Measures three times of a query in JoinBolt: from its arrival until its result is sent, from its creation by the
+ * client until its result is sent, and from its arrival until the first result is sent.
  */
 final class QueryProbe implements LatencyProbe {
     /** The bolt that it is for. */

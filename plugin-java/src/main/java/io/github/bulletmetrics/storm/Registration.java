@@ -13,12 +13,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Adds to a topology's configuration the settings without which its metrics would not get out, and logs each with its
- * reason.
+ * Adds the settings to a topology's configuration without which its metrics would not be exported, and logs each with
+ * its reason.
  *
- * <p>It runs in the process that submits the topology. A setting of the user is never replaced; where the setting is a
+ * <p>It runs in the process that submits the topology. A setting of the user is never replaced. If the setting is a
  * list or a map, the plugin's entry is added to it. {@link #V2_TICK} is the exception: it is always turned on, because
- * without it Storm 2.2 and later hand no CPU, heap or GC metrics to a consumer.
+ * without it Storm 2.2 and later pass no CPU, heap or GC metrics to a consumer.
  */
 final class Registration {
     private static final Logger LOG = LoggerFactory.getLogger(Registration.class);

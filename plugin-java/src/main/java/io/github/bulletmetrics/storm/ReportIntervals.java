@@ -8,7 +8,7 @@ import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How often a topology's metrics are reported, and what is too seldom. */
+/** The reporting intervals of a topology's metrics, and a check that they are not too long. */
 final class ReportIntervals {
     /** From Storm 2.3 on a longer interval that has metrics of both of Storm's kinds is scheduled twice, s. */
     static final int LONGEST_SECONDS = 127;

@@ -9,7 +9,8 @@ import java.util.TreeMap;
 import java.util.function.Function;
 
 /**
- * The settings that are reported to a collector: those that bear on capacity. No others, since settings hold passwords.
+ * The settings that are reported to a collector. Only settings that affect capacity are included, because others may
+ * contain passwords.
  */
 final class ReportedSettings {
     /** Options of the workers' JVMs; of these {@link JvmFlags} only. */

@@ -5,9 +5,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Resources of one instance of a component as Storm's resource-aware scheduler takes them: the component's own; for
- * ackers and metrics consumers what the topology sets for these (Storm 2.0 and later); else the topology's default;
- * else 0. Source: Storm's {@code NormalizedResourceRequest} and {@code defaults.yaml}.
+ * The resources of one instance of a component, determined as Storm's resource-aware scheduler does. The component's
+ * own setting has precedence. Next are, for ackers and metrics consumers, the topology's settings for these (Storm 2.0
+ * and later), then the topology's default, and then 0. Source: Storm's {@code NormalizedResourceRequest} and {@code
+ * defaults.yaml}.
  */
 final class Resources {
     private static final String ACKER = "__acker";

@@ -15,8 +15,8 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * The plugin's settings, {@code bullet.topology.metrics.collector.*}, in Bullet's YAML, in the consumer's argument or
- * in Storm's configuration. Values may be of the type meant or its text. Immutable.
+ * The plugin's settings, {@code bullet.topology.metrics.collector.*}. They come from Bullet's YAML, the consumer's
+ * argument or Storm's configuration. A value may have the intended type or be its text form. Immutable.
  */
 final class Settings {
     /** What all names begin with. */

@@ -4,7 +4,8 @@ import java.util.function.Predicate;
 import org.apache.storm.tuple.Tuple;
 
 /**
- * Which tasks' tuples are of interest, remembered by task: asking Storm for a tuple's component costs a look-up or two.
+ * Decides whether the tuples of a task are of interest, and caches the result per task. Asking Storm for a tuple's
+ * component would cost one or two look-ups per tuple.
  */
 final class SourceTasks {
     /** Tasks remembered; of those beyond, Storm is asked each time. */

@@ -15,10 +15,10 @@ import org.slf4j.LoggerFactory;
  * topology.metrics.consumer.register} of any Storm topology.
  *
  * <p>The settings, {@code bullet.topology.metrics.collector.*}, come from the {@code argument} of the registration (see
- * {@link Argument}); those that it lacks come from the topology's configuration.
+ * {@link Argument}). Settings that are missing there come from the topology's configuration.
  *
- * <p>The consumer must never harm the topology that it observes. An exception could end the worker, so it catches
- * everything: with invalid settings it logs the reason once and exports nothing. It never waits for a collector, except
+ * <p>The consumer must never harm the topology that it observes. An exception could end the worker, so that it catches
+ * everything. With invalid settings it logs the reason once and exports nothing. It never waits for a collector, except
  * for a bounded time in {@link #cleanup}.
  */
 public class StormMetricsConsumer implements IMetricsConsumer {

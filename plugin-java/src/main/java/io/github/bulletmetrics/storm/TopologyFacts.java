@@ -11,7 +11,8 @@ import org.apache.storm.task.TopologyContext;
 import org.apache.storm.utils.VersionInfo;
 
 /**
- * What the topology is, as Storm reports it to its components. Whatever a Storm version does not report is left out.
+ * Facts about the topology, as Storm reports them to its components. Facts that a version of Storm does not report are
+ * omitted.
  */
 final class TopologyFacts {
     private TopologyFacts() {

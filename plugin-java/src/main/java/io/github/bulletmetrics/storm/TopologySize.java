@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.function.Function;
 
 /**
- * How many executors a Bullet topology will have, computed from its settings before it is submitted. What Bullet leaves
- * to other settings, such as the workers that the resource-aware scheduler decides on, is not counted.
+ * The number of executors that a Bullet topology will have, computed from its settings before it is submitted. It does
+ * not count what other settings decide, such as the workers that the resource-aware scheduler chooses.
  */
 final class TopologySize {
     private static final String BULLET = "bullet.topology.";

@@ -9,8 +9,8 @@ import org.slf4j.LoggerFactory;
  * Reports CPU, heap and garbage collections of the worker in which it runs. It is the class to name in {@code
  * topology.worker.metrics}. Its value is a {@link io.github.bulletmetrics.storm.sampler.SamplePack pack} of samples.
  *
- * <p>Storm's SystemBolt creates one in each worker and reads it on its executor thread. An exception would end the
- * worker, so any failure ends the sampling instead and is logged once.
+ * <p>Storm's SystemBolt creates one sampler in each worker and reads it on its executor thread. An exception would end
+ * the worker, so that any failure ends the sampling instead and is logged once.
  */
 public class WorkerSampler implements IMetric {
     private Sampler sampler;

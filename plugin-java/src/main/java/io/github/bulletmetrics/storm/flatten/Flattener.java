@@ -18,18 +18,19 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Flattens what one task reported into samples and queues them: the numbers of a report as one block of one row, a pack
- * of the worker's sampler as one of a row a sample. Only where a report has more than {@link Layout#MAX_COLUMNS} series
- * or one of them twice, or a pack more than {@link Block#MAX_CELLS} cells or times that do not rise, these are several.
+ * Flattens the reports of tasks into samples and queues them. The numbers of a report become one block with one row. A
+ * pack of the worker's sampler becomes one block with one row per sample. A report is split into several blocks if it
+ * has more than {@link Layout#MAX_COLUMNS} series or one of them twice. A pack is split if it has more than {@link
+ * Block#MAX_CELLS} cells or its times do not rise.
  *
- * <p>A number is one sample; a map is one for each number in it, at any depth up to {@link #MAX_DEPTH}; a pack of the
- * worker's sampler is its samples, at their own times; a pack of the latency hook is its distributions. Nulls are
- * skipped; anything else is counted as {@link DropReason#DROP_REASON_UNSUPPORTED_VALUE}. NaN and infinities are passed
- * on: the collector refuses and counts them. An entry of a map that cannot be read is skipped and counted as
- * {@link DropReason#DROP_REASON_INTERNAL}, and the other entries are kept.
+ * <p>A number is one sample. A map is one sample for each number in it, at any depth up to {@link #MAX_DEPTH}. A pack
+ * of the worker's sampler has its samples, with their own times, and a pack of the latency hook has distributions.
+ * Nulls are skipped, and all other types are counted as {@link DropReason#DROP_REASON_UNSUPPORTED_VALUE}. NaN and
+ * infinities are passed on, because the collector refuses and counts them. An entry of a map that cannot be read is
+ * skipped and counted as {@link DropReason#DROP_REASON_INTERNAL}; the other entries are kept.
  *
- * <p>Use: {@link #begin}, {@link #add} for every data point, {@link #end}. Never throws for what a data point holds,
- * never waits, and allocates nothing per number once it knows the series. One thread at a time.
+ * <p>Use: {@link #begin}, {@link #add} for every data point, {@link #end}. It never throws because of the content of a
+ * data point and never waits. It allocates nothing per number of a known series. Not thread-safe.
  */
 public final class Flattener {
     /** The metric under which a worker's sampler reports. */

@@ -4,7 +4,7 @@ import io.github.bulletmetrics.storm.latency.LatencyPack;
 import io.github.bulletmetrics.storm.proto.v1.BucketSpan;
 import io.github.bulletmetrics.storm.proto.v1.HistogramSample;
 
-/** The latency hook's distributions as they travel to the collector. */
+/** Encodes the latency hook's distributions in the wire format. */
 final class LatencySamples {
     private LatencySamples() {
     }

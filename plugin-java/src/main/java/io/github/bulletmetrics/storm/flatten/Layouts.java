@@ -6,8 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The layouts that a source's reports had last, so that a report like one before needs no other. The series of each are
- * in the order of their ids. One thread at a time.
+ * The layouts of a source's most recent reports, so that a report with the same series needs no new layout. The series
+ * of each layout are sorted by id. Not thread-safe.
  */
 final class Layouts {
     /**

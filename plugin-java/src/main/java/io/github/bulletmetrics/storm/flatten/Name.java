@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A metric's name at a source, or a key of its map: a node of the tree that leads from a data point to its series
+ * A metric's name at a source, or a key of its map. It is a node of a tree in which the series of a data point is found
  * without building a string.
  */
 final class Name {

@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The series of one worker's sampler, and which value of a pack each is of. They keep their ids when the worker's
- * process is another.
+ * The series of one worker's sampler, and to which value of a pack each of them belongs. They keep their ids when the
+ * worker's process is replaced.
  */
 final class SamplerSeries {
     // Values of a pack's sample; those of its collectors follow, two each.

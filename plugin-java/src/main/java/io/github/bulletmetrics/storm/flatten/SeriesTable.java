@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Every series that was seen, found without allocation.
+ * Finds every known series without allocation.
  *
- * <p>Bounded by the number of names (sources, metrics and map keys) that it holds. When that is reached, the sources
- * that were silent for {@link #FORGET_AFTER_MS} make room, since by then no sample of theirs is queued; a source that
- * reports again gets new series, under new ids. One thread at a time.
+ * <p>The number of names in it (sources, metrics and map keys) is bounded. When the bound is reached, sources that were
+ * silent for {@link #FORGET_AFTER_MS} are removed, because by then none of their samples is queued. If such a source
+ * reports again, it gets new series with new ids. Not thread-safe.
  */
 final class SeriesTable {
     /** How long a source must be silent before it is forgotten, ms: longer than the sender keeps a sample. */

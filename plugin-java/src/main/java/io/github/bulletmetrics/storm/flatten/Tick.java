@@ -3,7 +3,7 @@ package io.github.bulletmetrics.storm.flatten;
 import io.github.bulletmetrics.storm.queue.Series;
 import java.util.Arrays;
 
-/** The numbers of one report, in columns that are used again for the next. One thread at a time. */
+/** The numbers of one report, in columns that are reused for the next report. Not thread-safe. */
 final class Tick {
     private static final int FIRST_CAPACITY = 256;
     /** Gaps of Shell's sort. Source: Ciura, Best Increments for the Average Case of Shellsort, 2001. */

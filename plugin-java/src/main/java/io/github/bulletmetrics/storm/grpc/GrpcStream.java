@@ -13,7 +13,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
 
-/** One call, on a channel that it owns and shuts down at its end. */
+/** One call. It owns its channel, and shuts it down when the call ends. */
 final class GrpcStream implements Transport.Stream {
     private final Transport.Listener listener;
     private ManagedChannel channel;

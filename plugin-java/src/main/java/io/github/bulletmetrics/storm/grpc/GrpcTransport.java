@@ -19,9 +19,9 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Opens streams over gRPC, each on its own connection. Certificates, the token and the collector's address are
- * therefore read again for each stream, so replaced files take effect without a restart of the topology.
+ * therefore read again for each stream, so that replaced files take effect without a restart of the topology.
  *
- * <p>gRPC's own retries are of no use here: the sender alone decides when to try again, so that all attempts follow one
+ * <p>gRPC's own retries are not used: the sender alone decides when to try again, so that all attempts follow one
  * backoff.
  */
 public final class GrpcTransport implements Transport {

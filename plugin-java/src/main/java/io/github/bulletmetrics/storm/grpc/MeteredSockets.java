@@ -9,7 +9,7 @@ import java.net.Socket;
 import java.net.SocketAddress;
 import javax.net.SocketFactory;
 
-/** Sockets of one connection, whose reading ends where its allowance does. */
+/** Creates the sockets of one connection. Reading from them is limited by an allowance. */
 final class MeteredSockets extends SocketFactory {
     private final ReadAllowance allowance;
 

@@ -5,12 +5,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Limits how many bytes a collector may send on a connection: an initial amount, an amount for each message that it was
- * sent, and a small amount for each second. gRPC answers every PING and SETTINGS frame and reads everything that
- * arrives, at the worker's expense; a correct collector never needs more than this.
+ * Limits how many bytes a collector may send on a connection: an initial amount, an amount for each message that it
+ * receives, and a small amount for each second. gRPC answers every PING and SETTINGS frame and reads everything that
+ * arrives, at the worker's expense. A correct collector never needs more than this.
  *
- * <p>The parts of a state have their own allowance where a collector sends states. What a part used is returned once it
- * has arrived, so everything else is limited exactly as with other collectors. Any thread may use it.
+ * <p>If a collector sends states, their parts have their own allowance. The allowance that a part used is returned once
+ * the part has arrived, so that everything else is limited exactly as with other collectors. Thread-safe.
  */
 final class ReadAllowance {
     /** What an operator reads in the log. */

@@ -3,8 +3,8 @@ package io.github.bulletmetrics.storm.grpc;
 import java.io.File;
 
 /**
- * Files by which collector and sender know each other. Read again for each stream, so that they can be exchanged.
- * Immutable.
+ * The files with which collector and sender authenticate each other. They are read again for each stream, so that they
+ * can be replaced. Immutable.
  */
 public final class Security {
     private final boolean tls;

@@ -11,7 +11,7 @@ import java.net.ConnectException;
 import java.net.NoRouteToHostException;
 import java.net.UnknownHostException;
 
-/** Makes of a gRPC status what the sender needs to know. The codes are those of service.proto. */
+/** Converts a gRPC status to the information that the sender needs. The codes are those of service.proto. */
 final class StatusReader {
     private static final int MAX_CAUSES = 3;
 

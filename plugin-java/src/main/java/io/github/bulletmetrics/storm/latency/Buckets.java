@@ -1,11 +1,12 @@
 package io.github.bulletmetrics.storm.latency;
 
 /**
- * The buckets of Prometheus' native histograms at schema 3: bucket i is (2^((i-1)/8), 2^(i/8)], so a bound is 9% above
- * the one before. A bound is the double that Prometheus has for it, and a value that equals it is below it.
+ * The buckets of Prometheus' native histograms at schema 3. Bucket i is (2^((i-1)/8), 2^(i/8)], so that each bound is
+ * 9% above the previous one. Each bound is exactly the double that Prometheus uses. A value that is equal to a bound
+ * belongs to the bucket below it.
  *
- * <p>Source: Prometheus native histograms specification; the bounds are those of client_golang's
- * {@code nativeHistogramBounds}.
+ * <p>Source: Prometheus native histograms specification; the bounds are those of client_golang's {@code
+ * nativeHistogramBounds}.
  */
 final class Buckets {
     static final int SCHEMA = 3;

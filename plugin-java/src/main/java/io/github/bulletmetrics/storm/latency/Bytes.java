@@ -2,7 +2,7 @@ package io.github.bulletmetrics.storm.latency;
 
 import java.util.Arrays;
 
-/** Bytes that are being written, big-endian; it grows. */
+/** A growing buffer to which big-endian values are written. */
 final class Bytes {
     private byte[] bytes;
     private int size;

@@ -3,8 +3,8 @@ package io.github.bulletmetrics.storm.latency;
 import java.lang.reflect.Method;
 
 /**
- * Reads when a query was made by its client, {@code getMetadata().getCreated()} of Bullet's {@code PubSubMessage},
- * which is not on the plugin's own class path: by reflection. One thread at a time.
+ * Reads when the client created a query: {@code getMetadata().getCreated()} of Bullet's {@code PubSubMessage}. It uses
+ * reflection, because that class is not on the plugin's own class path. Not thread-safe.
  */
 public final class Creations {
     /** For a query that does not say. */

@@ -1,11 +1,11 @@
 package io.github.bulletmetrics.storm.latency;
 
 /**
- * A distribution of latencies in whole milliseconds since its task started. All of its memory, 4 KiB, is taken at the
- * start.
+ * A distribution of latencies in whole milliseconds since its task started. It allocates all its memory, 4 KiB, when it
+ * is created.
  *
- * <p>Latencies below {@link #ZERO_THRESHOLD_SECONDS} are in the zero bucket; negative ones, as clocks that differ make
- * them, are counted apart and are in no bucket, nor in count and sum. One thread at a time.
+ * <p>Latencies below {@link #ZERO_THRESHOLD_SECONDS} are in the zero bucket. Negative latencies, which occur if clocks
+ * differ, are counted separately. They are not in any bucket, in the count or in the sum. Not thread-safe.
  */
 public final class LatencyHistogram {
     /** What counts as zero, s: half of the clock's grain. */

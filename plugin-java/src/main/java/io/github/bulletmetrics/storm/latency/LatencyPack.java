@@ -8,10 +8,10 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A pack: a task's distributions as they are now, as one byte array, which Kryo takes on every Storm.
+ * A pack: the current distributions of a task as one byte array, a type that Kryo can serialize on every Storm.
  *
- * <p>Version 1, all numbers big-endian, a varint as protobuf's (7 bits a byte, least first, the high bit means that
- * more follow):
+ * <p>The format is version 1. All numbers are big-endian. A varint is encoded as in protobuf: 7 bits per byte, least
+ * significant first, and the high bit means that more bytes follow.
  *
  * <pre>
  *    u8   version = 1
@@ -31,8 +31,8 @@ import java.util.List;
  *         b varints: observations in each
  * </pre>
  *
- * <p>Everything counts from the task's start. Nothing follows the last distribution. Another version is refused by
- * {@link #read}: consumer and hook come from the same jar, save while one is replaced.
+ * <p>Everything counts from the task's start. Nothing follows the last distribution. {@link #read} refuses other
+ * versions. Consumer and hook come from the same jar, except while the jar is being replaced.
  */
 public final class LatencyPack {
     /** The one version that there is. */

@@ -8,8 +8,8 @@ import java.util.Map;
  * Measures how long each query of one task takes, from its arrival until the result is sent.
  *
  * <p>It remembers at most {@link #MAX_QUERIES} queries, so that queries that never end cannot fill the worker's memory.
- * The oldest makes room for a new one and is counted. Storm reports a tuple only after executing it, so a query may end
- * before its arrival is reported; it then took no time. Used by the task's executor thread only.
+ * If there are more, the oldest one is removed and counted. Storm reports a tuple only after executing it, so that a
+ * query may end before its arrival is reported. Its time is then 0. Used only by the task's executor thread.
  */
 public final class QueryTimes {
     /** Queries followed at a time; about 150 bytes each. */

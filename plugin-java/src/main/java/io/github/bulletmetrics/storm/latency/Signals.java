@@ -3,8 +3,8 @@ package io.github.bulletmetrics.storm.latency;
 import java.lang.reflect.Method;
 
 /**
- * Reads the signal of Bullet's {@code com.yahoo.bullet.pubsub.Metadata}, which is not on the plugin's own class path:
- * by reflection. One thread at a time.
+ * Reads the signal of Bullet's {@code com.yahoo.bullet.pubsub.Metadata}. It uses reflection, because that class is not
+ * on the plugin's own class path. Not thread-safe.
  */
 public final class Signals {
     private Class<?> known;

@@ -3,11 +3,12 @@ package io.github.bulletmetrics.storm.queue;
 import java.util.Arrays;
 
 /**
- * A rectangle of samples, to be filled and read again and again: a column for each series of a layout, rows in time.
- * Cells are counted column by column: row r of column c is cell {@code c * rows + r}. A cell holds a sample or nothing.
+ * A rectangle of samples that is filled and read repeatedly. It has one column for each series of a layout, and one row
+ * for each time. Cells are numbered column by column: row r of column c is cell {@code c * rows + r}. A cell has a
+ * sample or is empty.
  *
- * <p>Filled by {@link #begin}, {@link #offset} where a row is off its place, and {@link #add} or {@link #skip} for
- * every cell in turn. One thread at a time.
+ * <p>A block is filled with {@link #begin}, {@link #offset} for a row whose time deviates, and {@link #add} or {@link
+ * #skip} for every cell in order. Not thread-safe.
  */
 public final class Block {
     /** Cells in a block at most: those of a full batch. */

@@ -1,9 +1,9 @@
 package io.github.bulletmetrics.storm.queue;
 
 /**
- * What a {@link SampleQueue} knows of its blocks beside their values, in the queue's order: a ring with a bound of its
- * own. A block of one row without an absent cell takes an entry; any other also takes words for its rows, their offsets
- * and its presence. Used by the queue's two threads as the queue is.
+ * The metadata of the blocks in a {@link SampleQueue}, without their values, in the queue's order. It is a ring with
+ * its own bound. A block with one row and no empty cell takes one entry. Any other block also takes words for its rows,
+ * their offsets and its presence. It is used by the queue's two threads in the same way as the queue.
  */
 final class BlockRing {
     private static final int HAS_OFFSETS = 1 << 30;

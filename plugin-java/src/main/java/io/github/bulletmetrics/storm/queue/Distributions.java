@@ -1,8 +1,8 @@
 package io.github.bulletmetrics.storm.queue;
 
 /**
- * The distributions in a {@link SampleQueue}, encoded, in the queue's order: a ring with a bound of its own on their
- * bytes, since they differ in size. Used by the queue's two threads as the queue is.
+ * The encoded distributions in a {@link SampleQueue}, in the queue's order. It is a ring with its own bound in bytes,
+ * because distributions differ in size. It is used by the queue's two threads in the same way as the queue.
  */
 final class Distributions {
     /** Memory that one takes beside its bytes: the array's head and the ring's reference. */

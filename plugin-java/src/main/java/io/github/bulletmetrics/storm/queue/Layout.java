@@ -3,11 +3,11 @@ package io.github.bulletmetrics.storm.queue;
 import java.util.Arrays;
 
 /**
- * An ordered list of series, under an id that stays the same for the life of the sender. Its series are the columns of
+ * An ordered list of series, with an id that stays the same for the life of the sender. Its series are the columns of
  * {@link Block blocks}.
  *
- * <p>A report of a task has the same series each time. Naming the list once saves sending the ids with every report.
- * Immutable; may be read by any thread.
+ * <p>A task reports the same series each time. Defining the list once avoids sending the ids with every report.
+ * Immutable and thread-safe.
  */
 public final class Layout {
     /**

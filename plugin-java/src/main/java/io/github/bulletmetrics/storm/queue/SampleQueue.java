@@ -1,20 +1,20 @@
 package io.github.bulletmetrics.storm.queue;
 
 /**
- * The bounded queue between the thread that Storm calls on and the sender: a ring of values, beside it a ring of the
- * {@link Block blocks} that they are of, both allocated once.
+ * The bounded queue between the thread on which Storm calls and the sender. It consists of a ring of values and a ring
+ * of the {@link Block blocks} to which they belong, both allocated once.
  *
- * <p>A sample stays in its slot until it is released, that is until it is acknowledged or abandoned, so that what waits
- * and what is under way share one budget of {@link #BYTES_PER_SAMPLE} bytes a sample. A position counts samples from
- * the start of the queue and is never reused; a block's samples have positions one behind the other. There is room for
- * a block for each {@link #SAMPLES_PER_BLOCK} samples, and for {@link #MIN_BLOCKS} at least; where blocks are smaller,
- * the queue may be full of them before it is full of samples.
+ * <p>A sample stays in its slot until it is released, which happens when it is acknowledged or abandoned. Waiting
+ * samples and samples in flight therefore share one budget of {@link #BYTES_PER_SAMPLE} bytes per sample. A position
+ * counts samples from the start of the queue and is never reused; the samples of a block have consecutive positions.
+ * There is space for one block per {@link #SAMPLES_PER_BLOCK} samples, and for at least {@link #MIN_BLOCKS}. If blocks
+ * are small, the queue may run out of blocks before it runs out of samples.
  *
- * <p>A distribution is a block of one sample; its encoded form has room of its own,
- * {@link #DISTRIBUTION_BYTES_PER_SAMPLE} for each sample of the queue's capacity at most.
+ * <p>A distribution is a block of one sample. Its encoded form is stored separately, with at most {@link
+ * #DISTRIBUTION_BYTES_PER_SAMPLE} bytes per sample of the queue's capacity.
  *
- * <p>One thread offers ({@link #free}, {@link #offer}, {@link #publish}), one other takes (the rest); neither
- * waits for the other.
+ * <p>One thread offers samples ({@link #free}, {@link #offer}, {@link #publish}), and another thread takes them (all
+ * other methods). Neither waits for the other.
  */
 public final class SampleQueue {
     /**

@@ -8,10 +8,10 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * One series: its definition for the collector, under an id that stays the same for the life of the sender.
+ * One series: its definition for the collector, with an id that stays the same for the life of the sender.
  *
- * <p>The id, not the definition, travels with each sample; the definition is sent once on each stream. The identity is
- * immutable and may be read by any thread.
+ * <p>Each sample has the id instead of the definition, which is sent once per stream. The identity is immutable and
+ * thread-safe.
  */
 public final class Series {
     /** What a definition takes beside its texts, at most: tags, lengths and numbers of {@link SeriesDefinition}. */

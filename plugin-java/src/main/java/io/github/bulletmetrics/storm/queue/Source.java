@@ -1,6 +1,6 @@
 package io.github.bulletmetrics.storm.queue;
 
-/** Where samples come from: a task of a worker, and the interval at which it reports. Immutable. */
+/** The source of samples: a task of a worker, and its reporting interval. Immutable. */
 public final class Source {
     /** Storm task id of metrics that are a worker's own. */
     public static final int WORKER_TASK = -1;

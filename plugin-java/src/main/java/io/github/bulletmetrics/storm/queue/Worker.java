@@ -4,8 +4,8 @@ import io.github.bulletmetrics.storm.proto.v1.WorkerInfo;
 import java.util.TreeSet;
 
 /**
- * A worker's place, and what is known of who runs there. Its fields are {@link Workers}' own; others only hold on to
- * it.
+ * A worker's place, and what is known about the process that runs there. Only {@link Workers} uses its fields; other
+ * classes only keep references to it.
  */
 public final class Worker {
     final String host;

@@ -10,10 +10,10 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What is known of workers, as far as their samples came by here.
+ * What is known about the workers whose samples passed through this consumer.
  *
- * <p>Every change gets the next version, so that a reader asks for what changed since the version that it knows. Safe
- * for use by several threads. A report without news allocates nothing.
+ * <p>Every change gets the next version number, so that a reader can ask for the changes since a version. Thread-safe.
+ * A report without changes allocates nothing.
  */
 public final class Workers {
     /** Workers held; the one that changed longest ago makes room for a further one. */

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
-/** The collections of one of this JVM's garbage collectors: how many there were, and how long they took. */
+/** The number and the total time of the collections of one garbage collector of this JVM. */
 final class Collector {
     /**
      * G1's remark and cleanup pauses. From JDK 20 on a bean of this name reports them. In older JVMs no bean does, and

@@ -1,6 +1,6 @@
 package io.github.bulletmetrics.storm.sampler;
 
-/** The CPU time that this process has used since it started, all of its threads included. Read by one thread. */
+/** The CPU time that all threads of this process have used since it started. Read by one thread. */
 interface Cpu {
     /** What {@link #read} yields. */
     CpuMode mode();

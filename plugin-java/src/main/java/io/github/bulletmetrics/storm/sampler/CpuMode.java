@@ -1,6 +1,6 @@
 package io.github.bulletmetrics.storm.sampler;
 
-/** What a process' CPU time is split into. */
+/** The parts into which a process' CPU time is divided. */
 public enum CpuMode {
     /** Time in user mode and time in the kernel, from Linux' {@code /proc/self/stat}. */
     USER_AND_SYSTEM(0),

@@ -6,9 +6,9 @@ import java.io.IOException;
 import java.io.InputStream;
 
 /**
- * The CPU time of the machine from Linux' {@code /proc/stat}, that of all its processes and of whoever else has its
- * CPUs; see proc(5). It counts from when this object was made, as all else of a sampler counts from its process' start,
- * and never falls: the kernel's own figures may, by a little. One thread.
+ * The CPU time of the machine from Linux' {@code /proc/stat}: that of all its processes, and the time that its
+ * hypervisor gave to others; see proc(5). It counts from the creation of this object and never falls, although the
+ * kernel's own values may fall slightly. Not thread-safe.
  */
 final class HostCpu {
     static final File STAT = new File("/proc/stat");

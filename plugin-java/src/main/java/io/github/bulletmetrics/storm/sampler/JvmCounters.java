@@ -12,11 +12,11 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 
 /**
- * HotSpot's own counters of this process, which {@code jstat} reads too. HotSpot keeps them in the file
- * {@code /tmp/hsperfdata_USER/PID} unless {@code -XX:-UsePerfData} or {@code -XX:+PerfDisableSharedMem} is set.
+ * HotSpot's own counters of this process, which {@code jstat} reads too. HotSpot keeps them in the file {@code
+ * /tmp/hsperfdata_USER/PID} unless {@code -XX:-UsePerfData} or {@code -XX:+PerfDisableSharedMem} is set.
  *
- * <p>The file is read and not mapped: a process that reads a mapped file after another truncated it dies. It is not
- * read through a channel either, because an interrupt of the thread would close the channel.
+ * <p>The file is read and not mapped, because a process crashes if it reads a mapped file that another process has
+ * truncated. It is not read through a channel either, because an interrupt of the thread would close the channel.
  */
 final class JvmCounters implements Closeable {
     private static final File TEMPORARY = new File("/tmp");

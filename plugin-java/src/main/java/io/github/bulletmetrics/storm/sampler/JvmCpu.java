@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.concurrent.TimeUnit;
 
-/** The process' CPU time as the JVM has it: {@code com.sun.management.OperatingSystemMXBean.getProcessCpuTime}. */
+/** The process' CPU time according to the JVM: {@code com.sun.management.OperatingSystemMXBean.getProcessCpuTime}. */
 final class JvmCpu implements Cpu {
     @Override
     public CpuMode mode() {

@@ -5,7 +5,8 @@ import java.io.FileInputStream;
 import java.io.IOException;
 
 /**
- * CPU time from Linux' {@code /proc/self/stat}: the whole process, so the garbage collector's threads too. See proc(5).
+ * The CPU time of the whole process, including garbage collector threads, from Linux' {@code /proc/self/stat}. See
+ * proc(5).
  */
 final class ProcStat implements Cpu {
     static final File SELF = new File("/proc/self/stat");

@@ -9,7 +9,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** Reads this process, CPU, heap, garbage collections, and now and then its host's CPU. One thread. */
+/**
+ * Reads CPU, heap and garbage collections of this process, and at longer intervals its host's CPU. Not thread-safe.
+ */
 final class ProcessReader {
     /** Collectors that a pack has room for; a JVM has two or three. */
     static final int MAX_COLLECTORS = 16;

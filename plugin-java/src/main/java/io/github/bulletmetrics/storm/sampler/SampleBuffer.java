@@ -3,8 +3,8 @@ package io.github.bulletmetrics.storm.sampler;
 import java.util.ArrayDeque;
 
 /**
- * Keeps samples until Storm reads the worker's metrics. It is bounded, since Storm may stop reading: the oldest samples
- * are dropped and counted.
+ * Keeps samples until Storm reads the worker's metrics. It is bounded, because Storm may stop reading. When it is full,
+ * the oldest samples are dropped and counted.
  *
  * <p>Thread-safe: the sampler's thread adds samples, and the executor thread of Storm's SystemBolt takes them.
  */

@@ -9,10 +9,10 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A pack: the samples that a worker's sampler took since Storm last asked, as one byte array, which Kryo takes on every
- * Storm.
+ * A pack: the samples that a worker's sampler took since Storm last read them. It is one byte array, a type that Kryo
+ * can serialize on every Storm.
  *
- * <p>Version 3, all numbers big-endian:
+ * <p>The format is version 3. All numbers are big-endian.
  *
  * <pre>
  * process (the same in every pack of a process)
@@ -37,10 +37,10 @@ import java.util.List;
  *     idle (ms), CPUs
  * </pre>
  *
- * <p>CPU and collections count from the start of the process, the host's CPU from when it was first read. A value of -1
- * could not be read, or was not: the host's are read once in ten seconds. Nothing follows the samples. Version 2 has no
- * host, version 1 no clock either; both are read too. Another version is refused by {@link #read}: consumer and sampler
- * come from the same jar, save while one is replaced.
+ * <p>CPU and collections count from the start of the process, and the host's CPU from its first reading. A value of -1
+ * could not be read. The host's values are read once in ten seconds, and are -1 in the other samples. Nothing follows
+ * the samples. Version 2 has no host, and version 1 has no clock either. {@link #read} accepts these versions too, and
+ * refuses all others. Consumer and sampler come from the same jar, except while the jar is being replaced.
  */
 public final class SamplePack {
     /** A value that could not be read. */

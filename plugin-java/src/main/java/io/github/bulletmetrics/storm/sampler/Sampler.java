@@ -4,10 +4,10 @@ import java.lang.ref.WeakReference;
 
 /**
  * Samples this process once a second on its own daemon thread. The thread ends when the sampler is garbage collected,
- * since Storm has no call that ends a worker metric.
+ * because Storm has no call that ends a worker metric.
  *
- * <p>A sample is taken 100 ms before each full second of the wall clock. Slices end at full seconds, so the last sample
- * of a slice is at most 0.1 s old.
+ * <p>A sample is taken 100 ms before each full second of the wall clock. Slices end at full seconds, so that the last
+ * sample of a slice is at most 0.1 s old.
  */
 public final class Sampler {
     /** Time between two samples, ms. */

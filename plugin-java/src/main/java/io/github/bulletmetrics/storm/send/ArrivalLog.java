@@ -3,8 +3,8 @@ package io.github.bulletmetrics.storm.send;
 import java.util.ArrayDeque;
 
 /**
- * When samples came into the queue, to within {@link #GRAIN_MS}. An entry is a position and a time: all samples before
- * the position were there by then.
+ * Records when samples came into the queue, with a resolution of {@link #GRAIN_MS}. An entry has a position and a time:
+ * all samples before the position had arrived by that time.
  */
 final class ArrivalLog {
     /** Time between two entries, ms: 360 of them for an hour. */

@@ -2,7 +2,10 @@ package io.github.bulletmetrics.storm.send;
 
 import java.util.Random;
 
-/** The pause between rounds of failed attempts: doubled from round to round, each shortened at random by up to half. */
+/**
+ * The pause between rounds of failed attempts. It doubles from round to round, and each pause is shortened at random by
+ * up to half.
+ */
 final class Backoff {
     /** Beyond this many doublings the pause is the longest anyway. */
     private static final int MAX_DOUBLINGS = 20;

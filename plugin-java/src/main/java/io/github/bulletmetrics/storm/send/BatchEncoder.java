@@ -12,9 +12,9 @@ import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Series;
 
 /**
- * Writes held batches for one stream, with the definitions that this stream does not have yet: whole blocks as blocks
- * where the collector takes them, all else as columns. A distribution is written as the flattener encoded it; so who
- * wants to read it has to read the batch from its bytes, as the collector does. One thread.
+ * Encodes held batches for one stream, with the definitions that this stream does not have yet. Complete blocks are
+ * encoded as blocks if the collector accepts them, and everything else as columns. A distribution is copied as the
+ * flattener encoded it. To read it, decode the batch from its bytes, as the collector does. Not thread-safe.
  */
 final class BatchEncoder {
     /**

@@ -4,7 +4,7 @@ import com.google.protobuf.ByteString;
 import io.github.bulletmetrics.storm.proto.v1.Block;
 import io.github.bulletmetrics.storm.proto.v1.ValueCodec;
 
-/** Writes a block as it travels, its values in the codec that takes fewer bytes. One thread. */
+/** Encodes a block in the wire format, with the codec that needs fewer bytes for its values. Not thread-safe. */
 final class BlockEncoder {
     private static final int MAX_CELLS = io.github.bulletmetrics.storm.queue.Block.MAX_CELLS;
 

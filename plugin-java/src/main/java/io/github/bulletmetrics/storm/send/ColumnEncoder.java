@@ -7,8 +7,8 @@ import io.github.bulletmetrics.storm.queue.Series;
 import java.util.function.Consumer;
 
 /**
- * Turns blocks back into single samples: for a collector that does not take blocks, and for a block of which a batch
- * holds a part. One thread.
+ * Converts blocks to single samples, for a collector that does not accept blocks, and for a block of which a batch has
+ * only a part. Not thread-safe.
  */
 final class ColumnEncoder {
     private final int[] nextOfColumn = new int[Layout.MAX_COLUMNS];

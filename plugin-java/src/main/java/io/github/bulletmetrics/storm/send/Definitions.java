@@ -3,7 +3,7 @@ package io.github.bulletmetrics.storm.send;
 import java.util.Arrays;
 import java.util.BitSet;
 
-/** Ids that are defined on a stream, and which of them the batch that is being written defines. One thread. */
+/** The ids that are defined on a stream, and those that the current batch defines. Not thread-safe. */
 final class Definitions {
     private final BitSet defined = new BitSet();
     private int[] ofBatch = new int[16];

@@ -1,6 +1,6 @@
 package io.github.bulletmetrics.storm.send;
 
-/** Bounds and deadlines of sending. Fixed in production; tests set them. */
+/** Limits and timeouts of sending. They are constant in production; tests change them. */
 final class ExportOptions {
     /**
      * Samples in a batch at most: as columns about 50 KiB, as blocks half of that, so that a batch's own cost is small

@@ -17,18 +17,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides what is sent, where and when: one {@link #step} does all that is due. One thread, no waiting, no clock but
- * the one that it is given.
+ * Decides what is sent, where and when. One {@link #step} does everything that is due. It never waits, and uses only
+ * the clock that it is given. Not thread-safe.
  *
- * <p>A {@link Route} has which address comes next; a round of failures is followed by a pause, a longer one where
- * streams broke off than where nobody was there. A stream has a time to open, and batches under way have a time to be
- * answered. After "full" the refused batches are sent again on the same stream, after a broken stream on the next. When
- * a stream was not understood, one batch at a time is sent until what was under way is through, so that the batch at
- * fault is known; when that is refused again it is abandoned.
+ * <p>{@link Route} decides which address comes next. A round of failures is followed by a pause, which is longer if
+ * streams broke off than if nobody answered. Opening a stream and acknowledging a batch have time limits. After "full"
+ * the refused batches are sent again on the same stream, and after a broken stream on the next one. If a stream failed
+ * because it was not understood, batches are sent one at a time until all that were in flight are acknowledged, so that
+ * the faulty batch is identified. If that batch is refused again, it is abandoned.
  *
  * <p>A collector that transfers states receives the {@link TransferState} before any batch, if it asks for it. While
- * the sender is away from its first address, a second stream tries from time to time to open there; then the sender
- * moves back.
+ * the sender uses another address than its first, it tries from time to time to open a second stream to the first one.
+ * If that succeeds, the sender moves back.
  */
 final class Exporter {
     private static final Logger LOG = LoggerFactory.getLogger(Exporter.class);

@@ -9,8 +9,8 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A batch that was cut and is not acknowledged, or in no state yet. Its samples stay in the queue; what it holds is the
- * same whenever it is sent, save for the definitions that a new stream needs and whether its samples travel as blocks.
+ * A batch that is not acknowledged, or not yet part of a state. Its samples stay in the queue. Its content is the same
+ * each time it is sent, except for the definitions that a new stream needs and the choice between blocks and columns.
  */
 final class HeldBatch {
     final long sequence;

@@ -8,8 +8,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs that the collector cannot be reached and that it can again: each kind of failure at once when it is new, and
- * then at most once in a while, however often streams break. What was is noted for the collector too.
+ * Logs when the collector becomes unreachable and reachable again. A new kind of failure is logged at once, and
+ * repetitions are logged at long intervals, however often streams break. Past outages are also reported to the
+ * collector.
  */
 final class OutageLog {
     private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);

@@ -15,10 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Cuts what is queued into batches and holds them until they are acknowledged or too old; where the collector gives
- * states, until a state has them. Knows where the current stream stands: of the held batches the first {@code taken}
- * are in the journal of its collector, and those after them, up to {@code sent}, are under way. Touches no network and
- * no clock. One thread.
+ * Cuts the queue into batches and holds them until they are acknowledged or too old. If the collector sends states, it
+ * holds them until a state covers them. It also tracks the current stream. The first {@code taken} of the held batches
+ * are in the collector's journal, and those after them, up to {@code sent}, are in flight. It uses no network and no
+ * clock. Not thread-safe.
  */
 final class Outbox {
     /** Workers announced in one batch at most: with their tasks about 100 KiB. The others follow in the next. */

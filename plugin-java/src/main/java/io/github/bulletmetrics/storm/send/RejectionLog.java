@@ -8,7 +8,7 @@ import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Counts the samples that the collector refused for good, and logs that once for each reason. */
+/** Counts the samples that the collector refused permanently, and logs each reason once. */
 final class RejectionLog {
     private static final Logger LOG = LoggerFactory.getLogger(RejectionLog.class);
 

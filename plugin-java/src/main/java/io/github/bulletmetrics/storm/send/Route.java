@@ -4,14 +4,16 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Which address comes next, and under which generation. Knows no stream; times are handed to it, monotonic, ms.
+ * Decides which address comes next, and with which generation. It knows no stream. Times are passed to it in ms of a
+ * monotonic clock.
  *
- * <p>Addresses are tried in their order, from the first again after a stream that made progress. Where the last
- * collector gave states, it is tried once more before the others: a cut is no move. Once away from the first, the
- * sender is to look after it in pauses, which double where a return did not last.
+ * <p>Addresses are tried in order. After a stream that made progress, the order starts again with the first one. If the
+ * last collector sent states, it is tried once more before the others, because a broken connection does not mean that
+ * the sender moved. While it uses another address than the first, the sender tries the first one at intervals. These
+ * double if a return did not last.
  *
- * <p>A generation belongs to one address. An attempt elsewhere has one that nobody was offered before, so that a
- * collector never takes batches for the successors of those that it had before the sender was elsewhere.
+ * <p>A generation belongs to one address. An attempt at another address has a generation that was never used before.
+ * Otherwise a collector could take batches for the successors of those that it received before the sender moved away.
  */
 final class Route {
     private static final int NOWHERE = -1;

@@ -15,11 +15,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Owns the one thread that delivers queued samples. It is a daemon thread, so it never keeps a worker alive, and it
- * starts on first use.
+ * Owns the one thread that delivers queued samples. It is a daemon thread, so that it never keeps a worker alive, and
+ * it starts on first use.
  *
- * <p>The random epoch that is drawn here identifies this sender. Together with a sequence number for each batch it lets
- * the collector recognize a batch that is sent twice.
+ * <p>A random epoch, which is drawn here, identifies this sender. Together with a sequence number for each batch it
+ * lets the collector recognize a batch that is sent twice.
  *
  * <p>Only the thread that offers samples may call {@link #wake}. Any thread may call {@link #close}.
  */

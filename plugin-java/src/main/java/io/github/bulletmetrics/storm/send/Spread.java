@@ -6,9 +6,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The order of addresses that a topology has by rendezvous hashing (Thaler and Ravishankar, 1998): topologies spread
- * evenly over the addresses, and over the others where one is away, and where one is added none moves but to that one.
- * The same in every process.
+ * The order in which a topology tries the addresses, determined by rendezvous hashing (Thaler and Ravishankar, 1998).
+ * Topologies are distributed evenly over the addresses, and over the remaining ones if one is unavailable. If an
+ * address is added, topologies move only to that one. The order is the same in every process.
  */
 public final class Spread {
     private static final long FNV_OFFSET = 0xcbf29ce484222325L;

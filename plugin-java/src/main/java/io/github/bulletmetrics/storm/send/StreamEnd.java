@@ -1,6 +1,6 @@
 package io.github.bulletmetrics.storm.send;
 
-/** How a stream ended, as far as it matters for what to do next. Immutable. */
+/** How a stream ended, as far as it matters for the next step. Immutable. */
 public final class StreamEnd {
     /** What to make of the end of a stream. */
     public enum Kind {

@@ -2,7 +2,7 @@ package io.github.bulletmetrics.storm.send;
 
 import java.util.concurrent.TimeUnit;
 
-/** The two clocks of a sender. */
+/** The two clocks that a sender uses. */
 public interface TimeSource {
     /** The machine's. */
     TimeSource SYSTEM = new TimeSource() {

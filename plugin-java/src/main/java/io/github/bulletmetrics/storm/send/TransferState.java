@@ -9,10 +9,12 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * Holds the newest complete state that a collector sent, and the parts of the one that is arriving. The sender hands it
- * to the next collector when it moves, so that this one continues with the same slices (decision 18 in docs/decisions).
+ * Holds the newest complete state that a collector sent, and the parts of the one that is arriving. When the sender
+ * moves, it passes the state to the next collector. That collector then continues with the same slices (decision 18 in
+ * docs/decisions).
  *
- * <p>The parts are kept as they came: only collectors read the content of a state. Used by the sender's thread only.
+ * <p>The parts are stored unchanged, because only collectors read the content of a state. Used only by the sender's
+ * thread.
  */
 final class TransferState {
     /** A part at most, as service.proto has it. */

@@ -6,7 +6,8 @@ import io.github.bulletmetrics.storm.proto.v1.Open;
 import io.github.bulletmetrics.storm.proto.v1.State;
 
 /**
- * Carries streams of batches to a collector. Called by the sender's thread only; calls listeners on threads of its own.
+ * Carries streams of batches to a collector. It is called only by the sender's thread, and calls listeners on its own
+ * threads.
  */
 public interface Transport {
     /**
