@@ -35,7 +35,7 @@ type HealthNames struct {
 	// gauge, seconds: the longest time between two samples of a series; if the metric is silent, since the newest one
 	Seen    string
 	Samples string // counter: samples in slices; not written while the metric is silent
-	Missing string // counter: samples that should be in slices but did not arrive
+	Missing string // counter: samples that should be in slices and are not, late and dropped ones included
 	Late    string // counter: samples whose slice was already closed when they arrived
 	Refused string // counter: samples that could not be used
 
