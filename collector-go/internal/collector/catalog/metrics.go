@@ -52,7 +52,7 @@ const (
 	// scales it up. See org.apache.storm.stats and, from 2.3 on, org.apache.storm.metrics2.TaskMetrics.
 	sampled
 	// signed: the value may be negative. Examples are a mean latency between two hosts with different clocks, the age
-	// of a ticket, and the lag of a partition that was created again.
+	// of a ticket, and the lag of a partition that was recreated.
 	signed
 	// limit: a negative gauge, or one with more memory than any machine has, means "no limit". A JVM and a cgroup
 	// report -1 if they have none, and what Storm computes from a limit of -1 is negative too. A counter of -1 is

@@ -278,7 +278,7 @@ func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Positi
 }
 
 // retryRead waits before the journal is read again. If reading has failed for too long, it skips the part that the disk
-// cannot read. The samples of that part are missing in the store. They cannot be counted, but the skipped parts are.
+// cannot read. The samples of that part are missing in the store. Only the number of skipped parts is counted.
 func (f *Feed) retryRead(ctx context.Context, reader *journal.Reader, failure error) error {
 	if !f.patience.Failing() {
 		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position,

@@ -22,7 +22,7 @@ type seriesRow struct {
 	SeriesDefined
 	usedHour int64    // last use, hours since the Unix epoch
 	twin     SeriesID // the next row with the same hash; 0 if there is none
-	gone     bool     // forgotten, although the record of that is not durable yet
+	gone     bool     // forgotten, although the Forgotten record is not durable yet
 }
 
 // layoutRow is a layout in the dictionary. The embedded LayoutDefined never changes, because readers share it. A layout

@@ -83,7 +83,7 @@ func (d *dictionary) useSeriesOfLayouts() {
 }
 
 // retire marks forgotten ids as gone, so that they can no longer be looked up. Their rows stay until drop, which runs
-// when the record of it is durable.
+// when the Forgotten record is durable.
 func (d *dictionary) retire(f *Forgotten) {
 	for _, id := range f.Layouts { // before their series, which determine their topology
 		row := d.layouts.get(uint32(id))
@@ -123,8 +123,8 @@ func (d *dictionary) retire(f *Forgotten) {
 	}
 }
 
-// drop frees the rows of forgotten ids. It runs when the record of it is durable, because the header of a segment that
-// starts earlier must still define them.
+// drop frees the rows of forgotten ids. It runs when the Forgotten record is durable, because the header of a segment
+// that starts earlier must still define them.
 func (d *dictionary) drop(f *Forgotten) {
 	d.retire(f)
 	for _, id := range f.Layouts {
@@ -144,14 +144,14 @@ func (j *Journal) forgetIdle() {
 	j.forget(before{hour, hour, hour})
 }
 
-// forget retires the rows that were last used before the given hours, and queues the records of it. The caller must
+// forget retires the rows that were last used before the given hours, and queues the Forgotten record. The caller must
 // hold mu.
 func (j *Journal) forget(b before) {
 	j.retireIDs(j.state.dict.idle(b, j.nowHour()))
 }
 
-// retireIDs retires idle ids and queues the records of it. The record is written twice, because a reader that missed it
-// would keep the ids forever. The caller must hold mu.
+// retireIDs retires idle ids and queues the Forgotten record. The record is written twice, because a reader that missed
+// it would keep the ids forever. The caller must hold mu.
 func (j *Journal) retireIDs(f *Forgotten) {
 	if f.empty() {
 		return

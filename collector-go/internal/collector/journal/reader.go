@@ -32,8 +32,8 @@ type Reader struct {
 	scan   scanner
 	closed segment // a segment that could not be opened
 
-	// The ids that are defined up to the reader's position. They prevent that segment headers are repeated to the
-	// caller, and that a batch comes without its definitions. complete reports that no definition is missing.
+	// The ids that are defined up to the reader's position. They keep segment headers from being repeated to the
+	// caller, and batches from coming without their definitions. complete reports that no definition is missing.
 	series    idSet
 	layouts   map[LayoutID]int // number of columns
 	producers idSet

@@ -24,7 +24,7 @@ type Options struct {
 	// together, and at most 32 bytes otherwise.
 	//
 	// MaxTopologyOpenSamples bounds the open samples of one topology. It may also have at most twice as many as are
-	// still free for all, so that it cannot use up the capacity of the others. Further samples are refused.
+	// still free for all. It therefore cannot use up the capacity of the others. Further samples are refused.
 	MaxOpenSamples         int
 	MaxTopologyOpenSamples int
 	// MaxBuckets bounds the buckets of a distribution. Beyond it, adjacent buckets are merged. 160 is Prometheus'
