@@ -19,8 +19,8 @@ func (s *Server) ensureCapacity(topology string) error {
 	return err
 }
 
-// checkCapacity returns why a topology may not define a further series. Forgetting idle series of the topology of could
-// change that; "" stands for all topologies.
+// checkCapacity returns why a topology may not define a further series. of is the topology whose idle series could be
+// forgotten to change that; "" means all topologies.
 func (s *Server) checkCapacity(topology string) (of string, err error) {
 	has := s.journal.SeriesOf(topology)
 	if has >= s.o.MaxTopologySeries {

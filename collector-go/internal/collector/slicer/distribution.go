@@ -88,7 +88,7 @@ func (d *distributionState) take(in *input, r *reading, w fold, maxBuckets int) 
 	d.last, d.lastMs, d.made, d.fell = now, r.timeMs, by, nil
 }
 
-// total is the cumulative distribution over all lives of the source. It is a copy, so the slice that is written does
+// total returns the cumulative distribution over all processes of the source. It is a copy, so a written slice does
 // not change with later readings.
 func (d *distributionState) total(maxBuckets int) distribution {
 	total := d.base.clone()
