@@ -8,10 +8,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// units are the ends of names that say a unit, longest first.
+// units are the endings of metric names that name a unit. unit returns the first one that matches.
 var units = []string{"per_second", "seconds", "messages", "records", "samples", "percent", "bytes", "cores", "ratio"}
 
-// unit is what the metric counts in, as the end of its name says; "" for a plain number.
+// unit returns the unit of the metric, which is the ending of its name, or "" for a plain number.
 func (c *canonical) unit() string {
 	name := strings.TrimSuffix(c.name, "_total")
 	for _, unit := range units {
@@ -22,8 +22,8 @@ func (c *canonical) unit() string {
 	return ""
 }
 
-// spread are the names of the least and greatest sample of a gauge's slice: "_min" and "_max" stand before the unit. ""
-// for what has no spread.
+// spread returns the names for the least and the greatest sample of a gauge's slice. "_min" and "_max" come before the
+// unit. The names are "" for a metric without a spread.
 func (c *canonical) spread() (least, greatest string) {
 	if c.kind != metric.KindGauge || c.is(single) {
 		return "", ""
@@ -36,7 +36,7 @@ func (c *canonical) spread() (least, greatest string) {
 	return stem + "_min" + end, stem + "_max" + end
 }
 
-// restarts is the counter that is derived from a start time.
+// restarts returns the name of the counter that is derived from a start time, or "" for other metrics.
 func (c *canonical) restarts() string {
 	if c.is(start) {
 		return "bullet_worker_restarts_total"
@@ -44,7 +44,7 @@ func (c *canonical) restarts() string {
 	return ""
 }
 
-// negative is the counter of a distribution's negative observations.
+// negative returns the name of the counter for a distribution's negative observations, or "" for other metrics.
 func (c *canonical) negative() string {
 	if c.kind != metric.KindDistribution {
 		return ""
@@ -52,20 +52,20 @@ func (c *canonical) negative() string {
 	return strings.TrimSuffix(c.name, "_seconds") + "_negative_total"
 }
 
-// allLabels are the scope's labels and the metric's own.
+// allLabels returns the labels of the scope, followed by the metric's own.
 func (c *canonical) allLabels() []string {
 	return append(slices.Clone(c.scope.labels()), strings.Fields(c.labels)...)
 }
 
-// mostBytes is more memory than any machine has; what is above says "no limit" (a cgroup without one reports 2^63).
+// mostBytes exceeds the memory of any machine. A greater value means "no limit": a cgroup without one reports 2^63.
 const mostBytes = 1 << 60
 
-// mostCount is how far a float counts by ones. What is above was never counted, and a total that took it in would not
-// rise any more.
+// mostCount is the limit up to which a float64 can count in steps of 1. No real count is greater, and a total that
+// included a greater value would no longer increase.
 const mostCount = 1 << 53
 
-// bounds are the values that make sense. A JVM says -1 for a limit that it does not have, and Storm divides by it; what
-// Storm and Bullet count is never negative.
+// bounds returns the range of valid values. A JVM reports -1 for a limit that it does not have, and Storm divides by
+// it. What Storm and Bullet count is never negative.
 func (c *canonical) bounds() (least, most float64) {
 	switch {
 	case c.is(signed):
@@ -78,7 +78,7 @@ func (c *canonical) bounds() (least, most float64) {
 	return 0, math.MaxFloat64
 }
 
-// description is the help, with a mark where the figure is an estimate.
+// description returns the help text. It marks a sampled metric as an estimate.
 func (c *canonical) description() string {
 	if c.is(sampled) {
 		return c.help + ". [sampled: an estimate from a sample of the tuples; exact only if topology.stats.sample.rate is 1.0]"

@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// The metrics of the collection itself, which the slicer makes for each worker, never for a task: those of a worker,
-// which are the sums over its metrics, each 30 s; those of a worker's metric while something is wrong with it, each
-// 30 s, and 5 minutes longer; and the interval of each of a topology's metrics where it changes, and each hour.
+// The metrics about the collection itself, which the slicer writes for each worker, never for a task. A worker's own
+// metrics, which are sums over its metrics, are written every 30 s.
+//
+// The metrics about one metric of a worker are written every 30 s while something is wrong with it, and for 5 minutes
+// after that. The interval of each of a topology's metrics is written when it changes, and once an hour.
 const (
 	CollectionPrefix   = "bullet_metrics_collection_"
 	CollectionInterval = CollectionPrefix + "interval_seconds"
@@ -29,8 +31,8 @@ const (
 	CollectionWorkerRatio   = CollectionPrefix + "worker_interval_seen_ratio"
 )
 
-// CollectionPeriod is how often a worker's own series have a value, in its event time. CollectionHolds is how far to
-// look back for the newest interval of a topology's metric: it is written again each hour.
+// CollectionPeriod is the interval of a worker's own series, in its event time. CollectionHolds is how far to look back
+// for the newest interval of a topology's metric, which is written once an hour.
 const (
 	CollectionPeriod = 30 * time.Second
 	CollectionHolds  = 2 * time.Hour
@@ -40,18 +42,18 @@ const (
 // command all compare CollectionSkew with it.
 const CollectionSkewLimit = 500 * time.Millisecond
 
-// Limits are the metrics in which a value below zero, or more memory than there is, states that there is no limit.
+// Limits returns the metrics in which a negative value, or more memory than any machine has, means "no limit".
 func Limits() map[string]bool { return namesOfThose(func(m *canonical) bool { return m.is(limit) }) }
 
 // Lazy returns the metrics of streams. From Storm 2.3 on, a process reports nothing for a stream before its first
-// tuple, so a missing series of these is no sign of trouble.
+// tuple. A missing series of these metrics is therefore no sign of a problem.
 func Lazy() map[string]bool {
 	return namesOfThose(func(m *canonical) bool { return slices.Contains(m.allLabels(), "stream") })
 }
 
-// Steady returns the metrics whose every series arrives every interval while its task runs. Only for these a missing
-// sample counts as missing. A metric without a row in the table, such as a user's own, is not steady, because nothing
-// is known about it.
+// Steady returns the metrics whose every series has a sample in every interval while its task runs. Only for these does
+// a missing sample count as missing. A metric without a row in the table, such as a user's own, is not steady, because
+// nothing is known about it.
 func Steady() map[string]bool {
 	return namesOfThose(func(m *canonical) bool { return !m.is(intermittent) })
 }

@@ -9,14 +9,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Some names are made here from others: the least and greatest sample of a gauge's slice, the negative observations
-// of a distribution, and its buckets, count and sum in stores without native histograms. A topology's own metric may
-// have such a name already. It is stored, and what would have been made under its name is left out.
+// Some names are derived from others: the least and the greatest sample of a gauge's slice, and the negative
+// observations of a distribution. Stores without native histograms also derive buckets, count and sum of a
+// distribution. A topology's own metric may already have such a name. It is stored, and the derived series of that name
+// is left out.
 
-// classicEnds are the ends of the names that stores without native histograms make of a distribution.
+// classicEnds are the endings of the names that stores without native histograms derive from a distribution.
 var classicEnds = []string{"_bucket", "_count", "_sum"}
 
-// madeFrom are the names of metrics from which a name may have been made.
+// madeFrom returns the names of metrics from which a name may have been derived.
 func madeFrom(name string) (from []string) {
 	stem, unit := name, ""
 	for _, u := range units {
@@ -27,7 +28,7 @@ func madeFrom(name string) (from []string) {
 	}
 	for _, end := range []string{"_min", "_max"} {
 		if cut, found := strings.CutSuffix(stem, end); found {
-			from = append(from, cut+unit, cut) // the latter where its unit stands before _total
+			from = append(from, cut+unit, cut) // the latter if its unit comes before _total
 		}
 	}
 	if cut, found := strings.CutSuffix(name, "_negative_total"); found {
@@ -41,7 +42,7 @@ func madeFrom(name string) (from []string) {
 	return from
 }
 
-// announceMadeFrom decides again about what a series' name may have been made from.
+// announceMadeFrom decides again about the series from which the name of a series may have been derived.
 func (s *State) announceMadeFrom(raw *metric.Raw, of *template) {
 	for _, name := range madeFrom(of.name()) {
 		for _, id := range s.candidates.of(s.renamed(raw, of, name).Hash()) {
@@ -60,7 +61,7 @@ func (s *State) announceMadeFrom(raw *metric.Raw, of *template) {
 	}
 }
 
-// name is that of a template's series.
+// name returns the metric name of a template's series.
 func (of *template) name() string {
 	for i := range of.labels {
 		if of.labels[i].name == model.MetricNameLabel {
@@ -70,12 +71,13 @@ func (of *template) name() string {
 	return ""
 }
 
-// renamed are the labels of a series under another name.
+// renamed returns the labels of a series with another metric name.
 func (s *State) renamed(raw *metric.Raw, of *template, name string) labels.Labels {
 	return labels.NewBuilder(s.templates.labelsOf(of, raw)).Set(model.MetricNameLabel, name).Labels()
 }
 
-// taken is the topology's own metric that has a name which would be made from a series; nil where none has.
+// taken returns the topology's own metric that has a name which would be derived from a series, or nil if there is
+// none.
 func (s *State) taken(e *entry, name string) *entry {
 	if name == "" || s.topology(e.raw.Topology).spread == 0 {
 		return nil
@@ -90,8 +92,8 @@ func (s *State) taken(e *entry, name string) *entry {
 	return nil
 }
 
-// giveWay takes out of a rule the names that metrics of the topology's own have. A gauge's least and greatest sample
-// go together.
+// giveWay removes from a rule the derived names that the topology's own metrics have. A gauge's least and greatest
+// sample are removed together.
 func (s *State) giveWay(e *entry, rule *metric.Rule) {
 	if s.topology(e.raw.Topology).spread == 0 {
 		return
@@ -104,8 +106,8 @@ func (s *State) giveWay(e *entry, rule *metric.Rule) {
 	}
 }
 
-// classicTaken states that a metric of the topology's own has a name that a store without native histograms makes of
-// a distribution that the table does not have.
+// classicTaken reports whether the topology's own metric has a name that a store without native histograms derives from
+// this distribution. It applies only to distributions that are not in the table.
 func (s *State) classicTaken(e *entry) bool {
 	return e.is(unknown) && e.raw.Shape == metric.ShapeHistogram && s.classicTaker(e) != nil
 }

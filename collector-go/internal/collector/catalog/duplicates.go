@@ -11,11 +11,11 @@ import (
 )
 
 // Several series may report the same value: Storm's heap and the sampler's, one metric at two intervals, or two names
-// that map to one. At any time one of the active ones is stored. Which one depends on their names alone, not on the
+// that map to the same one. Only one of the active series is stored. Which one depends on their names alone, not on the
 // order in which they arrived.
 
-// activate marks a series as active and decides about its duplicates. The series may reveal something new about its
-// topology, in which case all names of the topology are read again first.
+// activate marks a series as active and decides about its duplicates. If the series reveals something new about its
+// topology, all names of the topology are read again first.
 func (s *State) activate(id uint32) {
 	e := s.entries.get(id)
 	t := s.topology(e.raw.Topology)
@@ -30,15 +30,15 @@ func (s *State) activate(id uint32) {
 	s.setActive(id)
 }
 
-// setActive is activate for a series that reveals nothing new about its topology.
+// setActive does what activate does, for a series that reveals nothing new about its topology.
 func (s *State) setActive(id uint32) {
 	e := s.entries.get(id)
 	e.set(inactive, false)
 	s.decide(e.hash)
 }
 
-// deactivate excludes a series from the candidates until a sample of it arrives. Its duplicates are not decided again,
-// because it is called only for all series of a topology together.
+// deactivate excludes a series from the candidates until a sample of it arrives. It does not decide about the
+// duplicates again, because it is called only for all series of a topology together.
 func (s *State) deactivate(id uint32) {
 	e := s.entries.get(id)
 	if e.is(inactive) {
@@ -53,7 +53,7 @@ func (s *State) deactivate(id uint32) {
 }
 
 // decide resolves the duplicates among the active series of one hash. It judges the losers first, so that the slicer
-// never holds two series of one name. Most hashes belong to one series alone, which the first branch handles without
+// never has two series with one name. Most hashes belong to a single series, which the first branch handles without
 // allocating.
 func (s *State) decide(hash uint64) {
 	if id, alone := s.candidates.alone[hash]; alone {
@@ -95,8 +95,8 @@ func (s *State) newest(ids []uint32) []uint32 {
 	return kept
 }
 
-// winner returns the best candidate that is preferred to a series and has the same labels. Labels are compared, because
-// equal hashes can be an accident.
+// winner returns the best candidate that is preferred to a series and has the same labels. It compares the labels,
+// because equal hashes can be a coincidence.
 func (s *State) winner(better []uint32, e *entry) *entry {
 	for _, id := range better {
 		other := s.entries.get(id)
@@ -113,8 +113,8 @@ func (s *State) sameSeries(a, b *entry) bool {
 
 // verdict decides about a series, given the preferred candidate of the same labels, if there is one.
 //
-// A duplicate from the table is left out: the winner reports the same value. A user's metric that collides with a
-// different metric is refused instead, because its values are lost and somebody has to rename it.
+// A duplicate from the table is left out, because the winner reports the same value. A user's metric that collides with
+// a different metric is refused instead, because its values are lost and somebody has to rename it.
 func (s *State) verdict(e *entry, winner *entry) Verdict {
 	if by := s.overruledBy(e); by != nil {
 		return Verdict{Outcome: LeftOut, Reason: by.reason}
@@ -146,8 +146,8 @@ func (s *State) overruledBy(e *entry) *yield {
 	return nil
 }
 
-// claim is the key under which series that yield find those that make them redundant. It is a hash, because there are
-// as many keys as series. The seed is random, so a claim must never be written to disk.
+// claim returns the key by which series that yield find the series that make them redundant. It is a hash, because
+// there are as many keys as series. The seed is random, so a claim must never be written to disk.
 func (s *State) claim(raw *metric.Raw, y *yield) uint64 {
 	of := claim{worker: raw.Worker, name: y.to, sampled: y.sampled}
 	if y.of == ofTask {
@@ -163,9 +163,9 @@ type claim struct {
 	ofTask, sampled bool
 }
 
-// compare orders candidates; the first one is stored. It prefers, in this order: the worker's own sampler; a metric of
-// the table; among a user's metrics the one whose name is unchanged here, then the first by name; the shorter interval;
-// and the id that was defined first.
+// compare orders candidates; the first one is stored. It prefers the worker's own sampler, then a metric of the table.
+// Among a user's metrics it prefers the one whose name is unchanged here, then the first by name. It then prefers the
+// shorter interval, and finally the id that was defined first.
 //
 // The order depends on names, intervals and ids alone, so every collector with the same journal stores the same series.
 func (s *State) compare(a, b uint32) int {
@@ -199,7 +199,7 @@ func order(first, second bool) int {
 	return 1
 }
 
-// rank puts an unknown interval after all others.
+// rank returns a sort key for an interval. An unknown interval comes after all others.
 func rank(intervalMs int64) int64 {
 	if intervalMs <= 0 {
 		return 1 << 62
@@ -207,7 +207,7 @@ func rank(intervalMs int64) int64 {
 	return intervalMs
 }
 
-// judge gives a series a verdict, announces the change, and decides again about the series that depend on it.
+// judge sets the verdict of a series, announces the change, and decides again about the series that depend on it.
 func (s *State) judge(id uint32, e *entry, v Verdict) {
 	if e.verdict() == v {
 		return
@@ -225,9 +225,9 @@ func (s *State) judge(id uint32, e *entry, v Verdict) {
 	}
 }
 
-// settle notes the verdict of a series and keeps the counts that depend on it. It returns the hashes whose candidates
-// must be judged again, because this series started or stopped making them redundant. It does not judge them itself, so
-// that callers can change many series before they decide.
+// settle records the verdict of a series and updates the counts that depend on it. It returns the hashes whose
+// candidates must be judged again, because this series started or stopped making them redundant. It does not judge them
+// itself, so that callers can change many series before they decide.
 func (s *State) settle(e *entry, v Verdict) (hashes []uint64) {
 	was := e.outcome
 	e.decide(v)

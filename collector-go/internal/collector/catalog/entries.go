@@ -8,26 +8,26 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// entry is what State keeps of a series, in 24 bytes. With two million series this is most of the catalogue's memory,
-// so the rule and the labels are computed again when they are needed.
+// entry is the state of a series, in 24 bytes. With two million series this is most of the catalog's memory. The rule
+// and the labels are therefore computed again when they are needed.
 type entry struct {
-	raw  *metric.Raw // the definer's; nil where there is no entry
+	raw  *metric.Raw // the caller's of Define; nil if there is no entry
 	hash uint64      // of the labels
 
 	outcome Outcome
 	reason  uint8
 	traits  uint8
-	source  int8 // as reading has it
+	source  int8 // reading.source
 }
 
-// Traits of an entry. All but inactive are copied from its template, so that the checks that run for each candidate
-// need no lookup of the template.
+// Traits of an entry. All but inactive are copied from its template, so that the checks for each candidate need no
+// lookup of the template.
 const (
 	yields uint8 = 1 << iota
-	makes        // others yield to it
+	makes        // other series yield to it
 	unknown
 	exact
-	spread // its name may be one that is made from another
+	spread // its name may be one that is derived from another metric
 	inactive
 )
 
@@ -46,8 +46,8 @@ func (e *entry) verdict() Verdict {
 
 func (e *entry) decide(v Verdict) { e.outcome, e.reason = v.Outcome, reasonCode(v.Reason) }
 
-// entries holds the series by id. Ids rise and are dense, so chunks of 256 entries take far less memory than a map with
-// an element for each series, and walk in the order of ids.
+// entries holds the series by id. Ids are assigned in ascending order and are dense. Chunks of 256 entries take far
+// less memory than a map with an element for each series. They can also be iterated in the order of ids.
 type entries struct {
 	chunks map[uint32]*entryChunk
 	known  int
@@ -55,8 +55,8 @@ type entries struct {
 
 const chunkEntries = 256
 
-// entryChunk holds the entries of 256 neighbouring ids. It is dropped when its last entry is removed, so a State's
-// memory follows the number of series that it knows and not the highest id.
+// entryChunk holds the entries of 256 adjacent ids. It is dropped when its last entry is removed. The memory of a State
+// therefore depends on the number of series that it knows and not on the highest id.
 type entryChunk struct {
 	rows  [chunkEntries]entry
 	known int
@@ -72,7 +72,7 @@ func (es *entries) get(id uint32) *entry {
 	return nil
 }
 
-// add makes the entry of an id that has none yet.
+// add creates the entry of an id that has none yet.
 func (es *entries) add(id uint32, raw *metric.Raw) *entry {
 	c := es.chunks[id/chunkEntries]
 	if c == nil {
@@ -96,7 +96,7 @@ func (es *entries) remove(id uint32) {
 	}
 }
 
-// all iterates over the entries by rising id. The loop may remove the entry that it was given.
+// all iterates over the entries in ascending order of id. The loop may remove the entry that it received.
 func (es *entries) all() iter.Seq2[uint32, *entry] {
 	return func(yield func(uint32, *entry) bool) {
 		for _, number := range slices.Sorted(maps.Keys(es.chunks)) {

@@ -6,14 +6,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Forget drops series for which no more samples will arrive under these ids. It returns the new verdicts on other
-// series: a series that was left out because of a forgotten one is stored from now on. The slicer must have detached
-// the forgotten series already. Unknown ids are ignored. The result is valid until the next call.
+// Forget drops series whose ids will receive no more samples. It returns the new verdicts on other series: a series
+// that was left out because of a forgotten one is stored from now on. The slicer must have detached the forgotten
+// series already. Unknown ids are ignored. The result is valid until the next call.
 func (s *State) Forget(ids []uint32) []Change {
 	s.changes = s.changes[:0]
-	var hashes []uint64 // of candidates that are to be decided again
-	// The forgotten series of a topology's own whose names may be made from others from now on. They are kept apart,
-	// because the entries are gone when the names are announced.
+	var hashes []uint64 // of candidates that must be decided again
+	// The forgotten metrics of topologies themselves, whose names may be derived from others from now on. They are
+	// copied, because the entries are gone when the names are announced.
 	type own struct {
 		raw *metric.Raw
 		of  *template

@@ -2,19 +2,19 @@ package catalog
 
 import "slices"
 
-// idsByHash maps a hash to the ids of all series that have it: those that may have the same labels, or that yield to
-// the same claim. Nearly every hash has one id, which is kept without a list; a list for each hash would take three
-// times the memory.
+// idsByHash maps a hash to the ids of all series that have it. These may have the same labels, or yield to the same
+// claim. Nearly every hash has one id, which is stored without a list. A list for each hash would take three times the
+// memory.
 type idsByHash struct {
 	alone map[uint64]uint32
-	lists map[uint64][]uint32 // of two and more
+	lists map[uint64][]uint32 // of two or more ids
 }
 
 func newIDsByHash() idsByHash {
 	return idsByHash{alone: make(map[uint64]uint32), lists: make(map[uint64][]uint32)}
 }
 
-// of returns the ids of a hash. The list belongs to the index: a caller copies it before it changes an element.
+// of returns the ids of a hash. The index owns the list, so a caller must copy it before it changes an element.
 func (c *idsByHash) of(hash uint64) []uint32 {
 	if id, is := c.alone[hash]; is {
 		return []uint32{id}
@@ -35,8 +35,8 @@ func (c *idsByHash) remove(hash uint64, id uint32) {
 	c.set(hash, slices.DeleteFunc(slices.Clone(c.of(hash)), func(other uint32) bool { return other == id }))
 }
 
-// prune removes the ids for which gone reports true, in one pass over the whole index. It serves the removal of many
-// series at once, where remove would copy each list again and again.
+// prune removes the ids for which gone returns true, in one pass over the whole index. It is for removing many series
+// at once, where remove would copy each list repeatedly.
 func (c *idsByHash) prune(gone func(uint32) bool) {
 	for hash, id := range c.alone {
 		if gone(id) {
@@ -48,7 +48,7 @@ func (c *idsByHash) prune(gone func(uint32) bool) {
 	}
 }
 
-// set files a hash under the form that its number of ids calls for, so that no hash is ever in both maps.
+// set stores the ids of a hash in the map for their number, so that no hash is ever in both maps.
 func (c *idsByHash) set(hash uint64, ids []uint32) {
 	delete(c.alone, hash)
 	delete(c.lists, hash)

@@ -9,23 +9,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// NotStored is a metric of a topology's component that is not stored, for the page that explains missing metrics.
-// Metric is the name that its source uses.
+// NotStored is a metric of a topology's component that is not stored. The page that explains missing metrics lists
+// them.
 type NotStored struct {
-	// Component is the component that sends it.
+	// Component is the component that sends the metric.
 	Component string `json:"component"`
-	// Metric is the source's name, with the path into a map behind it; of what is made here from another metric, its
-	// name here.
+	// Metric is the source's name, followed by the path into a map. For a metric that is derived here from another one,
+	// it is the derived name.
 	Metric string `json:"metric"`
 	Reason string `json:"reason"` // one of the Reason constants
-	// Beside is what is stored: under the same name here, or what says the same.
+	// Beside is the metric that is stored instead. It has the same name here, or reports the same value.
 	Beside string `json:"beside"`
-	// Lost states that what is stored does not say the same: it is a metric of the topology's own.
+	// Lost reports that Beside is a different metric of the topology itself, so that the values are lost.
 	Lost   bool `json:"lost"`
-	Series int  `json:"series"` // how many series of it there are
+	Series int  `json:"series"` // number of its series
 }
 
-// MaxNotStored is how many names are returned for one topology.
+// MaxNotStored is the maximum number of names that are returned for one topology.
 const MaxNotStored = 256
 
 // NotStored returns the metrics of a topology that are not stored, those with lost values first. more is how many exist
@@ -55,7 +55,7 @@ func (s *State) NotStored(topology string) (names []NotStored, more int) {
 	return names[:MaxNotStored], more
 }
 
-// notStored gives what is not stored of a series: all of it, or what is made from it.
+// notStored calls give for what is not stored of a series: the series itself, or what would be derived from it.
 func (s *State) notStored(e *entry, give func(NotStored)) {
 	n := NotStored{Component: e.raw.Component, Metric: sourceName(e.raw), Reason: reasons[e.reason]}
 	switch {
@@ -79,7 +79,7 @@ func (s *State) notStored(e *entry, give func(NotStored)) {
 		case winner == nil:
 			return
 		case *winner.raw == *e.raw:
-			return // one series by two ids, of which the journal has forgotten one
+			return // one series with two ids, of which the journal has forgotten one
 		}
 		n.Beside = sourceName(winner.raw)
 		if n.Beside == n.Metric {
@@ -89,7 +89,7 @@ func (s *State) notStored(e *entry, give func(NotStored)) {
 	give(n)
 }
 
-// storedLike is the stored series that has the labels of another.
+// storedLike returns the stored series that has the same labels as another, or nil if there is none.
 func (s *State) storedLike(e *entry) *entry {
 	for _, id := range s.candidates.of(e.hash) {
 		if other := s.entries.get(id); other.outcome == Stored && s.sameSeries(other, e) {
@@ -99,7 +99,7 @@ func (s *State) storedLike(e *entry) *entry {
 	return nil
 }
 
-// madeNotStored gives the names that are not made from a stored series.
+// madeNotStored calls give for each name that is not derived from a stored series because it is taken.
 func (s *State) madeNotStored(e *entry, give func(NotStored)) {
 	if s.topology(e.raw.Topology).spread == 0 {
 		return
@@ -118,7 +118,7 @@ func (s *State) madeNotStored(e *entry, give func(NotStored)) {
 	}
 }
 
-// sourceName is a series' name as its source has it, with the path into a map.
+// sourceName returns the name of a series as its source has it, with the path into a map.
 func sourceName(raw *metric.Raw) string {
 	if raw.Key == "" {
 		return raw.Name

@@ -13,26 +13,25 @@ type row struct {
 	metric    *canonical
 	name, key pattern
 	fixed     []label
-	releases  releases // of Storm, in which it comes
+	releases  releases // releases of Storm that report it
 }
 
-// label is a label that a row states, or that a placeholder of its patterns matched.
+// label is a label that a row implies, or that a placeholder of its patterns matched.
 type label struct{ name, value string }
 
-// leavingRow is a leaving, ready for matching.
+// leavingRow is a leaving with its patterns parsed, ready for matching.
 type leavingRow struct {
 	*leaving
 	name, key pattern
 	releases  releases
 }
 
-// table is the catalogue in the form that lookups need. A name is first looked up exactly, which settles most names,
-// and then compared with the patterns in the order in which they are written. The first row that matches and holds
-// wins.
+// table is the catalog in the form for lookups. A name is first looked up exactly, which suffices for most names. It is
+// then compared with the patterns in the order in which they are written. The first row that matches and holds wins.
 type table struct {
 	exact    map[string][]*row
 	patterns []*row
-	maps     []*row // of both, those that come in a map
+	maps     []*row // the rows of both that have a key, because they are reported in a map
 }
 
 var (
@@ -41,7 +40,7 @@ var (
 	fromHook    = newTable(histogramSources)
 	fromStorm   = newTable(stormSources)
 	leavingRows = newLeavingRows()
-	// redundantTo are the maps beside which something is left out, whatever their keys, and metrics of ours.
+	// redundantTo are the names in leaving.beside: Storm's names of maps and numbers, and names of ours.
 	redundantTo = besides()
 )
 
@@ -61,8 +60,8 @@ func indexMetrics() map[string]*canonical {
 	return index
 }
 
-// newTable prepares rows for matching, and fills in what they leave out (see source). It runs when the program starts;
-// a row that names no metric is a mistake in this package, so it panics.
+// newTable prepares rows for matching, and fills in what they leave out (see source). It runs when the program starts.
+// A row that refers to an unknown metric is a mistake in this package, so it panics.
 func newTable(sources []source) *table {
 	t := &table{exact: make(map[string][]*row)}
 	for i := range sources {
@@ -102,7 +101,7 @@ func newLeavingRows() []leavingRow {
 
 func keyPattern(key string) pattern { return parsePattern(keySlashes.Replace(key)) }
 
-// keySlashes: a slash parts the keys of maps within maps; with a backslash before it, it is part of a key.
+// keySlashes replaces the separators in keys. A slash separates the keys of nested maps; `\/` is a slash in a key.
 var keySlashes = strings.NewReplacer(`\/`, "/", "/", metric.KeySeparator)
 
 func parseFixed(with string) []label {
@@ -135,10 +134,11 @@ func (t *table) find(raw *metric.Raw, how reading) (*row, []label) {
 	return nil, nil
 }
 
-// holds reports whether a row applies to the sender of a series. A metric of a worker comes from Storm's own component
-// only. A name has the row's meaning only in the row's releases of Storm. If the sender states a temporality, it must
-// be the row's. In all other cases somebody else uses the same name, and treating it as Storm's would mix two different
-// numbers.
+// holds reports whether a row applies to the sender of a series. A metric of a worker must come from Storm's own
+// component. A name has the row's meaning only in the row's releases of Storm. If the sender states a temporality, it
+// must be the row's.
+//
+// In all other cases somebody else uses the same name. Treating it as Storm's would mix two different values.
 func (r *row) holds(raw *metric.Raw, how reading) bool {
 	if raw.Shape == metric.ShapeSampler || raw.Shape == metric.ShapeHistogram {
 		return true
@@ -157,8 +157,8 @@ func (r *row) holds(raw *metric.Raw, how reading) bool {
 	return said == r.temporality
 }
 
-// match compares a name and a key with the row's patterns, and returns the labels of the series. It decides by the text
-// alone; holds decides whether the row applies to the sender.
+// match compares a name and a key with the row's patterns, and returns the labels of the series. It considers only the
+// text. holds decides whether the row applies to the sender.
 func (r *row) match(name, key string, how reading) ([]label, bool) {
 	inName, ok := r.name.match(name)
 	if !ok {
@@ -171,8 +171,8 @@ func (r *row) match(name, key string, how reading) ([]label, bool) {
 	return r.said(inName, inKey, how)
 }
 
-// matchExpanded matches a map's number where the consumer is registered with expandMapType: Storm then hands over
-// each entry of a map as a data point of its own, under the map's name, a separator and the key.
+// matchExpanded matches an entry of a map if the consumer is registered with expandMapType. Storm then sends each entry
+// of a map as a separate data point. Its name is the map's name, a separator and the key.
 func (r *row) matchExpanded(raw *metric.Raw, how reading) ([]label, bool) {
 	if len(r.key.labels) == 0 {
 		name, found := strings.CutSuffix(raw.Name, r.key.literals[0])
@@ -209,13 +209,13 @@ func (r *row) matchExpanded(raw *metric.Raw, how reading) ([]label, bool) {
 }
 
 // partsByUnderscore reports whether an underscore may separate the row's name from a key. For other rows the key could
-// as well be the rest of a longer name that somebody else uses.
+// also be the rest of a longer name that somebody else uses.
 func (r *row) partsByUnderscore() bool {
 	return strings.HasPrefix(r.source.name, "__") || strings.Join(r.key.literals, "") != ""
 }
 
-// said combines the labels of a row with the texts that its placeholders matched. It reports false if a text cannot be
-// a value of its label.
+// said combines the labels of a row with the texts that its placeholders matched. It returns false if a text is not a
+// valid value of its label.
 func (r *row) said(inName, inKey []string, how reading) ([]label, bool) {
 	said := make([]label, 0, len(r.fixed)+len(inName)+len(inKey))
 	said = append(said, r.fixed...)
@@ -249,7 +249,7 @@ func (r *row) said(inName, inKey []string, how reading) ([]label, bool) {
 	return said, true
 }
 
-// partAt splits a source from its stream at another colon than the first, for components whose names have colons.
+// partAt splits source and stream at another colon than the first, for components whose names contain colons.
 func partAt(source, stream *string, colon int) {
 	text := *source + ":" + *stream
 	at := -1
@@ -269,7 +269,7 @@ var closed = map[string]string{
 	"state": " new runnable blocked waiting timed_waiting terminated ",
 }
 
-// leftOut returns what a name yields to, or nil if it yields to nothing.
+// leftOut returns the metrics to which a name yields, or nil if it yields to none.
 func leftOut(raw *metric.Raw, how reading) (yields []yield) {
 	for i := range leavingRows {
 		r := &leavingRows[i]
@@ -304,9 +304,9 @@ func tidy(name, value string) label {
 	return label{name, strings.ReplaceAll(value, metric.KeySeparator, "/")}
 }
 
-// peerName is "host:port" of a connection's other end, whatever a release prints: java.net.InetSocketAddress says
-// "host/address:port", or "/address:port" without a host name, Storm until 2.2 "NodeInfo(node:ID, port:[6700])" and
-// Storm 1.x ["ID" 6700], where ID is the supervisor's.
+// peerName returns the other end of a connection as "host:port", whatever format a release prints.
+// java.net.InetSocketAddress prints "host/address:port", or "/address:port" without a host name. Storm until 2.2 prints
+// "NodeInfo(node:ID, port:[6700])" and Storm 1.x ["ID" 6700], where ID is that of the supervisor.
 func peerName(value string) string {
 	for _, form := range supervisors {
 		if found, ok := form.match(value); ok {
@@ -326,7 +326,7 @@ func peerName(value string) string {
 
 var supervisors = []pattern{parsePattern("NodeInfo(node:{node}, port:[{port}])"), parsePattern(`["{node}" {port}]`)}
 
-// squeezed are the JVM's collectors whose names Storm 1.0 to 2.1 robs of their spaces, by what is left.
+// squeezed maps names of the JVM's collectors without spaces, as Storm 1.0 to 2.1 reports them, to the full names.
 var squeezed = squeeze("G1 Young Generation", "G1 Old Generation", "G1 Concurrent GC", "PS Scavenge", "PS MarkSweep",
 	"Copy", "MarkSweepCompact", "ParNew", "ConcurrentMarkSweep", "ZGC", "ZGC Cycles", "ZGC Pauses",
 	"ZGC Minor Cycles", "ZGC Minor Pauses", "ZGC Major Cycles", "ZGC Major Pauses", "Shenandoah Cycles",
@@ -340,11 +340,11 @@ func squeeze(names ...string) map[string]string {
 	return by
 }
 
-// families are how names of collectors begin whose further words begin with a capital letter each.
+// families are prefixes of collector names in which each further word begins with a capital letter.
 var families = []string{"ZGC", "G1", "Shenandoah", "GPGC", "Epsilon"}
 
-// collectorName is the JVM's own name of a collector: Storm until 2.1 leaves out its spaces, and from 2.2 on writes
-// them as hyphens.
+// collectorName returns the JVM's own name of a collector. Storm until 2.1 removes its spaces, and from 2.2 on replaces
+// them by hyphens.
 func collectorName(name string) string {
 	if full, ok := squeezed[name]; ok {
 		return full
@@ -357,7 +357,7 @@ func collectorName(name string) string {
 	return strings.ReplaceAll(name, "-", " ")
 }
 
-// words puts a space before each word. A word begins at a capital letter next to a small one.
+// words inserts a space before each word. A word begins at a capital letter next to a small one.
 func words(text string) string {
 	var b strings.Builder
 	for i := range len(text) {
@@ -370,13 +370,15 @@ func words(text string) string {
 	return b.String()
 }
 
-// cycles is the placeholder of a collector that states the time of concurrent cycles.
+// cycles is the placeholder for a collector that reports the time of concurrent cycles.
 const cycles = "cycles"
 
-// isConcurrent reports whether a collector states the time of concurrent cycles, in which the worker goes on. OpenJDK
-// names such a collector "... Cycles" and the one of its pauses "... Pauses" (Shenandoah, ZGC from JDK 17 on). Azul has
-// "GPGC New" and "GPGC New Pauses". All others state pauses: G1 Concurrent GC, ConcurrentMarkSweep and the ZGC of
-// JDK 11 too, despite their names. An unknown collector counts as pauses, so that its alert is not lost.
+// isConcurrent reports whether a collector reports the time of concurrent cycles, during which the worker continues.
+// OpenJDK names such a collector "... Cycles" and the one of its pauses "... Pauses" (Shenandoah, ZGC from JDK 17 on).
+// Azul has "GPGC New" and "GPGC New Pauses".
+//
+// All others report pauses, including G1 Concurrent GC, ConcurrentMarkSweep and the ZGC of JDK 11, despite their names.
+// An unknown collector counts as pauses, so that its alert is not lost.
 func isConcurrent(collector string) bool {
 	return strings.HasSuffix(collector, "Cycles") ||
 		strings.HasPrefix(collector, "GPGC") && !strings.HasSuffix(collector, "Pauses")

@@ -2,19 +2,19 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
-// Description is what Prometheus' metadata endpoint returns for a metric. The page and Grafana's query builder show it,
-// so its Help is the sentence of METRICS.md and never a second wording of it.
+// Description is what Prometheus' metadata endpoint returns for a metric. The page and Grafana's query builder show it.
+// Its Help is therefore the sentence of METRICS.md and not a second wording of it.
 type Description struct {
 	Type string // gauge, counter or histogram
 	Help string
 	Unit string // "" for a plain number
-	// Labels that its series may have.
+	// Labels are the labels that its series may have.
 	Labels []string
 }
 
 // Metadata describes every metric that has a name of ours, by name. It includes the metrics that are derived from
-// others, such as the least sample of a slice. A topology's own metrics are not in it, because nothing is known about
-// them but their names.
+// others, such as the least sample of a slice. A topology's own metrics are not included, because nothing is known
+// about them except their names.
 func Metadata() map[string]Description {
 	all := make(map[string]Description, 2*len(metrics))
 	for i := range metrics {

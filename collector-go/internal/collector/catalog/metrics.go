@@ -2,8 +2,8 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
-// scope is what one series of a metric describes. It decides which labels the series has beside the metric's own: a
-// user who adds up series of one scope always adds up the same kind of thing.
+// scope is what one series of a metric describes. It decides which labels the series has in addition to the metric's
+// own. A user who sums series of one scope therefore always sums values of the same kind.
 type scope uint8
 
 const (
@@ -13,7 +13,7 @@ const (
 	ofTask                      // labels: topology, worker, component, task
 )
 
-// labels are the label names of a scope, in the order in which METRICS.md lists them.
+// labels returns the label names of a scope, in the order in which METRICS.md lists them.
 func (s scope) labels() []string {
 	return map[scope][]string{
 		ofTopology: {"topology"},
@@ -26,8 +26,8 @@ func (s scope) labels() []string {
 // canonical is a metric as users see it, whatever its sender calls it. Dashboards, alerts and queries depend on these
 // names, so a name never changes its meaning.
 //
-// The end of the name states the unit (canonical.go has the list of units), and the name of a counter ends in _total. A
-// row leaves out labels and flags if there are none.
+// The name ends with the unit (canonical.go has the list of units), and the name of a counter ends with _total. A row
+// leaves out labels and flags if there are none.
 type canonical struct {
 	name   string
 	kind   metric.Kind
@@ -38,31 +38,31 @@ type canonical struct {
 }
 
 // flags are properties of a metric that its name, kind and labels do not show. They decide which values are valid
-// (signed, limit), what the slicer derives (single, start), and whether a sample that does not arrive counts as missing
-// (intermittent).
+// (signed, limit) and what the slicer derives (single, start). They also decide whether a sample that does not arrive
+// counts as missing (intermittent).
 type flags uint8
 
 const (
-	// intermittent: it is absent where there is nothing to report, or its labels come and go, so that a sample that
-	// is not there is not missing. Bullet's mean latency is none without records; a replay has a target, a connection
-	// a peer, for as long as it lasts; a client of the canary queries when it queries; Storm reports a ticket, a
-	// first report and back-pressure when there is one.
+	// intermittent: there is no sample if there is nothing to report, or the labels change. A sample that does not
+	// arrive is therefore not missing. Bullet reports no mean latency without records. A replay has a target, and a
+	// connection a peer, only for as long as it lasts. A client of the canary reports only when it queries. Storm
+	// reports a ticket, a first report and back-pressure only when there is one.
 	intermittent flags = 1 << iota
-	// sampled: Storm counts or times it on a sample of the tuples (topology.stats.sample.rate, 0.05 unless set),
-	// scaled up: org.apache.storm.stats and, from 2.3, org.apache.storm.metrics2.TaskMetrics.
+	// sampled: Storm counts or times it on a sample of the tuples (topology.stats.sample.rate, 0.05 by default) and
+	// scales it up. See org.apache.storm.stats and, from 2.3 on, org.apache.storm.metrics2.TaskMetrics.
 	sampled
-	// signed: it may be below zero, as a mean latency between two hosts, whose clocks differ, a ticket's age, or the
-	// lag of a partition that was made again.
+	// signed: the value may be negative. Examples are a mean latency between two hosts with different clocks, the age
+	// of a ticket, and the lag of a partition that was recreated.
 	signed
-	// limit: a gauge below zero, or of more memory than there is, states that there is no limit. A JVM and a cgroup say
-	// -1 where they have none, and what Storm computes from a limit of -1 is below zero too. A counter of -1 is
-	// undefined: so a JVM says that it does not count a collector's runs.
+	// limit: a negative gauge, or one with more memory than any machine has, means "no limit". A JVM and a cgroup
+	// report -1 if they have none, and what Storm computes from a limit of -1 is negative too. A counter of -1 is
+	// undefined: a JVM reports it if it does not count the runs of a collector.
 	limit
-	// single: a slice of this gauge has one value, so no least and greatest sample.
+	// single: a slice of this gauge has one value, so there is no least and greatest sample.
 	single
-	// start: it is when a process started; restarts are counted from it.
+	// start: the value is when a process started. Restarts are derived from it.
 	start
-	// byPlugin and bySlicer say who makes it, where no source names it.
+	// byPlugin and bySlicer name the component that writes the metric, if it has no row in sources.go.
 	byPlugin
 	bySlicer
 )
@@ -72,7 +72,7 @@ func (c *canonical) is(f flags) bool { return c.flags&f != 0 }
 // whileWrong says when the series about the collection of one metric exist.
 const whileWrong = "It is exported only while something is wrong with the metric, and for 5 minutes after that"
 
-// ofCollection marks the metrics that describe the collection itself, such as how many samples are missing.
+// ofCollection are the flags of the metrics about the collection itself, such as the number of missing samples.
 const ofCollection = intermittent | single | bySlicer
 
 const (
@@ -81,10 +81,10 @@ const (
 	distribution = metric.KindDistribution
 )
 
-// metrics is the table of all metrics that have a name of ours, in the order of proto/METRICS.md, which is made from
-// it. sources.go maps each sender's names to them. CONTRIBUTING.md has an example of a new row.
+// metrics is the table of all metrics that have a name of ours, in the order of proto/METRICS.md, which is generated
+// from it. sources.go maps each sender's names to them. CONTRIBUTING.md has an example of a new row.
 var metrics = []canonical{
-	// What runs.
+	// Topology and workers.
 	{name: "bullet_topology_info", kind: gauge, scope: ofTopology,
 		labels: "topology_id storm_version bullet_version java_version plugin_version", flags: single | byPlugin,
 		help: "Always 1. The labels identify the topology's run and the versions of its software"},
@@ -292,7 +292,7 @@ var metrics = []canonical{
 	{name: "storm_kerberos_ticket_remaining_seconds", kind: gauge, scope: ofTask, flags: intermittent | signed,
 		help: "Time until the worker's Kerberos ticket expires. It is below 0 after that"},
 
-	// The cgroup that Storm sees: often the host's, so never taken for the worker's.
+	// The cgroup that Storm sees. It is often the host's, so it is never used as the worker's.
 	{name: "storm_cgroup_cpu_seconds_total", kind: counter, scope: ofWorker, labels: "mode",
 		help: "CPU time of the cgroup that Storm sees. This is the host's cgroup unless the worker has its own"},
 	{name: "storm_cgroup_cpu_guarantee", kind: gauge, scope: ofWorker,
@@ -312,8 +312,8 @@ var metrics = []canonical{
 	{name: "storm_cgroup_memory_limit_bytes", kind: gauge, scope: ofWorker, flags: limit,
 		help: "Memory limit of the cgroup that Storm sees"},
 
-	// How the samples come (slicer): of a worker every 30 s of its event time, of its metrics while something is
-	// wrong.
+	// How samples arrive (written by the slicer): for a worker every 30 s of its event time, and for its metrics while
+	// something is wrong.
 	{name: CollectionInterval, kind: gauge, scope: ofTopology, labels: "metric", flags: ofCollection,
 		help: "Reporting interval of the metric, as its sources state it. It is written when it changes, and every hour"},
 	{name: CollectionSeen, kind: gauge, scope: ofWorker, labels: "metric", flags: ofCollection,

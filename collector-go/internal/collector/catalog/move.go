@@ -7,13 +7,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Named is a series and its id.
+// Named is a series with its id.
 type Named struct {
 	ID  uint32
 	Raw *metric.Raw
 }
 
-// SeriesOf are a topology's series by their ids, which rise.
+// SeriesOf returns a topology's series in ascending order of their ids.
 func (s *State) SeriesOf(topology string) []Named {
 	t := s.topologies[topology]
 	if t == nil {
@@ -27,7 +27,7 @@ func (s *State) SeriesOf(topology string) []Named {
 	return all
 }
 
-// SnapshotOf is the snapshot of one topology, without counts, for Import of another State. It serves the move of a
+// SnapshotOf returns the snapshot of one topology, without counts, for Import into another State. It is used to move a
 // topology between feeds.
 func (s *State) SnapshotOf(topology string) []byte {
 	e := metric.NewEncoder(magic, version)
@@ -61,11 +61,11 @@ func Names(snapshot []byte) ([]Named, error) {
 	return all, nil
 }
 
-// Import replaces what is known of a topology by another State's SnapshotOf. The function here translates the other's
-// ids to this State's. Series that this State knew and the snapshot does not contain keep their names. Import returns
-// the changes that Resume would return for the topology.
+// Import replaces the state of a topology by another State's SnapshotOf. The function here translates the other State's
+// ids to those of this one. Series that this State knew and the snapshot does not contain keep their names. Import
+// returns the changes that Resume would return for the topology.
 //
-// A snapshot that cannot be read leaves the topology forgotten rather than half moved.
+// If a snapshot cannot be read, the topology is forgotten rather than imported partially.
 func (s *State) Import(topology string, snapshot []byte, here func(id uint32) uint32) ([]Change, error) {
 	d, v, err := metric.NewDecoder(snapshot, magic, version)
 	if err != nil {
@@ -91,8 +91,7 @@ func (s *State) Import(topology string, snapshot []byte, here func(id uint32) ui
 	return slices.DeleteFunc(changes, func(c Change) bool { return s.entries.get(c.ID).raw.Topology != topology }), nil
 }
 
-// DropTopology forgets a topology. The slicer must forget it first, because the verdicts on its series are gone
-// afterwards.
+// DropTopology forgets a topology. The slicer must forget it first, because the verdicts on its series are lost.
 func (s *State) DropTopology(topology string) {
 	if t := s.topologies[topology]; t != nil {
 		t.starts = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// TopologyInfo is the constant series that names which run of which software a topology is. An info series holds 1.
+// TopologyInfo returns a constant series whose labels name the run and the software of a topology. Its value is 1.
 func TopologyInfo(topology string, info *bulletmetricsv1.TopologyInfo) metric.Series {
 	return infoSeries("bullet_topology_info",
 		"topology", topology,
@@ -36,7 +36,7 @@ func FactsOf(info *bulletmetricsv1.TopologyInfo) Facts {
 	return f
 }
 
-// WorkerInfo is the worker that a note is about, and the constant series that names which process it is.
+// WorkerInfo returns the worker that a note describes, and the constant series whose labels identify its process.
 func WorkerInfo(topology string, info *bulletmetricsv1.WorkerInfo) (metric.Worker, metric.Series) {
 	worker := metric.Worker{Topology: topology, Host: info.GetHost(), Port: info.GetPort()}
 	return worker, infoSeries("bullet_worker_info",
@@ -46,7 +46,7 @@ func WorkerInfo(topology string, info *bulletmetricsv1.WorkerInfo) (metric.Worke
 		"pid", strconv.FormatUint(info.GetPid(), 10))
 }
 
-// infoSeries leaves out what is not known: Prometheus takes an empty label for a missing one.
+// infoSeries leaves out empty values, because Prometheus treats an empty label as a missing one.
 func infoSeries(name string, pairs ...string) metric.Series {
 	builder := labels.NewScratchBuilder(1 + len(pairs)/2)
 	builder.Add(model.MetricNameLabel, name)
@@ -59,8 +59,8 @@ func infoSeries(name string, pairs ...string) metric.Series {
 	return metric.Series{Labels: builder.Labels(), Kind: metric.KindGauge}
 }
 
-// Histogram is a wire histogram in the form of the stores: bucket counts as differences, checked. Negative observations
-// are not part of it (HistogramSample.negative_count).
+// Histogram converts a wire histogram to the form that stores use, with bucket counts as differences. It fails if the
+// result is invalid. Negative observations are not part of it (HistogramSample.negative_count).
 func Histogram(sample *bulletmetricsv1.HistogramSample) (*histogram.Histogram, error) {
 	h := &histogram.Histogram{
 		Schema:        sample.GetSchema(),

@@ -2,9 +2,9 @@ package catalog
 
 import "strings"
 
-// pattern is a name with placeholders: "{label}" matches any text that is not empty. A placeholder takes the shortest
-// text that lets the rest match; the last one takes all that is left. It is simpler than a regular expression and much
-// faster, since every new name is compared with all patterns.
+// pattern is a name with placeholders: "{label}" matches any text that is not empty. A placeholder matches the shortest
+// text that lets the rest match; the last one matches all that is left. It is simpler than a regular expression and
+// much faster. That matters because every new name is compared with all patterns.
 type pattern struct {
 	literals []string // one more than labels
 	labels   []string
@@ -24,8 +24,8 @@ func parsePattern(text string) pattern {
 	}
 }
 
-// match returns the texts that stand for the labels, in the order of the pattern. It reports false if the text does not
-// match; the texts are substrings of the text, not copies.
+// match returns the texts that the placeholders matched, in the order of the pattern. It returns false if the text does
+// not match. The results are substrings of the text, not copies.
 func (p pattern) match(text string) ([]string, bool) {
 	if len(p.labels) == 0 {
 		return nil, text == p.literals[0]

@@ -6,24 +6,24 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// systemComponent is Storm's own component of a worker (org.apache.storm.Constants.SYSTEM_COMPONENT_ID). The figures
-// of a worker come from it alone: one of the same name from anything else is a user's own.
+// systemComponent is Storm's own component of a worker (org.apache.storm.Constants.SYSTEM_COMPONENT_ID). Only this
+// component reports the metrics of a worker. A metric of the same name from another component is a user's own.
 const systemComponent = "__system"
 
-// reading is what is known of a sender when a name of it is read. The same text means different things: a name of
+// reading is what is known about a sender when a name is read. The same text can mean different things. A name from
 // Storm's own component is a worker's, and Storm 2.3 changed the meaning of several names. A reading is part of the
 // template's key.
 type reading struct {
 	storm  releases
 	system bool // the sender is Storm's own component
-	// source is where "source:stream" parts: at the colon of that number, from 0. noSource: it is a stream, of a
-	// spout.
+	// source is the index, from 0, of the colon at which "source:stream" is split. noSource means that the text is a
+	// stream of a spout.
 	source int
 }
 
 const noSource = -1
 
-// sourced are the names that have a source and a stream, or for those of a spout a stream alone, behind them.
+// sourced are the names that are followed by a source and a stream, or, if a spout reports them, by a stream alone.
 var sourced = []struct {
 	name   string
 	spouts bool // spouts report it too
@@ -32,8 +32,8 @@ var sourced = []struct {
 	{"__process-latency", false},
 }
 
-// after is the text that follows a name of Storm's, whichever form the release or the consumer's expandMapType gave
-// it: "NAME-TEXT", a map's key, "NAME.TEXT".
+// after returns the text that follows one of Storm's names. The release and the consumer's expandMapType decide about
+// the form: "NAME-TEXT", a map's key, or "NAME.TEXT".
 func after(raw *metric.Raw, name string) (text string, found bool) {
 	rest, found := strings.CutPrefix(raw.Name, name)
 	switch {
@@ -46,8 +46,8 @@ func after(raw *metric.Raw, name string) (text string, found bool) {
 	return strings.TrimSuffix(text, ".m1_rate"), found
 }
 
-// source finds the colon at which a name splits into source and stream. Component and stream names may contain colons
-// too, so the text alone is ambiguous. What is known of the topology's components decides.
+// source returns the index of the colon at which a name splits into source and stream. Names of components and streams
+// may contain colons too, so the text alone is ambiguous. The known components of the topology decide.
 func (k *known) source(raw *metric.Raw) int {
 	if !strings.HasPrefix(raw.Name, "__") || !strings.Contains(raw.Name, ":") && !strings.Contains(raw.Key, ":") {
 		return 0
@@ -70,7 +70,7 @@ func (k *known) parts(component, text string, spouts bool) int {
 			continue
 		}
 		if k.components[text[:at]] {
-			found = colon // the longest name that is a component's
+			found = colon // the longest prefix that is a component's name
 		}
 		colon++
 	}
@@ -83,9 +83,9 @@ func (k *known) parts(component, text string, spouts bool) int {
 	return colon - 1
 }
 
-// guess learns from a series about its topology, as far as no sender states it. It reports whether earlier names of the
-// topology must be read again. The number of such repetitions is bounded (maxRereads), because each one costs a pass
-// over all series of the topology.
+// guess learns about the topology from a series, unless a sender states the facts. It reports whether earlier names of
+// the topology must be read again. The number of such repetitions is bounded (maxRereads), because each one costs a
+// pass over all series of the topology.
 func (k *known) guess(raw *metric.Raw) (again bool) {
 	if k.listed {
 		return false
@@ -126,9 +126,9 @@ func (k *known) mayReread() bool {
 	return k.rereads <= maxRereads
 }
 
-// cutSeparator removes the separator between a map's name and its key, which is there if the consumer is registered
-// with expandMapType. The separator is metricNameSeparator, "." by default. At most one underscore counts as a
-// separator, since Storm's own streams begin with two.
+// cutSeparator removes the separator between a map's name and its key, which exists if the consumer is registered with
+// expandMapType. The separator is metricNameSeparator, "." by default. At most one underscore counts as a separator,
+// because the names of Storm's own streams begin with two.
 func cutSeparator(text string) (rest string, found bool) {
 	if rest, found = strings.CutPrefix(text, "_"); found {
 		return rest, rest != ""

@@ -16,7 +16,8 @@ const (
 	newest release = 1 << 30
 )
 
-// releaseOf reads a release as Storm's VersionInfo has it, "2.8.4" or "2.3.0-SNAPSHOT"; false for anything else.
+// releaseOf reads a release as in Storm's VersionInfo, such as "2.8.4" or "2.3.0-SNAPSHOT". It returns false for other
+// texts.
 func releaseOf(text string) (release, bool) {
 	numbers := [3]release{}
 	for i, part := range strings.SplitN(strings.TrimSpace(text), ".", 4) {
@@ -32,17 +33,17 @@ func releaseOf(text string) (release, bool) {
 	return numbers[0]*1_000_000 + numbers[1]*1000 + numbers[2], strings.Contains(text, ".")
 }
 
-// releases are the releases of Storm from one to another, both included.
+// releases is a range of releases of Storm, including both ends.
 type releases struct{ from, to release }
 
 var (
 	anyRelease = releases{oldest, newest}
-	// until22 are those in which executors report maps, and count since the last report, where later ones report
-	// numbers and count since the process started.
+	// until22 are the releases in which executors report maps, and count since the last report. Later releases report
+	// numbers, and count since the process started.
 	until22 = releases{oldest, 2_002_999}
 )
 
-// meets reports whether some release is in both.
+// meets reports whether the two ranges overlap.
 func (r releases) meets(other releases) bool { return r.from <= other.to && other.from <= r.to }
 
 // releasesOf reads the versions of a row: "2.3 on", "1.0 to 2.2", "2.0 and 2.1", "1.x" or "2.2". Text after a comma is
@@ -74,36 +75,36 @@ func releasesOf(versions string) releases {
 	return releases{from, to/1000*1000 + 999}
 }
 
-// Facts are what a sender states about a topology. They take precedence over guesses, which rest on the names that the
-// topology reports. Older plugins state no facts.
+// Facts are what a sender states about a topology. They take precedence over guesses, which are based on the names that
+// the topology reports. Older plugins state no facts.
 type Facts struct {
-	// Storm is its release of Storm; "" where that is not stated.
+	// Storm is the release of Storm, or "" if it is not stated.
 	Storm string
-	// Components are all of its components; nil where they are not stated. The value is true for a spout.
+	// Components are all components of the topology, or nil if they are not stated. The value is true for a spout.
 	Components map[string]bool
 }
 
-// known is what the catalogue knows about a topology, stated or guessed.
+// known is what the catalog knows about a topology, either stated or guessed.
 type known struct {
 	storm string // as stated
-	// old: maps came that no Storm from 2.3 on reports, so that the release is known where none is stated.
+	// old reports that maps arrived that no Storm from 2.3 on reports. It narrows down a release that is not stated.
 	old bool
-	// listed: the components are stated.
+	// listed reports that the components are stated.
 	listed bool
 	spouts map[string]bool
-	// components are those whose names have a colon where they are stated, and else all that were heard of.
+	// components are the stated ones whose names contain a colon, or else all that were seen.
 	components map[string]bool
-	// streams are those with a colon in their names that a component was heard to emit, as "component\x00stream".
+	// streams are the streams with a colon in their names that a component emitted, as "component\x00stream".
 	streams map[string]bool
-	// colons are the components that acknowledged or failed tuples by a name with a colon; several states that a name
-	// has more than one, so that it is not plain where its source ends.
+	// colons are the components that acknowledged or failed tuples with a colon in the name. several reports that a
+	// name contains more than one colon, so that it is ambiguous where its source ends.
 	colons  map[string]bool
 	several bool
 	// rereads is how often the topology's names were read again because of a guess.
 	rereads int
 }
 
-// Bounds of what is guessed of a topology.
+// Bounds of what is guessed about a topology.
 const (
 	maxGuessed = 4096
 	maxRereads = 16
@@ -114,7 +115,7 @@ func newKnown() known {
 		colons: map[string]bool{}}
 }
 
-// releases are those that the topology's Storm may be.
+// releases returns the releases that the topology's Storm may have.
 func (k *known) releases() releases {
 	if r, stated := releaseOf(k.storm); stated {
 		return releases{r, r}
@@ -125,7 +126,7 @@ func (k *known) releases() releases {
 	return anyRelease
 }
 
-// tell notes stated facts, and reports whether any of them is new.
+// tell applies stated facts, and reports whether any of them is new.
 func (k *known) tell(f Facts) bool {
 	changed := false
 	if f.Storm != "" && f.Storm != k.storm {
@@ -159,7 +160,7 @@ func (s *State) Rule(id uint32) (metric.Rule, bool) {
 	return s.rule(id, e), true
 }
 
-// rule is what a series is sliced by, as far as is known of its topology.
+// rule returns the rule by which a series is sliced. It depends on what is known about its topology.
 func (s *State) rule(id uint32, e *entry) metric.Rule {
 	rule := s.template(e).ruleFor(e.raw, s.labels(id, e))
 	s.giveWay(e, &rule)

@@ -7,20 +7,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Reasons for which samples are left out (another series has the same value) or refused (they are of no use). They are
+// Reasons for which samples are left out (another series has the same value) or refused (they cannot be used). They are
 // values of the label reason in metrics and of NotStored in the HTTP API, so they never change.
 const (
 	ReasonSampler     = "sampler"      // left out: the worker's own sampler reports it
-	ReasonRepeat      = "repeat"       // left out: it comes at a shorter interval, or by a better name
-	ReasonDerived     = "derived"      // left out: it follows from what is stored
-	ReasonOwnName     = "own_name"     // left out: the topology has a metric of its own under a name that is made from it
+	ReasonRepeat      = "repeat"       // left out: another series has a shorter interval, or a better name
+	ReasonDerived     = "derived"      // left out: it can be computed from what is stored
+	ReasonOwnName     = "own_name"     // left out: a metric of the topology itself has a name that is derived from it
 	ReasonCollision   = "collision"    // refused: another series has the same name and labels
 	ReasonSeriesLimit = "series_limit" // refused: more series than the catalogue may hold
 	ReasonUndefined   = "undefined"    // refused: its series was never defined
 )
 
-// reasons lists all of them; the first means that there is no reason. An entry stores the index in one byte instead of
-// a string of 16. The order is free, because no index is written to disk.
+// reasons lists all reasons; the first one means that there is none. An entry stores the index in one byte instead of a
+// string of 16 bytes. The order is free, because no index is written to disk.
 var reasons = [...]string{"", ReasonSampler, ReasonRepeat, ReasonDerived, ReasonCollision, ReasonSeriesLimit,
 	ReasonUndefined, ReasonOwnName}
 
@@ -32,9 +32,9 @@ func reasonCode(reason string) uint8 {
 	return uint8(code)
 }
 
-// temporality decides what a series counts from. The table comes first, then the sender's statement, and then the
-// default of the kind. The one exception is byRelease: there the sender knows better, and the Storm release decides
-// only if the sender states nothing.
+// temporality decides what the values of a series count from. The table comes first, then the sender's statement, and
+// then the default of the kind. The one exception is byRelease: the sender's statement comes first, and the Storm
+// release decides only if the sender states nothing.
 func temporality(known, said metric.Temporality, kind metric.Kind, storm releases) metric.Temporality {
 	switch {
 	case known == byRelease && said != metric.TemporalityUnknown:
@@ -53,7 +53,7 @@ func temporality(known, said metric.Temporality, kind metric.Kind, storm release
 	return metric.Delta
 }
 
-// unknownKind is a gauge unless the sender states that it counts.
+// unknownKind returns the kind of a metric that is not in the table: a gauge, unless the sender states that it counts.
 func unknownKind(raw *metric.Raw) metric.Kind {
 	switch {
 	case raw.Shape == metric.ShapeHistogram:
@@ -64,8 +64,8 @@ func unknownKind(raw *metric.Raw) metric.Kind {
 	return metric.KindGauge
 }
 
-// sanitise turns a name into one that PromQL reads without quotes. kept reports whether the result still identifies the
-// name.
+// sanitise converts a name to one that PromQL reads without quotes. kept reports whether the result still identifies
+// the name.
 func sanitise(name string) (clean string, kept bool) {
 	letters, foreign := false, false
 	clean = strings.Map(func(r rune) rune {

@@ -8,14 +8,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// magic and version of docs/formats/checkpoint.md. Version 1 has nothing of what a topology states.
+// magic and version are those of docs/formats/checkpoint.md. Version 1 does not contain the facts that a sender states.
 const (
 	magic   = "BMCATALG"
 	version = 2
 )
 
 // Snapshot encodes the state (docs/formats/checkpoint.md). Equal states give equal bytes. Verdicts and rules are not
-// part of it: they follow from the names and the table, so that a newer program with a better table corrects them.
+// included, because they follow from the names and the table. A newer program with a better table therefore corrects
+// them.
 func (s *State) Snapshot() []byte {
 	e := metric.NewEncoder(magic, version)
 	writeCounts(e, s.counts.LeftOut)
@@ -32,7 +33,7 @@ func (s *State) Snapshot() []byte {
 	return e.Finish()
 }
 
-// writeStarts writes what is known of a topology across its runs. Only stated components are written: guessed ones
+// writeStarts writes what is known about a topology across its runs. It writes only stated components. Guessed ones
 // follow from the names of its series, which are activated one by one when the snapshot is read.
 func writeStarts(e *metric.Encoder, name string, t *topology) {
 	e.String(name)
@@ -56,7 +57,7 @@ func writeNames(e *metric.Encoder, names map[string]bool) {
 	}
 }
 
-// writeEntry writes what a series is known by and whether it is active. Everything else about it follows from these.
+// writeEntry writes the name of a series and whether it is active. Everything else about it follows from these.
 func writeEntry(e *metric.Encoder, id uint32, known *entry) {
 	e.Uint(uint64(id))
 	e.Bool(known.is(inactive))
@@ -71,8 +72,8 @@ func writeCounts(e *metric.Encoder, counts map[string]uint64) {
 	}
 }
 
-// Restore reads a Snapshot. It decides again which series are stored, by this program's table. An error names what is
-// wrong with the snapshot; the feed then starts without a checkpoint and reads the journal instead.
+// Restore reads a Snapshot. It decides again which series are stored, by this program's table. The error explains what
+// is wrong with the snapshot. The feed then uses an older checkpoint, or reads the journal instead.
 func Restore(data []byte, o Options) (*State, error) {
 	d, v, err := metric.NewDecoder(data, magic, version)
 	if err != nil {
@@ -89,7 +90,7 @@ func Restore(data []byte, o Options) (*State, error) {
 	return s, nil
 }
 
-// read adds the series of a snapshot, each under the id that here returns for it.
+// read adds the series of a snapshot, each with the id that here returns for it.
 func (s *State) read(d *metric.Decoder, v uint64, here func(id uint32) uint32) {
 	readCounts(d, s.counts.LeftOut)
 	readCounts(d, s.counts.Refused)
@@ -140,9 +141,11 @@ func readCounts(d *metric.Decoder, counts map[string]uint64) {
 }
 
 // Resume returns every verdict that is not Inactive, those that take a series away first. A feed applies them after it
-// restored catalogue and slicer, so that a program with a newer table than the one that wrote the checkpoint acts by
-// its own table. A feed may ignore Stored for a series that the slicer does not hold: Judge announces it again with the
-// series' next sample.
+// restored catalog and slicer. A program with a newer table than the one that wrote the checkpoint then uses its own
+// table.
+//
+// A feed may ignore Stored for a series that the slicer does not have. Judge announces it again with the next sample of
+// the series.
 func (s *State) Resume() []Change {
 	s.changes = s.changes[:0]
 	for id, e := range s.entries.all() {

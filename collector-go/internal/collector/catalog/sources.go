@@ -2,49 +2,49 @@ package catalog
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 
-// source is a row of the table that maps a sender's name for a number to ours. The senders are Storm, Bullet and our
-// own plugin. One metric may have several sources, since releases of Storm rename and reshape their metrics.
+// source is a row of the table that maps a sender's name for a value to ours. The senders are Storm, Bullet and our own
+// plugin. One metric may have several sources, because releases of Storm rename and reshape their metrics.
 //
 // In name and key, "{label}" matches any text that is not empty, and that text becomes the value of the label. The
-// placeholder "{cycles}" stands for a garbage collector that reports concurrent cycles; its text goes to the label
+// placeholder "{cycles}" stands for a garbage collector that reports concurrent cycles; its text becomes the label
 // collector. Its rows must come before those of "{collector}", because the first row that matches wins.
 //
-// A row leaves out what is usual. newTable fills in the rest: the temporality of a gauge, and a unit that is ours.
+// A row leaves out default values. newTable fills in the rest: the temporality of a gauge, and a unit that equals ours.
 type source struct {
-	name string // as metric.Raw has it
+	name string // as in metric.Raw
 	key  string // path into a map, joined by "/" (a slash within a key is `\/`); "" for a plain number
 	to   string // name of the canonical metric, a row of metrics.go
-	with string // labels that the name implies, "mode=user"
-	// temporality says what a value counts from. A counter states it; a gauge is always instant, and a
-	// distribution is as its sender says.
+	with string // labels that the name implies, such as "mode=user"
+	// temporality is what a value counts from. A counter must state it. A gauge is always instant, and a distribution
+	// is as its sender states.
 	temporality metric.Temporality
-	perUnit     float64 // the source's units in one of ours, such as ms; 1 if it is not set
+	perUnit     float64 // number of the source's units in one of ours, such as ms; 1 if it is not set
 	versions    string  // releases that report it: of Storm unless another program is named; releasesOf reads it
 	when        when    // in which topologies the source is reported and stored; always if it is not set
 }
 
 const (
-	instant    = metric.Gauge              // each value for itself
+	instant    = metric.Gauge              // each value stands alone
 	cumulative = metric.Cumulative         // since the process started
 	delta      = metric.Delta              // since the last report
-	asSaid     = metric.TemporalityUnknown // as the sender says with the series
-	// since the last report until Storm 2.2, since the process started from 2.3 (release.go)
+	asSaid     = metric.TemporalityUnknown // as the sender states with the series
+	// since the last report until Storm 2.2, since the process started from 2.3 on (release.go)
 	byRelease = metric.Temporality(255)
 
 	one = 1
 	ms  = 1000 // in a second
 )
 
-// when says in which topologies a source is reported and stored.
+// when decides in which topologies a source is reported and stored.
 type when uint8
 
 const (
 	always        when = iota
-	unlessSampler      // left out where the worker's sampler reports
-	untilStorm22       // a map that all executors report until Storm 2.2, and none from 2.3 on (release.go)
+	unlessSampler      // left out if the worker's sampler reports
+	untilStorm22       // a map that all executors report until Storm 2.2, and none reports from 2.3 on (release.go)
 )
 
-// samplerSources are the numbers of the worker's own sampler, a thread of the plugin. The keys of GC counts and times
+// samplerSources are the values of the worker's own sampler, a thread of the plugin. The keys of GC counts and times
 // are the JVM's names of the collectors.
 var samplerSources = []source{
 	{name: "cpu.user_ms", to: "bullet_worker_cpu_seconds_total", with: "mode=user", temporality: cumulative,
@@ -84,7 +84,7 @@ var histogramSources = []source{
 	{name: "bullet_query_latency_seconds", key: "{class}", to: "bullet_query_latency_seconds", versions: "canary"},
 }
 
-// stormSources are the numbers that a metrics consumer receives: those of Storm, Bullet, and our own tasks.
+// stormSources are the values that a metrics consumer receives: those of Storm, of Bullet, and of our own tasks.
 var stormSources = []source{
 	// Bullet, by its version.
 	{name: "bullet_active_queries", to: "bullet_active_queries", versions: "Bullet 0.4.0 on"},
@@ -133,7 +133,7 @@ var stormSources = []source{
 	{name: "bullet_source_repeated", to: "bullet_source_repeated_records_total", temporality: cumulative,
 		versions: "our record sources"},
 
-	// Tuples: a cumulative number a stream from 2.3, a map of what was added by stream before.
+	// Tuples: from 2.3 on a cumulative number for each stream; before that a map of increments by stream.
 	{name: "__emit-count-{stream}", to: "storm_emitted_total", temporality: cumulative, versions: "2.3 on"},
 	{name: "__emit-count", key: "{stream}", to: "storm_emitted_total", temporality: delta, versions: "1.0 to 2.2",
 		when: untilStorm22},
@@ -270,8 +270,8 @@ var stormSources = []source{
 		versions: "2.3 on"},
 	{name: "__send-iconnection-pending-{peer}", to: "storm_connection_pending_messages", versions: "2.3 on"},
 
-	// CPU, heap, collections and start time: the sampler's, where it reports. Sigar's first CPU is since the process
-	// started.
+	// CPU, heap, collections and start time: left out if the sampler reports them. Sigar's first CPU value counts since
+	// the process started.
 	{name: "CPU", key: "user-ms", to: "bullet_worker_cpu_seconds_total", with: "mode=user", temporality: delta,
 		perUnit: ms, versions: "storm-metrics' CPUMetric on any", when: unlessSampler},
 	{name: "CPU", key: "sys-ms", to: "bullet_worker_cpu_seconds_total", with: "mode=system", temporality: delta,
@@ -370,22 +370,22 @@ var stormSources = []source{
 	{name: "CGroupMemoryLimit", to: "storm_cgroup_memory_limit_bytes", versions: "1.1 on"},
 }
 
-// leaving is a row of the names that are left out, because another stored metric states the same value or a better one,
-// or because the value follows from it. If the other metric is not stored, the number is stored under its own name, so
-// that a row of this table never loses data.
+// leaving is a row of the table of names that are left out. Another stored metric reports the same value or a better
+// one, or the value can be computed from it. If the other metric is not stored, the value is stored under its own name,
+// so that a row of this table never loses data.
 type leaving struct {
 	name, key string
-	// beside names the metric that makes this one redundant: Storm's name for it, or ours. It must be stored for the
-	// same task, or, where system is set, for the same worker.
+	// beside is the metric that makes this one redundant, by Storm's name for it or by ours. It must be stored for the
+	// same task, or, if system is set, for the same worker.
 	beside   string
 	reason   string // ReasonDerived or ReasonRepeat
 	versions string // releases of Storm that report it
 	why      string // for proto/METRICS.md
-	system   bool   // it comes from Storm's own component
+	system   bool   // it must come from Storm's own component
 }
 
 var leftOutSources = []leaving{
-	// a meter or timer of anybody's (com.codahale.metrics), from 2.2 on
+	// any meter or timer (com.codahale.metrics), from 2.2 on
 	{name: "{name}.m1_rate", beside: "{name}.count", reason: ReasonDerived, versions: "2.2 on",
 		why: "the rate of a stored count"},
 	{name: "{name}.m5_rate", beside: "{name}.count", reason: ReasonDerived, versions: "2.2 on",
@@ -394,7 +394,7 @@ var leftOutSources = []leaving{
 		why: "the rate of a stored count"},
 	{name: "{name}.mean_rate", beside: "{name}.count", reason: ReasonDerived, versions: "2.2 on",
 		why: "the rate of a stored count"},
-	// a counter of Storm's own (org.apache.storm.metrics2.RateCounter)
+	// a counter of Storm itself (org.apache.storm.metrics2.RateCounter)
 	{name: "{name}.m1_rate", beside: "{name}", reason: ReasonDerived, versions: "2.3 on",
 		why: "the rate of a stored counter of Storm"},
 	{name: "acked", beside: "__ack-count", reason: ReasonRepeat, versions: "2.2",

@@ -1,15 +1,14 @@
 // Package catalog maps what Storm, Bullet and our own plugin send to the metrics that users see. For each series it
-// knows the canonical name, the labels, what the number counts from, and its unit.
+// knows the canonical name, the labels, what the value counts from, and its unit.
 //
-// It owns two things. The first is the table of metrics (metrics.go) and of their sources (sources.go); a test makes
-// proto/METRICS.md from it. The second is State: for each feed it decides which series is stored if several series
-// report the same value.
+// It owns two things. The first is the table of metrics (metrics.go) and of their sources (sources.go); a test
+// generates proto/METRICS.md from it. The second is State. For each feed it decides which series is stored if several
+// series report the same value.
 //
-// The catalogue knows nothing about time, slices or stores. Its answers depend on names and on what senders state about
-// their topologies, never on sample values or on the clock. Replaying the journal therefore gives the same answers
-// again.
+// The catalog knows nothing about time, slices or stores. Its answers depend on names and on what senders state about
+// their topologies, never on sample values or on the clock. Replaying the journal therefore gives the same answers.
 //
-// Read metrics.go and sources.go first. lookup.go matches a name against the table, template.go turns the row into a
+// Read metrics.go and sources.go first. lookup.go matches a name against the table, template.go converts the row to a
 // slicing rule, and duplicates.go resolves duplicates.
 package catalog
 
@@ -24,49 +23,49 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Outcome says what happens to the samples of a series.
+// Outcome is what happens to the samples of a series.
 type Outcome uint8
 
-// The outcomes.
+// The outcomes of a decision about a series.
 const (
 	Stored   Outcome = iota + 1 // sliced by its rule
-	LeftOut                     // another series has the same
-	Refused                     // of no use
-	Inactive                    // not heard since its topology was started again; Judge activates it
+	LeftOut                     // another series reports the same value
+	Refused                     // its samples cannot be used
+	Inactive                    // no sample since its topology was started again; Judge activates it
 )
 
-// Verdict is the catalogue's decision about a series. It may change when another series appears or disappears.
+// Verdict is the catalog's decision about a series. It may change when another series appears or disappears.
 type Verdict struct {
 	Outcome Outcome
-	Reason  string // one of the Reason constants for LeftOut and Refused, else ""
-	Unknown bool   // Stored under its own name, since the table has none for it
+	Reason  string // one of the Reason constants for LeftOut and Refused, otherwise ""
+	Unknown bool   // Stored under its own name, because the table does not have it
 }
 
-// Change is a new verdict that the feed must apply. The feed applies changes in the order given: Stored is
-// slicer.Define(ID, Rule), Inactive is slicer.Detach(ID), and anything else is CountRetracted(ID, slicer.Retract(ID)).
+// Change is a new verdict that the feed must apply. The feed applies changes in the given order. Stored requires
+// slicer.Define(ID, Rule), Inactive requires slicer.Detach(ID), and all others CountRetracted(ID, slicer.Retract(ID)).
 //
-// The order matters. A series loses its place before another one gets it, so that the slicer never holds two series of
+// The order matters. A series is removed before another one replaces it, so that the slicer never has two series with
 // the same name and labels.
 type Change struct {
 	ID      uint32
 	Verdict Verdict
-	Rule    metric.Rule // where Stored
+	Rule    metric.Rule // set if Stored
 }
 
-// Options bound a State.
+// Options limit a State.
 type Options struct {
-	// MaxSeries is the most series that a State remembers. At the limit it first forgets inactive series, which were
-	// not heard since their topology was started again. If there are none, it refuses new series with
+	// MaxSeries is the maximum number of series in a State. At the limit it first forgets inactive series, which have
+	// had no sample since their topology was started again. If there are none, it refuses new series with
 	// ReasonSeriesLimit.
 	MaxSeries int
 }
 
-// DefaultOptions fit the largest cluster that one collector is meant for, with several restarts of its topologies. A
-// series takes about 60 bytes; its name belongs to the caller of Define and is not copied.
+// DefaultOptions returns the options for the largest cluster that one collector is meant for, with several restarts of
+// its topologies. A series takes about 60 bytes. Its name belongs to the caller of Define and is not copied.
 func DefaultOptions() Options { return Options{MaxSeries: 2 << 20} }
 
-// State is what one feed has learned about its series, by the journal's ids. Each feed has its own State, and only the
-// feed's goroutine uses it, so it has no lock.
+// State is what one feed knows about its series, by the journal's ids. Each feed has its own State. Only the feed's
+// goroutine uses it, so it has no lock.
 //
 // State is deterministic: the same sequence of calls gives the same verdicts. A feed relies on this when it restores a
 // checkpoint and replays the journal after it. The methods that return changes share one buffer, so a result is valid
@@ -76,17 +75,17 @@ type State struct {
 	entries    entries
 	templates  templates
 	made       made
-	candidates idsByHash // of the labels: series that may be one
+	candidates idsByHash // by hash of the labels: series that may be duplicates
 	seed       maphash.Seed
-	stored     map[uint64]int // how many stored series make others redundant, by claim
-	yielding   idsByHash      // by claim: series that it makes redundant
+	stored     map[uint64]int // by claim: number of stored series that make others redundant
+	yielding   idsByHash      // by claim: series that become redundant
 	topologies map[string]*topology
 	counts     Counts
 	changes    []Change
 	restated   map[string]bool // topologies whose NotStored may have changed
 }
 
-// made caches the labels that were made last. Define computes them for the hash, and the rule of a new series needs
+// made caches the labels that were computed last. Define computes them for the hash, and the rule of a new series needs
 // them again at once.
 type made struct {
 	id     uint32
@@ -94,30 +93,30 @@ type made struct {
 	labels labels.Labels
 }
 
-// topology is what is known of one topology, across the runs under its name.
+// topology is what is known about one topology, across the runs with its name.
 type topology struct {
-	starts []string // ids heard, oldest first
+	starts []string // ids of its runs, the oldest first
 	series []uint32
 	known  known
-	// storm are the releases by which its series' names are read.
+	// storm are the releases for which the names of its series were read.
 	storm  releases
-	spread int // stored series of its own whose names may be made from others
+	spread int // number of its own stored series whose names may be derived from others
 }
 
-// maxStarts is how many ids of one topology are remembered. A producer that repeats an old id must not look like a new
-// start, because a new start deactivates all series.
+// maxStarts is the number of ids that are remembered for one topology. A producer that repeats an old id must not look
+// like a new start, because a new start deactivates all series.
 const maxStarts = 64
 
-// Counts are the catalogue's part of the accounting: how many samples were not stored, by reason. With the slicer's
-// counts, every sample that arrived is accounted for.
+// Counts are the catalog's part of the accounting: how many samples were not stored, by reason. Together with the
+// slicer's counts, they account for every sample that arrived.
 type Counts struct {
 	LeftOut map[string]uint64
 	Refused map[string]uint64
-	// Unknown is how many series are stored under a name that the table does not have.
+	// Unknown is the number of series that are stored under a name that the table does not have.
 	Unknown int
 }
 
-// NewState returns the state of a feed before the journal's first entry.
+// NewState returns the state of a feed before the first entry of the journal.
 func NewState(o Options) *State {
 	return &State{
 		limit:      o.MaxSeries,
@@ -133,11 +132,11 @@ func NewState(o Options) *State {
 	}
 }
 
-// Define adds a series and returns the new verdicts: its own, and those on other series that change because of it. To
-// define an id again with the same name changes nothing.
+// Define adds a series and returns the new verdicts: its own, and those on other series that change because of it.
+// Defining an id again changes nothing.
 //
-// The State keeps raw itself, so the caller must not change it afterwards. The journal holds the name already, and a
-// copy would take half of the memory of a series. The result is valid until the next call.
+// The State keeps raw, so the caller must not change it afterwards. The journal already holds the name, and a copy
+// would take half of the memory of a series. The result is valid until the next call.
 func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	s.changes = s.changes[:0]
 	if s.entries.get(id) != nil || !s.hasCapacity() {
@@ -148,9 +147,9 @@ func (s *State) Define(id uint32, raw *metric.Raw) []Change {
 	return s.changes
 }
 
-// Describe takes the facts that a sender states about a topology's run, and returns the new verdicts. Facts about an
-// earlier run are ignored. The Storm release decides how names are read, so all series of the topology are read again
-// if the facts are new.
+// Describe applies the facts that a sender states about a run of a topology, and returns the new verdicts. Facts about
+// an earlier run are ignored. The Storm release decides how names are read. If the facts are new, all series of the
+// topology are therefore read again.
 func (s *State) Describe(name, id string, facts Facts) []Change {
 	s.changes = s.changes[:0]
 	t := s.topology(name)
@@ -163,9 +162,9 @@ func (s *State) Describe(name, id string, facts Facts) []Change {
 	return s.changes
 }
 
-// TopologyStarted takes the id of a topology's run, as a producer reports it. An id that was not heard before is a new
-// start under the same name. Its workers may report other metrics at other intervals. All series of the topology
-// therefore become inactive, and each is activated again by its first sample.
+// TopologyStarted applies the id of a topology's run, as a producer reports it. A new id means that the topology was
+// started again under the same name. Its workers may report other metrics at other intervals. All series of the
+// topology therefore become inactive, and each is activated again by its first sample.
 func (s *State) TopologyStarted(name, id string) []Change {
 	s.changes = s.changes[:0]
 	t := s.topology(name)
@@ -180,12 +179,12 @@ func (s *State) TopologyStarted(name, id string) []Change {
 	return s.changes
 }
 
-// Judge decides about a sample of a series that the slicer does not hold. The sample is counted here unless the verdict
-// is Stored. If it is Stored, there is at least one change: the caller applies the changes and adds the sample again.
-// Judge activates an inactive series.
+// Judge decides about a sample of a series that the slicer does not have. It counts the sample unless the verdict is
+// Stored. In that case there is at least one change: the caller applies the changes and adds the sample again. Judge
+// activates an inactive series.
 func (s *State) Judge(id uint32) (Verdict, []Change) { return s.JudgeSamples(id, 1) }
 
-// JudgeSamples is Judge for several samples of a series at once.
+// JudgeSamples does what Judge does for several samples of a series at once.
 func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
 	s.changes = s.changes[:0]
 	e := s.entries.get(id)
@@ -200,7 +199,7 @@ func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
 	return s.count(e.verdict(), samples), s.changes
 }
 
-// CountRetracted counts samples that were in open slices when their series lost its place to another one.
+// CountRetracted counts samples that were in open slices when their series was replaced by another one.
 func (s *State) CountRetracted(id uint32, samples int) {
 	if e := s.entries.get(id); e != nil {
 		s.count(e.verdict(), samples)
@@ -214,8 +213,8 @@ func (s *State) Counts() Counts {
 	return c
 }
 
-// UnknownNames returns the names, as Storm reports them, of a topology's stored series for which the table has no row.
-// The names are sorted.
+// UnknownNames returns the names of a topology's stored series that are not in the table, as Storm reports them. The
+// names are sorted.
 func (s *State) UnknownNames(topology string) []string {
 	names := make(map[string]bool)
 	for _, e := range s.entries.all() {
@@ -244,7 +243,7 @@ func (s *State) reasonUnknown() string {
 	return ReasonUndefined
 }
 
-// enter adds a series, inactive.
+// enter adds a series as inactive.
 func (s *State) enter(id uint32, raw *metric.Raw) {
 	e := s.entries.add(id, raw)
 	t := s.topology(raw.Topology)
@@ -252,8 +251,9 @@ func (s *State) enter(id uint32, raw *metric.Raw) {
 	s.file(id, e)
 }
 
-// file adds an inactive series to the indexes by which candidates are found, and notes what its template says. unfile
-// is the inverse. Both must run with the same reading of the topology, or the indexes would keep stale ids.
+// file adds an inactive series to the indexes by which candidates are found, and copies the traits of its template.
+// unfile is the inverse. Both must run with the same reading of the topology. Otherwise the indexes would keep stale
+// ids.
 func (s *State) file(id uint32, e *entry) {
 	t := s.topology(e.raw.Topology)
 	e.source = int8(min(t.known.source(e.raw), math.MaxInt8))
@@ -281,7 +281,7 @@ func (s *State) unfile(id uint32, e *entry) {
 	}
 }
 
-// template returns the template of a series, as its name was read when it was filed.
+// template returns the template of a series, for the reading with which it was filed.
 func (s *State) template(e *entry) *template {
 	return s.templates.of(e.raw, reading{storm: s.topology(e.raw.Topology).storm,
 		system: e.raw.Component == systemComponent, source: int(e.source)})
@@ -303,8 +303,8 @@ func (s *State) topology(name string) *topology {
 	return t
 }
 
-// heard notes an id and reports whether it is nothing new. The very first id is nothing new either, because no series
-// came before it.
+// heard records an id and reports whether it is not a new start. The very first id is not a new start either, because
+// no series existed before it.
 func (t *topology) heard(id string) bool {
 	for _, start := range t.starts {
 		if start == id {
@@ -318,7 +318,7 @@ func (t *topology) heard(id string) bool {
 	return len(t.starts) == 1
 }
 
-// hasCapacity reports whether one more series fits. At the limit it forgets inactive ones first.
+// hasCapacity reports whether one more series fits. At the limit it first forgets inactive ones.
 func (s *State) hasCapacity() bool {
 	if s.entries.known >= s.limit {
 		s.forgetInactive()
@@ -326,8 +326,8 @@ func (s *State) hasCapacity() bool {
 	return s.entries.known < s.limit
 }
 
-// forgetInactive drops every inactive series. It runs only when the limit is reached, so that a pass over all entries
-// and indexes is paid for by many series at once.
+// forgetInactive drops every inactive series. It needs a pass over all entries and indexes. It therefore runs only at
+// the limit, where it can free many series at once.
 func (s *State) forgetInactive() {
 	for id, e := range s.entries.all() {
 		if e.is(inactive) {
@@ -344,7 +344,7 @@ func (s *State) forgetInactive() {
 
 // reread reads the names of a topology's series again after a fact about the topology became known. A fact can change
 // many names at once. All series that get another name or other labels are therefore detached from the slicer before
-// any series is stored, or two series could briefly have one name.
+// any series is stored. Otherwise two series could briefly have the same name.
 func (s *State) reread(t *topology) {
 	type before struct {
 		of     *template
@@ -392,7 +392,7 @@ func (s *State) reread(t *topology) {
 	}
 }
 
-// refile files all series of a topology by what is known of it now.
+// refile files all series of a topology again, with the reading that follows from what is known now.
 func (s *State) refile(t *topology) {
 	t.storm, s.made = t.known.releases(), made{}
 	for _, id := range t.series {

@@ -13,38 +13,39 @@ import (
 )
 
 // template is the result of a table lookup, without what differs between the workers and tasks of one topology. All
-// series with the same name, key, shape and temporality that are read alike share one template. It is immutable.
+// series with the same name, key, shape, temporality and reading share one template. It is immutable.
 type template struct {
-	rule    metric.Rule // less worker, labels and intervals
-	labels  []labelPart // by their names
-	unknown bool        // the table does not have it: a user's own, or of a Storm to come
-	exact   bool        // its name is the source's own, but for the prefix
-	// yields are what makes it redundant, any of them, and makes is what others yield to. Both go by what is stored.
+	rule    metric.Rule // without worker, labels and intervals
+	labels  []labelPart // sorted by name
+	unknown bool        // not in the table: a user's own metric, or one of a future Storm
+	exact   bool        // its name is that of the source, except for the prefix
+	// yields are the metrics of which any one makes it redundant. makes are the metrics that it makes redundant. Both
+	// take effect only while the other metric is stored.
 	yields []yield
 	makes  []yield
 	old    bool // no Storm from 2.3 on reports it
 }
 
-// yield says that one series is left out while another is stored for the same task or worker. A template lists what its
-// series yields to (yields) and what it makes others yield to (makes). State matches the two by a hash (claim).
+// yield means that one series is left out while another is stored for the same task or worker. A template lists what
+// its series yields to (yields) and what it makes others yield to (makes). State matches the two by a hash (claim).
 type yield struct {
-	to      string // name of what is stored
+	to      string // name of the stored metric
 	of      scope  // ofTask or ofWorker
 	reason  string
-	sampled bool // the worker's sampler has it
+	sampled bool // the worker's sampler reports it
 }
 
-// labelPart is a label of a template's series.
+// labelPart is a label of a template's series, with a fixed value or one that depends on the series.
 type labelPart struct {
 	name, value string
 	of          part
 }
 
-// part is where a label's value comes from.
+// part is the source of a label's value.
 type part uint8
 
 const (
-	ofTable part = iota // it is the same for all
+	ofTable part = iota // the same for all series
 	ofItsTopology
 	ofItsWorker
 	ofItsHost
@@ -61,26 +62,26 @@ type templateKey struct {
 	how         reading
 }
 
-// templates caches the lookups. Thousands of workers report under the same few hundred names, and matching patterns for
-// each series would dominate the start of a feed.
+// templates caches the lookups. Thousands of workers report the same few hundred names, and matching patterns for each
+// series would take most of the time when a feed starts.
 type templates struct {
 	known map[templateKey]*template
 
-	// The newest worker as a label's value: series of one worker are defined together.
+	// The newest worker as a label value, because the series of one worker are defined together.
 	worker   metric.Worker
 	workerAs string
 	builder  labels.ScratchBuilder
 }
 
-// maxTemplates bounds the cache, since some names contain text without limit, such as the peers of connections. A full
-// cache is emptied, and the lookups are repeated.
+// maxTemplates bounds the cache, because some names contain arbitrary text, such as the peers of connections. A full
+// cache is cleared, and the lookups are repeated.
 const maxTemplates = 8192
 
 func newTemplates() templates {
 	return templates{known: make(map[templateKey]*template), builder: labels.NewScratchBuilder(8)}
 }
 
-// of returns the template of a series. A template stays valid after the cache was emptied, because it is immutable.
+// of returns the template of a series. A template stays valid after the cache was cleared, because it is immutable.
 func (t *templates) of(raw *metric.Raw, how reading) *template {
 	key := templateKey{raw.Name, raw.Key, raw.Shape, raw.Temporality, how}
 	if known := t.known[key]; known != nil {
@@ -94,7 +95,7 @@ func (t *templates) of(raw *metric.Raw, how reading) *template {
 	return made
 }
 
-// labelsOf makes the labels of a series. They are sorted, because the parts of a template are.
+// labelsOf returns the labels of a series. They are sorted, because the parts of a template are.
 func (t *templates) labelsOf(of *template, raw *metric.Raw) labels.Labels {
 	t.builder.Reset()
 	for i := range of.labels {
@@ -124,15 +125,15 @@ func (t *templates) workerOf(raw *metric.Raw) string {
 	return t.workerAs
 }
 
-// rule is a template's for one series, of which the labels are given.
+// ruleFor returns the rule of a template for one series with the given labels.
 func (of *template) ruleFor(raw *metric.Raw, ls labels.Labels) metric.Rule {
 	rule := of.rule
 	rule.Worker, rule.Series.Labels, rule.IntervalMs, rule.PackSpanMs = raw.Worker, ls, raw.IntervalMs, raw.PackSpanMs
 	return rule
 }
 
-// look finds the template of a name. Names that may be left out are tried first, because they can match the pattern of
-// a row too.
+// look returns the template of a name. Names that may be left out are tried first, because they can match the pattern
+// of a row too.
 func look(raw *metric.Raw, how reading) *template {
 	from := fromStorm
 	switch raw.Shape {
@@ -140,7 +141,7 @@ func look(raw *metric.Raw, how reading) *template {
 		from = fromSampler
 	case metric.ShapeHistogram:
 		from = fromHook
-	default: // first what may be left out: a twin's name goes by its sibling's pattern too
+	default: // first what may be left out, since such a name can match a row's pattern too
 		if yields := leftOut(raw, how); yields != nil {
 			t := unknownTemplate(raw, how)
 			t.yields = yields
@@ -153,8 +154,8 @@ func look(raw *metric.Raw, how reading) *template {
 	return unknownTemplate(raw, how)
 }
 
-// template applies a row to a series: it combines what the table says, what the sender states, and the labels in the
-// name.
+// template applies a row to a series. It combines what the table contains, what the sender states, and the labels in
+// the name.
 func (r *row) template(raw *metric.Raw, said []label, how reading) *template {
 	m := r.metric
 	t := &template{labels: labelParts(m.name, m.scope, said), makes: r.makes(raw), old: r.when == untilStorm22}
@@ -201,19 +202,19 @@ func labelParts(name string, of scope, said []label) []labelPart {
 		parts = append(parts, labelPart{name: "component", of: ofItsComponent}, labelPart{name: "task", of: ofItsTask})
 	}
 	for _, l := range said {
-		// of a series that may be forgotten
+		// a copy, because the series may be forgotten
 		parts = append(parts, labelPart{name: l.name, value: strings.Clone(l.value)})
 	}
 	slices.SortStableFunc(parts, func(a, b labelPart) int { return strings.Compare(a.name, b.name) })
 	return parts
 }
 
-// ownPrefix is added to a user's metric whose name here would be one of ours, so that two different numbers never mix
+// ownPrefix is added to a user's metric whose name here would be one of ours. Two different values are then never mixed
 // under one name.
 const ownPrefix = "own_"
 
-// unknownTemplate makes a template for a name that the table does not have: a user's own metric, or one of a future
-// Storm. Such a metric is stored rather than dropped, since nobody could bring back the data later.
+// unknownTemplate returns a template for a name that the table does not have: a user's own metric, or one of a future
+// Storm. Such a metric is stored rather than dropped, because dropped data cannot be recovered.
 //
 // It keeps its name, after the prefix storm_. Its path in a map becomes the label key. A name with letters that PromQL
 // cannot read without quotes, such as Chinese ones, becomes the label name.

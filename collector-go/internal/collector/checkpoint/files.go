@@ -21,18 +21,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// The most checkpoints kept; beyond it every second one of the older is thinned out. A store that has been behind for
-// long then replays more, not less.
+// maxCheckpoints is the number of checkpoints that are kept. If there are more, every second one is deleted, except the
+// newest. A store that lagged for long then replays more entries, but no entry is lost to it.
 const maxCheckpoints = 64
 
-// ErrNone means that a reader starts from the journal's oldest entry.
+// ErrNone means that no checkpoint is usable. The reader then starts from the journal's oldest entry.
 var ErrNone = errors.New("no checkpoint at or before the cursor")
 
 // Files manages the checkpoints in one reader's directory. A file "checkpoint-<position>" is the reader's complete
 // state right after the journal entry at that position. The format is described in docs/formats/checkpoint.md.
 //
-// Several checkpoints are kept, because the store behind the reader may be older than the newest one, for example after
-// it lost its last writes. It is for one goroutine.
+// Several checkpoints are kept, because the store behind the reader may be older than the newest one. That happens, for
+// example, if the store lost its last writes. Files is not safe for concurrent use.
 type Files struct {
 	dir       string
 	fs        disk.FS
@@ -42,19 +42,19 @@ type Files struct {
 const (
 	prefix       = "checkpoint-"
 	magic        = "BMCK"
-	headerLength = len(magic) + 4 // and the CRC32C of what follows
+	headerLength = len(magic) + 4 // followed by the CRC32C of the state
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Open makes the directory if need be, and lists what is in it. fs is nil for the operating system's.
+// Open creates the directory if needed, and lists its checkpoints. fs is nil for the operating system's file system.
 func Open(dir string, fs disk.FS) (*Files, error) {
 	c := &Files{dir: dir, fs: orSystem(fs)}
 	if err := c.fs.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("make the directory of checkpoints: %w", err)
 	}
-	// What a process that was killed had written may be here and not yet durable: then a loss of power would take it
-	// back when the one before it is gone.
+	// A killed process may have written a checkpoint that is not durable yet. Without this sync, a power failure could
+	// remove it after Prune has deleted the one before it.
 	if err := c.fs.SyncDir(dir); err != nil {
 		return nil, fmt.Errorf("sync the directory of checkpoints: %w", err)
 	}
@@ -63,7 +63,7 @@ func Open(dir string, fs disk.FS) (*Files, error) {
 		return nil, fmt.Errorf("list the checkpoints: %w", err)
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, disk.AsideSuffix) { // left by a crash in the middle of Save
+		if strings.HasSuffix(name, disk.AsideSuffix) { // left behind by a crash during Save
 			_ = c.fs.Remove(filepath.Join(dir, name))
 			continue
 		}
@@ -87,11 +87,11 @@ func (c *Files) path(p journal.Position) string {
 	return filepath.Join(c.dir, fmt.Sprintf("%s%020d", prefix, p))
 }
 
-// Newest restores the newest usable checkpoint at or before limit, and returns its position. A damaged checkpoint is
-// reported to unusable and skipped; the older one only means a longer replay.
+// Newest restores the newest usable checkpoint at or before limit, and returns its position. It reports a damaged
+// checkpoint to unusable and skips it. Using an older one only makes the replay longer.
 //
-// A checkpoint of a newer version is returned as disk.ErrNewer with the file's name. An older checkpoint in its place
-// would lose what the newer program knew.
+// If a newer version wrote the checkpoint, Newest returns a disk.ErrNewer with the file's name. Using an older
+// checkpoint instead would lose state of the newer program.
 func (c *Files) Newest(limit journal.Position, restore func(state []byte) error,
 	unusable func(path string, err error)) (journal.Position, error) {
 	for i := len(c.positions) - 1; i >= 0; i-- {
@@ -122,7 +122,7 @@ func read(fs disk.FS, path string) ([]byte, error) {
 	return decode(data)
 }
 
-// decode returns the state in a file's bytes.
+// decode returns the state in a checkpoint file. It fails if the file is no checkpoint or its checksum does not match.
 func decode(data []byte) ([]byte, error) {
 	if len(data) < headerLength || string(data[:len(magic)]) != magic {
 		return nil, errors.New("not a checkpoint")
@@ -134,7 +134,7 @@ func decode(data []byte) ([]byte, error) {
 	return state, nil
 }
 
-// Save stores the state at p, which consists of consecutive parts. It writes beside the final name, syncs, and renames,
+// Save stores the state at p, which consists of consecutive parts. It writes a temporary file, syncs it and renames it,
 // so that a crash leaves either the whole checkpoint or none.
 func (c *Files) Save(p journal.Position, state ...[]byte) error {
 	sum := uint32(0)
@@ -151,8 +151,8 @@ func (c *Files) Save(p journal.Position, state ...[]byte) error {
 	return nil
 }
 
-// Prune deletes what a restart would never read, given the store's cursor: every checkpoint before the newest at or
-// before the cursor. It returns the oldest position kept, 0 while there is none to start from.
+// Prune deletes the checkpoints that a restart would never read: those before the newest one at or before the store's
+// cursor. It returns the oldest position that is kept, or 0 if no checkpoint is at or before the cursor.
 func (c *Files) Prune(cursor journal.Position) journal.Position {
 	first := 0
 	for i, p := range c.positions {
@@ -170,7 +170,7 @@ func (c *Files) Prune(cursor journal.Position) journal.Position {
 	return c.positions[0]
 }
 
-// Keep deletes all but the newest n, and returns the oldest position kept, 0 while there is none.
+// Keep deletes all but the newest n checkpoints. It returns the oldest position that is kept, or 0 if there is none.
 func (c *Files) Keep(n int) journal.Position {
 	first := len(c.positions) - n
 	c.remove(func(i int) bool { return i < first })
@@ -183,7 +183,7 @@ func (c *Files) Keep(n int) journal.Position {
 func (c *Files) remove(unwanted func(int) bool) {
 	kept := c.positions[:0:0]
 	for i, p := range c.positions {
-		// One that cannot be deleted is tried again after the next start.
+		// A file that cannot be deleted is tried again after the next start.
 		if unwanted(i) && c.fs.Remove(c.path(p)) == nil {
 			continue
 		}
@@ -192,18 +192,18 @@ func (c *Files) remove(unwanted func(int) bool) {
 	c.positions = kept
 }
 
-// Discard removes every checkpoint after p. They belong to a journal that no longer exists.
+// Discard removes every checkpoint after p. It is for checkpoints that lie behind the end of the journal.
 func (c *Files) Discard(p journal.Position) {
 	c.remove(func(i int) bool { return c.positions[i] > p })
 }
 
-// CheckVersion has check look at the version of the newest checkpoint in a directory, and changes nothing. It returns a
-// disk.ErrNewer with the file's name; a file that is damaged or not there is of no version.
+// CheckVersion calls check with the newest checkpoint in a directory, and changes nothing. It returns a disk.ErrNewer
+// with the file's name if a newer program wrote that checkpoint. A damaged or missing file is no error.
 func CheckVersion(dir string, fs disk.FS, check func(state io.ReaderAt) error) error {
 	fs = orSystem(fs)
 	names, err := fs.ReadDir(dir)
 	if err != nil {
-		return nil // opening it reports that
+		return nil // Open reports that
 	}
 	newest := ""
 	for _, name := range names {
@@ -227,8 +227,8 @@ func CheckVersion(dir string, fs disk.FS, check func(state io.ReaderAt) error) e
 	return fmt.Errorf("%s: %w", path, newer)
 }
 
-// Check reads the checkpoints in a directory, changes nothing, and reports those that are damaged. fs is nil for the
-// operating system's.
+// Check reads the checkpoints in a directory and reports the damaged ones. It changes nothing. fs is nil for the
+// operating system's file system.
 func Check(dir string, fs disk.FS, report func(file string, damage error)) error {
 	fs = orSystem(fs)
 	names, err := fs.ReadDir(dir)

@@ -6,15 +6,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// TransferState is what a collector knows of a topology once it has taken the batches of an epoch up to a sequence.
+// TransferState is the exported state of a topology after the batches of an epoch up to Sequence.
 type TransferState struct {
 	Epoch    journal.Epoch
 	Sequence uint64
-	Data     []byte // nil where it was too large
+	Data     []byte // nil if the state was too large
 }
 
 // Transfers holds the newest exported state of each topology between the feed, which exports it, and ingest, which
-// gives it to the topology's sender. The sender takes it to another collector, so that a topology can move between
+// sends it to the topology's sender. The sender can take it to another collector. A topology then moves between
 // collectors without losing its open slices (docs/decisions/0018). Transfers never decodes a state. It is safe for
 // concurrent use.
 type Transfers struct {
@@ -40,7 +40,7 @@ func (d *Transfers) topology(topology string) *topologyState {
 	return p
 }
 
-// Put replaces a topology's state and wakes those who watch it.
+// Put replaces the state of a topology and notifies its watchers.
 func (d *Transfers) Put(topology string, s TransferState) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,8 +66,8 @@ func (d *Transfers) Keep(held func(topology string) bool) {
 	}
 }
 
-// Watch returns a channel that holds a token when there is a newer state of a topology, or one at all, until stop is
-// called.
+// Watch returns a channel that receives a token when the state of a topology changes. If there already is a state, it
+// contains a token from the start. The caller must call stop.
 func (d *Transfers) Watch(topology string) (changed <-chan struct{}, stop func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,7 +91,7 @@ func (d *Transfers) dropIfUnused(topology string, p *topologyState) {
 	}
 }
 
-// Newest is a topology's state; false where there is none.
+// Newest returns the newest state of a topology, or false if there is none.
 func (d *Transfers) Newest(topology string) (TransferState, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -22,23 +22,24 @@ var (
 	arrivalSeeds = flag.Uint64("arrival.seeds", 10, "how many seeds the tests of order and clocks play")
 )
 
-// arriving is a batch on its way: in which second of the trial it comes, the first time and again.
+// arriving is a batch in transit, with the seconds of the trial in which it arrives, at first and again.
 type arriving struct {
 	sender  *coreSender
 	batch   *sent
 	seconds []int
 }
 
-// trial is some minutes of what two or three senders report of their workers, and when each batch comes.
+// trial is a few minutes of reports that two or three senders send about their workers, and the arrival time of each
+// batch.
 type trial struct {
 	seed     uint64
 	seconds  int
 	arriving []*arriving
-	step     map[int]int64 // of the collector's clock at the start of a second, ms
-	late     int           // samples that come too late on purpose
+	step     map[int]int64 // by second: step of the collector's clock at its start, in ms
+	late     int           // number of samples that are too late on purpose
 }
 
-// newTrial has every batch come in its second, in order, once.
+// newTrial returns a trial in which every batch arrives once, in its second and in order.
 func newTrial(seed uint64) *trial {
 	random := rand.New(rand.NewPCG(seed, 5))
 	x := &trial{seed: seed, seconds: 80 + random.IntN(100), step: map[int]int64{}}
@@ -54,7 +55,8 @@ func newTrial(seed uint64) *trial {
 	return x
 }
 
-// batch is what a sender has of a second: totals, gauges, packs, histograms, of series that another sender reports too.
+// batch returns a sender's batch of a second. It contains totals, gauges, packs and histograms, and series that another
+// sender reports too.
 func (x *trial) batch(s *coreSender, random *rand.Rand, second int) *sent {
 	atMs := int64(t0) + int64(second+1)*1000
 	s.sequence++
@@ -66,7 +68,7 @@ func (x *trial) batch(s *coreSender, random *rand.Rand, second int) *sent {
 		{s.series("cpu.user_ms", "__system", -1, metric.ShapeSampler, metric.Cumulative, 1000, 10_000), atMs, s.cpuMs},
 		{s.series("heap.committed_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000), atMs,
 			float64(random.IntN(1 << 30))},
-		// a value of its own: two of one value are one sample
+		// a different value each, because two samples of one value count as one
 		{shared, atMs, float64(random.IntN(1000))/7 + 1000*float64(s.place.Port)},
 	}
 	if atMs%5000 == 0 {
@@ -91,7 +93,7 @@ func (x *trial) batch(s *coreSender, random *rand.Rand, second int) *sent {
 	return b
 }
 
-// mixed lets every batch come up to the allowed lateness later than it would, and up to three times.
+// mixed delays each batch by up to the allowed lateness, and makes it arrive up to three times.
 func (x *trial) mixed(lateness int) {
 	random := rand.New(rand.NewPCG(x.seed, 6))
 	for _, a := range x.arriving {
@@ -103,10 +105,11 @@ func (x *trial) mixed(lateness int) {
 	}
 }
 
-// tooOldMs is further than a slice stays open: the lateness, a pack's span, a slice's width, and what mixed adds.
+// tooOldMs is longer than a slice stays open: the lateness, a pack's span, a slice's width, and the delay that mixed
+// adds.
 const tooOldMs = 12_000 + 10_000 + 10_000 + 12_000 + 6_000
 
-// tooLate adds batches of new numbers whose samples are behind everything that may still come.
+// tooLate adds batches with new sequences whose samples are older than everything that may still arrive.
 func (x *trial) tooLate() {
 	random := rand.New(rand.NewPCG(x.seed, 7))
 	for range 1 + random.IntN(5) {
@@ -122,8 +125,8 @@ func (x *trial) tooLate() {
 	}
 }
 
-// play brings everything through a journal and a feed into a store. It returns what the store answers, without the
-// collector's own figures of the collection itself: that is about how samples came.
+// play sends the trial through a journal and a feed into a store, and returns the content of the store. It leaves out
+// the metrics about the collection itself, because they depend on how samples arrived.
 func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Accounting) {
 	c := &core{t: t, random: rand.New(rand.NewPCG(x.seed, 11)), disk: disktest.NewMemory(x.seed),
 		acknowledged: map[batchName]bool{}}
@@ -183,14 +186,14 @@ func (x *trial) play(t *testing.T) (map[string][]storetest.Point, Accounting) {
 	return answers, counts
 }
 
-// inOrder is what a trial gives that comes in order, once, while no clock steps.
+// inOrder returns the result of a trial that arrives in order and once, without clock steps.
 func inOrder(t *testing.T, seed uint64) (map[string][]storetest.Point, int) {
 	want, counts := newTrial(seed).play(t)
 	require.Zero(t, sumOf(counts.Refused), "nothing is late where all comes in order: %+v", counts)
 	return want, int(counts.Read)
 }
 
-// requireSame names what differs, series by series.
+// requireSame fails with the differences, series by series.
 func requireSame(t *testing.T, want, got map[string][]storetest.Point) {
 	require.Len(t, got, len(want))
 	for series, points := range want {
@@ -198,8 +201,9 @@ func requireSame(t *testing.T, want, got map[string][]storetest.Point) {
 	}
 }
 
-// In whatever order batches come, and how often, up to the allowed lateness: the slices are those of the ordered run,
-// to the bit. What comes later is counted, and changes nothing.
+// TestAnyOrder checks that the slices do not depend on the order in which batches arrive, nor on repetitions, within
+// the allowed lateness. Their values equal those of the ordered run exactly. Later samples are counted and change
+// nothing.
 func TestAnyOrder(t *testing.T) {
 	samples, late, doubles := 0, 0, 0
 	for seed := *arrivalFirst; seed < *arrivalFirst+*arrivalSeeds; seed++ {
@@ -223,7 +227,8 @@ func TestAnyOrder(t *testing.T) {
 	fmt.Printf("tally: tries=%d samples=%d doubled_batches=%d late=%d\n", *arrivalSeeds, samples, doubles, late)
 }
 
-// Steps of the collector's clock, of a second to twelve hours in either direction, lose nothing and make nothing late.
+// TestStepsOfTheCollectorsClock checks that steps of the collector's clock, from a second to twelve hours in either
+// direction, lose no samples and make none late.
 func TestStepsOfTheCollectorsClock(t *testing.T) {
 	samples, steps := 0, 0
 	for seed := *arrivalFirst; seed < *arrivalFirst+*arrivalSeeds; seed++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// apart are entries of a journal without its files: what a pipeline is given.
+// apart returns a pipeline without a journal's files, which has received the definitions of some series.
 func apart(t *testing.T, raws ...metric.Raw) *pipeline {
 	p, err := newPipeline(DefaultOptions("memory", ""))
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func sampled(name string) metric.Raw {
 		Temporality: metric.Gauge, IntervalMs: 1000, PackSpanMs: 10_000}
 }
 
-// requireBalance: what was read is the sum of all else.
+// requireBalance checks that the samples read are the sum of all other counts.
 func requireBalance(t *testing.T, p *pipeline) map[fate]uint64 {
 	counts := p.accounting()
 	var others uint64
@@ -44,8 +44,9 @@ func requireBalance(t *testing.T, p *pipeline) map[fate]uint64 {
 	return counts
 }
 
-// A pack as a block is what it is as samples: series that the sampler overrules are left out, all of a block's, and the
-// books balance. A batch that others read too is not changed.
+// TestBlocksComeThroughThePipeline checks that a pack in a block gives the same result as its samples. Series that the
+// sampler overrules are left out, even if a block contains nothing else, and the accounting balances. The batch is not
+// changed, because other feeds read it too.
 func TestBlocksComeThroughThePipeline(t *testing.T) {
 	storms := metric.Raw{Name: "memory.heap.used", Component: "__system", Task: -1, Shape: metric.ShapeNumber,
 		IntervalMs: 10_000}
@@ -82,7 +83,8 @@ func TestBlocksComeThroughThePipeline(t *testing.T) {
 	assert.Equal(t, plain.closed(), blocks.closed())
 }
 
-// Of two names that become one the second is refused, and the collection's own counter counts it.
+// TestCollidingNamesAreCounted checks that the second of two names that become the same one is refused, and that the
+// metrics about the collection count it.
 func TestCollidingNamesAreCounted(t *testing.T) {
 	first, second := metric.Raw{Name: "a.x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000},
 		metric.Raw{Name: "a_x", Component: "c", Task: 3, Shape: metric.ShapeNumber, IntervalMs: 10_000}
@@ -113,8 +115,8 @@ func TestCollidingNamesAreCounted(t *testing.T) {
 	}
 }
 
-// What the journal forgets goes: its successor under another id is stored, and the first's refs are retired when it is
-// a day old.
+// TestWhatTheJournalForgetsGivesWay checks that a series that the journal forgot is replaced by its successor with
+// another id. The refs of the first one are retired when it is a day old.
 func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	p := apart(t, sampled("heap.used_bytes"))
 	p.apply(&journal.LayoutDefined{ID: 1, Series: []journal.SeriesID{0}})
@@ -148,8 +150,8 @@ func TestWhatTheJournalForgetsGivesWay(t *testing.T) {
 	assert.Contains(t, refs, slice.Ref(0), "the heap's mean")
 }
 
-// A restart defines no series that the slicer has forgotten, before a sample of it comes: its worker would be known
-// from then on, and have closed slices that without the restart are open.
+// TestARestartWakesNothing checks that a restart does not define series that the slicer has forgotten. Otherwise their
+// worker would be known from then on, and would close slices that stay open without the restart.
 func TestARestartWakesNothing(t *testing.T) {
 	p := apart(t, sampled("heap.used_bytes"), sampled("heap.committed_bytes"))
 	p.apply(&journal.Batch{Producer: 1, Sequence: 1, IDs: []journal.SeriesID{0, 1}, TimesMs: []int64{t0, t0},

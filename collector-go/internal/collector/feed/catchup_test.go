@@ -13,12 +13,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// once is a store on the network: what it was given is durable at once, what lies before its cursor it passes over.
+// once is a store on the network. What it receives is durable at once, and it ignores what lies before its cursor.
 type once struct {
 	cursor uint64
 	series map[slice.Ref]string
 	times  map[string]int
-	hands  int // with slices
+	hands  int // hand-overs with slices
 }
 
 func (s *once) Append(_ context.Context, upTo uint64, c *slice.Columns) (map[string]int, error) {
@@ -40,8 +40,8 @@ func (s *once) Append(_ context.Context, upTo uint64, c *slice.Columns) (map[str
 
 func (s *once) Durable() uint64 { return s.cursor }
 
-// Wherever a collector ends, what a store has is not handed over again together with what it has not, however much is
-// handed over at once.
+// TestNoSliceIsHandedOverTwice checks that slices which the store has are never handed over together with new ones.
+// This holds wherever a collector ends, and however much is handed over at once.
 func TestNoSliceIsHandedOverTwice(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -58,7 +58,7 @@ func TestNoSliceIsHandedOverTwice(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.journal.Close())
 		ctx, cancel := context.WithCancel(t.Context())
-		if random.IntN(2) == 0 { // killed somewhere on the way: there is no last checkpoint
+		if random.IntN(2) == 0 { // killed at some point: there is no last checkpoint
 			time.AfterFunc(time.Duration(random.IntN(2000))*time.Microsecond, cancel)
 		}
 		require.NoError(t, f.Run(ctx))
@@ -72,7 +72,8 @@ func TestNoSliceIsHandedOverTwice(t *testing.T) {
 	}
 }
 
-// A backlog goes out in few hand-overs; a feed that keeps up hands over every second.
+// TestABacklogIsHandedOverInFewPieces checks that a backlog needs few hand-overs, while a feed that keeps up hands over
+// slices every second.
 func TestABacklogIsHandedOverInFewPieces(t *testing.T) {
 	hands := map[int]int{}
 	for _, ticks := range []int{1, 60} {

@@ -28,9 +28,11 @@ var (
 	coreSeeds = flag.Uint64("core.seeds", 500, "how many histories TestWhateverHappens plays")
 )
 
-// Journal, feed and store on one disk, whatever happens to it, to the process and to the machine: what was
-// acknowledged answers, once and to the bit, the accounting balances, and the next sample is acknowledged. Which
-// goroutine meets a fault first is chance, so that a seed may have to be repeated (-count) until it fails again.
+// TestWhateverHappens runs journal, feed and store on one disk, with faults of the disk, the process and the machine.
+// All acknowledged samples are in the store once, with exactly their values. The accounting balances, and the next
+// sample is acknowledged.
+//
+// Which goroutine meets a fault first is random, so a seed may have to be repeated (-count) until it fails again.
 func TestWhateverHappens(t *testing.T) {
 	first, last := *coreFirst, *coreFirst+*coreSeeds-1
 	if *coreSeed != 0 {
@@ -49,7 +51,7 @@ func TestWhateverHappens(t *testing.T) {
 	}
 }
 
-// tally is what all histories had, so that a test that tests nothing is seen.
+// tally counts what happened in all histories, so that a test that tests nothing is noticed.
 type tally struct {
 	acknowledged, refused, samples, slices, parts          int
 	kills, powerLosses, closes, inSlices, late, forgottens int
@@ -57,7 +59,7 @@ type tally struct {
 	acknowledgedSamples                                    int
 }
 
-// print writes what make chaos reads.
+// print writes the line that make chaos reads.
 func (a *tally) print() {
 	fmt.Printf("tally: samples=%d kills=%d power_losses=%d restarts=%d refused_batches=%d late=%d\n",
 		a.acknowledgedSamples, a.kills, a.powerLosses, a.closes, a.refused, a.late)
@@ -83,8 +85,8 @@ func whateverHappens(t *testing.T, seed uint64, all *tally) {
 	c.conclude(all)
 }
 
-// conclude ends a history: no fault is left, all that senders hold is delivered, and what is there is held against what
-// should be.
+// conclude ends a history. No faults remain, all that senders hold is delivered, and the result is compared with the
+// expected one.
 func (c *core) conclude(all *tally) {
 	c.heal()
 	c.deliverAll()
@@ -93,7 +95,7 @@ func (c *core) conclude(all *tally) {
 	c.send(c.senders[0])
 	c.deliverAll()
 
-	c.closeAtEnd = true // what is open closes
+	c.closeAtEnd = true // open slices close
 	c.reopen()
 	require.NoError(c.t, c.journal.Close())
 	require.NoError(c.t, <-c.ran)
@@ -116,7 +118,7 @@ func (c *core) conclude(all *tally) {
 	c.count(all, counts, want)
 }
 
-// turn is something that happens, and some seconds in which samples come.
+// turn makes something happen, and lets some seconds pass in which samples arrive.
 func (c *core) turn() {
 	switch c.random.IntN(16) {
 	case 0, 1:
@@ -129,7 +131,7 @@ func (c *core) turn() {
 			}
 			return nil
 		})
-	case 3: // the n-th call from here fails, and a few behind it
+	case 3: // the n-th call from here fails, and a few after it
 		from := c.disk.Calls() + 1 + c.random.IntN(40)
 		to := from + c.random.IntN(4)
 		c.disk.SetFault(func(call int, _, _ string) error {
@@ -159,7 +161,7 @@ func (c *core) turn() {
 		c.reopen()
 	case 12: // idle for hours, or for so long that series are forgotten
 		c.clock.Add(c.random.Int64N(28) * 3_600_000)
-	case 13: // reads of the journal fail now and then
+	case 13: // reads of the journal fail sometimes
 		random := rand.New(rand.NewPCG(c.random.Uint64(), 1))
 		c.disk.SetReadFault(func(name string, _, _ int64) error {
 			if strings.HasSuffix(name, ".segment") && random.IntN(200) == 0 {
@@ -188,7 +190,7 @@ func (c *core) heal() {
 	c.disk.SetRoom(0)
 }
 
-// deliverAll sends what senders hold until all is acknowledged: nothing is in the way any more.
+// deliverAll sends what senders hold until all of it is acknowledged. There are no faults any more.
 func (c *core) deliverAll() {
 	c.until("everything that senders hold is acknowledged", func() bool {
 		c.settle()
@@ -197,7 +199,7 @@ func (c *core) deliverAll() {
 			held += len(s.held)
 			c.resend(s)
 		}
-		if held > 0 { // the journal may be full: it is released once the store has what is in it
+		if held > 0 { // the journal may be full: it is released once the store has its content
 			c.clock.Add(1000)
 			_ = c.journal.AppendControl(&journal.Tick{TimeMs: c.clock.Load()})
 			_ = c.store.Flush(context.Background())
@@ -208,7 +210,7 @@ func (c *core) deliverAll() {
 	})
 }
 
-// until looks again until something holds.
+// until checks a condition repeatedly until it holds.
 func (c *core) until(what string, holds func() bool) {
 	begun := time.Now()
 	for !holds() {
@@ -220,8 +222,8 @@ func (c *core) until(what string, holds func() bool) {
 	}
 }
 
-// feedCatchesUp waits until the store was given what closed up to now. While the disk fails there are no ticks to close
-// it.
+// feedCatchesUp waits until the store has received what closed up to now. While the disk fails there are no ticks that
+// close slices.
 func (c *core) feedCatchesUp() {
 	if c.disk.Off() || c.journal.Ready() != nil {
 		return
@@ -234,7 +236,7 @@ func (c *core) feedCatchesUp() {
 	})
 }
 
-// restart ends the process in the middle of whatever it does, or the machine, and starts again on what is left.
+// restart ends the process, or the machine, in the middle of its work, and starts it again on what is left.
 func (c *core) restart(powerLoss bool) {
 	if powerLoss {
 		c.powerLosses++
@@ -249,17 +251,17 @@ func (c *core) restart(powerLoss bool) {
 	c.settle()
 	c.disk = next
 	if c.random.IntN(4) == 0 {
-		c.disk.Fill() // a start without a byte of room
+		c.disk.Fill() // a start without a byte of free space
 	}
 	c.open()
 }
 
-// reopen ends the process as it should be, and starts it again.
+// reopen closes the process in order, and starts it again.
 func (c *core) reopen() {
 	_ = c.journal.Close()
 	c.settle()
 	if c.disk.Off() {
-		c.end() // the feed may wait for nothing
+		c.end() // the feed may have nothing to wait for
 	}
 	require.NoError(c.t, <-c.ran)
 	_ = c.store.Close(context.Background())
@@ -267,7 +269,7 @@ func (c *core) reopen() {
 	c.open()
 }
 
-// everythingIsThere holds the journal against what senders were promised.
+// everythingIsThere compares the journal with what was acknowledged to senders.
 func (c *core) everythingIsThere() {
 	for name := range c.acknowledged {
 		require.Equal(c.t, 1, c.journaled.batches[name], "batch %v was acknowledged", name)
@@ -277,7 +279,7 @@ func (c *core) everythingIsThere() {
 	}
 }
 
-// stored is all that the store answers.
+// stored returns everything that the store contains.
 func (c *core) stored() map[string][]storetest.Point {
 	q, err := c.store.Querier(-1<<52, 1<<52)
 	require.NoError(c.t, err)
@@ -302,7 +304,7 @@ func (c *core) stored() map[string][]storetest.Point {
 	return all
 }
 
-// same holds the store against the plain run. What retention no longer keeps may be there or not.
+// same compares the store with the plain run. Slices that retention no longer keeps may be missing.
 func (c *core) same(want slicesByName, got map[string][]storetest.Point) {
 	for key, points := range got {
 		last := int64(math.MinInt64)
@@ -325,7 +327,7 @@ func (c *core) same(want slicesByName, got map[string][]storetest.Point) {
 	}
 }
 
-// balanced holds the feed's accounting against what was journaled, and the plain run's.
+// balanced compares the feed's accounting with the journaled samples, and with the accounting of the plain run.
 func (c *core) balanced(counts Accounting, plain *pipeline) {
 	require.EqualValues(c.t, c.journaled.samples, counts.Read)
 	require.Equal(c.t, counts.Read, counts.InSlices+counts.Open+counts.Expired+sumOf(counts.Refused)+

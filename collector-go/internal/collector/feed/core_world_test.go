@@ -24,11 +24,11 @@ import (
 const (
 	corePartition = time.Hour
 	coreRetention = 30 * time.Hour
-	// a batch, as long as the journal promises to know it; the plugin holds it for an hour
+	// as long as the journal promises to know a batch; the plugin holds it for an hour
 	coreHold = 24 * time.Hour
 )
 
-// core is senders, one disk with a journal, a feed's checkpoints and a store on it, and the ledger of what was
+// core consists of senders, one disk with a journal, a feed's checkpoints and a store, and a record of what was
 // acknowledged.
 type core struct {
 	t      *testing.T
@@ -51,21 +51,21 @@ type core struct {
 	mu            sync.Mutex
 	acknowledged  map[batchName]bool
 	refused       int
-	refusedBefore int   // when refusedNow was last asked
-	refusal       error // the last one at once
+	refusedBefore int   // when refusedNow was last called
+	refusal       error // the last immediate refusal
 	waiting       sync.WaitGroup
 
 	kills, powerLosses, closes, abandoned int
 
-	// from this acknowledgement on senders hear of none, as where the process ends before it is sent; 0: they hear of
+	// from this acknowledgement on senders receive none, as if the process ended before it is sent; 0 if they receive
 	// all
 	acks, deafFrom int
-	fault          func(call int, op, name string) error // of every disk from its start on; nil for none
-	boots          atomic.Int32                          // starts, also those that failed
-	offLoses       bool                                  // a machine that goes off while it closes has lost its power
+	fault          func(call int, op, name string) error // for every disk from its start on; nil for none
+	boots          atomic.Int32                          // starts, including failed ones
+	offLoses       bool                                  // whether a machine that dies while it closes loses its power
 }
 
-// coreSender is one producer: it holds what is not acknowledged, and sends it again.
+// coreSender is one producer. It holds what is not acknowledged, and sends it again.
 type coreSender struct {
 	place    journal.ProducerDefined
 	epoch    journal.Epoch
@@ -102,7 +102,7 @@ func (c *core) newEpoch(s *coreSender) {
 	s.sequence, s.held, s.cpuMs, s.count = 0, nil, 0, 0
 }
 
-// newProducer replaces a sender by one that starts over; what the old one held is gone with it, unless it was taken.
+// newProducer replaces a sender by a new process. What the old one held is lost, unless it was journaled.
 func (c *core) newProducer(i int) {
 	c.settle()
 	s := c.senders[i]
@@ -139,8 +139,8 @@ func (c *core) dropStore() {
 	_ = c.store.Close(done)
 }
 
-// open starts a collector, and its senders come back. A machine that goes off meanwhile is started again, and a process
-// whose disk does not let it start.
+// open starts a collector, and its senders reconnect. If the machine dies meanwhile, or its disk prevents the start, it
+// tries again.
 func (c *core) open() {
 	for {
 		err := c.tryOpen()
@@ -157,7 +157,7 @@ func (c *core) open() {
 	}
 }
 
-// tryOpen starts a collector; after an error nothing of it runs.
+// tryOpen starts a collector. After an error, none of its parts runs.
 func (c *core) tryOpen() error {
 	c.boots.Add(1)
 	if c.fault != nil {
@@ -203,7 +203,7 @@ func (c *core) connect(s *coreSender) {
 	require.NoError(c.t, c.journal.AppendControl(&journal.Connected{Producer: id, TimeMs: c.clock.Load()}))
 }
 
-// second lets a second pass: some senders send, some of that comes late or out of order, then the tick.
+// second lets a second pass. Some senders send, partly late or out of order, and then the tick follows.
 func (c *core) second() {
 	c.clock.Add(1000)
 	for _, s := range c.senders {
@@ -225,7 +225,7 @@ func (s *coreSender) series(name, component string, task int32, shape metric.Sha
 		Task: task, Shape: shape, Temporality: temporality, IntervalMs: intervalMs, PackSpanMs: spanMs}
 }
 
-// send makes a batch and offers it.
+// send creates a batch and offers it.
 func (c *core) send(s *coreSender) {
 	nowMs := c.clock.Load()
 	s.sequence++
@@ -265,7 +265,7 @@ func (c *core) send(s *coreSender) {
 	c.offer(s, b)
 }
 
-// block is a pack of five seconds: two series, or three for a while.
+// block returns a pack of five seconds with two series, or for a while with three.
 func (c *core) block(s *coreSender, nowMs int64) sentBlock {
 	b := sentBlock{firstMs: nowMs - 4000, layout: []metric.Raw{
 		s.series("heap.used_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000),
@@ -288,8 +288,8 @@ func (c *core) block(s *coreSender, nowMs int64) sentBlock {
 	return b
 }
 
-// resend offers what a sender holds, from the oldest. What it held for too long it abandons: the journal may have
-// forgotten that it has it.
+// resend offers what a sender holds, from the oldest batch. The sender abandons what it held for too long, because the
+// journal may no longer know it.
 func (c *core) resend(s *coreSender) {
 	held := len(s.held)
 	s.held = slices.DeleteFunc(s.held, func(b *sent) bool {
@@ -301,7 +301,7 @@ func (c *core) resend(s *coreSender) {
 	}
 }
 
-// offer appends a batch under ids that are defined at this moment.
+// offer appends a batch with the ids that are defined at this moment.
 func (c *core) offer(s *coreSender, b *sent) {
 	c.waiting.Add(1)
 	_, err := c.journal.Append(c.translate(s, b), func(err error) {
@@ -317,7 +317,7 @@ func (c *core) offer(s *coreSender, b *sent) {
 		}
 	})
 	if err != nil {
-		c.mu.Lock() // a batch before it may be refused at this moment, by the journal's own goroutine
+		c.mu.Lock() // the journal's goroutine may be refusing an earlier batch at this moment
 		c.refused++
 		c.refusal = err
 		c.mu.Unlock()
@@ -362,7 +362,7 @@ func (c *core) translate(s *coreSender, b *sent) *journal.Batch {
 	return to
 }
 
-// readJournal reads all that is durable, and lets the journal go of it.
+// readJournal reads all that is durable, and allows the journal to release it.
 func (c *core) readJournal() { c.journaled.catchUp(c.journal, c.retention) }
 
 // settle waits for every answer, and lets senders forget what was acknowledged.

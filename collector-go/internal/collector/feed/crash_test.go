@@ -21,8 +21,7 @@ var (
 	crashSeeds = flag.Uint64("crash.seeds", 1, "how many histories they play, each once a point")
 )
 
-// points are the calls of the disk, and the acknowledgements, of a history, by name, and how often each was where it
-// was cut.
+// points counts the places in a history at which it was cut, by name: calls of the disk, and acknowledgements.
 type points struct {
 	cut   map[string]int
 	tally tally
@@ -30,7 +29,7 @@ type points struct {
 
 func newPoints() *points { return &points{cut: map[string]int{}} }
 
-// print writes what make chaos reads.
+// print writes the line that make chaos reads.
 func (p *points) print() {
 	var line strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(p.cut)) {
@@ -39,8 +38,8 @@ func (p *points) print() {
 	fmt.Printf("tally: samples=%d%s\n", p.tally.acknowledgedSamples, line.String())
 }
 
-// requireEach holds that the history of make test was cut at each. That of another seed need not have all: make chaos
-// looks at what all of its seeds had.
+// requireEach checks that the history of make test was cut at each of the points. Other seeds need not have all of
+// them: make chaos checks the sum over all of its seeds.
 func (p *points) requireEach(t *testing.T, names ...string) {
 	if *crashFirst != 1 {
 		return
@@ -51,8 +50,8 @@ func (p *points) requireEach(t *testing.T, names ...string) {
 }
 
 // TestCrashAtEveryPoint ends a fixed history at its first, second, n-th call of the disk, and before its n-th
-// acknowledgement is sent: by a kill and by a loss of power, by turns. What follows is as ever, and everything is
-// there.
+// acknowledgement is sent. It alternates between a kill and a power failure. The collector then works as before, and
+// nothing is lost.
 func TestCrashAtEveryPoint(t *testing.T) {
 	all := newPoints()
 	for seed := *crashFirst; seed < *crashFirst+*crashSeeds; seed++ {
@@ -70,8 +69,8 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	all.requireEach(t, "create", "write", "sync", "rename", "remove", "syncdir", "acknowledge")
 }
 
-// cutHistory plays a history that ends at a call of the disk or an acknowledgement, and goes on after it; false when it
-// got through.
+// cutHistory plays a history that ends at a call of the disk or an acknowledgement, and continues after it. It returns
+// false if the history ended before that.
 func cutHistory(t *testing.T, seed uint64, call, ack int, all *points) (cut bool) {
 	t.Run(fmt.Sprintf("call=%d,acknowledgement=%d", call, ack), func(t *testing.T) {
 		c := newCore(t, seed)
@@ -104,14 +103,15 @@ func cutHistory(t *testing.T, seed uint64, call, ack int, all *points) (cut bool
 	return cut && !t.Failed()
 }
 
-// everyDisk sets a fault that the machine keeps when it starts again.
+// everyDisk sets a fault that stays after a restart of the machine.
 func (c *core) everyDisk(fault func(call int, op, name string) error) {
 	c.fault = fault
 	c.disk.SetFault(fault)
 }
 
-// fixedHistory is some seconds of samples, slices that are written, a kill, a clean restart, and hours without samples,
-// for which parts and segments go. Wherever crashed returns true, the process or the machine starts again.
+// fixedHistory consists of some seconds of samples, slices that are written, a kill and a clean restart. Hours without
+// samples follow, in which parts and segments are deleted. If crashed returns true, the process or the machine
+// restarts.
 func (c *core) fixedHistory(crashed func() bool) {
 	again := func() {
 		if crashed() {
@@ -137,9 +137,9 @@ func (c *core) fixedHistory(crashed func() bool) {
 	seconds(3)
 }
 
-// TestInputOutputErrorAtEveryCall fails the first, second, n-th call of a fixed history, alone or with the ten behind
-// it: the journal reports that it is not ready while its calls fail, writes nothing more to a segment whose fsync
-// failed, and everything is there.
+// TestInputOutputErrorAtEveryCall fails the first, second, n-th call of a fixed history, alone or with the ten calls
+// after it. The journal reports that it is not ready while its calls fail. It writes nothing more to a segment whose
+// fsync failed, and nothing is lost.
 func TestInputOutputErrorAtEveryCall(t *testing.T) {
 	all := newPoints()
 	for seed := *crashFirst; seed < *crashFirst+*crashSeeds; seed++ {
@@ -154,14 +154,15 @@ func TestInputOutputErrorAtEveryCall(t *testing.T) {
 	all.requireEach(t, "create", "write", "sync", "rename", "remove", "syncdir", "not_ready", "sealed_segments")
 }
 
-// failingHistory plays a history in which some calls of the disk fail; false when it was over before the first of them.
+// failingHistory plays a history in which some calls of the disk fail. It returns false if the history ended before the
+// first of them.
 func failingHistory(t *testing.T, seed uint64, call, length int, all *points) (failed bool) {
 	t.Run(fmt.Sprintf("call=%d,length=%d", call, length), func(t *testing.T) {
 		c := newCore(t, seed)
 		at := c.disk.Calls() + call
 		var mu sync.Mutex
-		// Segments by start and name. One that an earlier process left is written in place again when it is settled, as
-		// often as that takes.
+		// Segments by start and name. A segment of an earlier process is written again in place when it is settled,
+		// possibly several times.
 		begun, sealed := map[string]bool{}, map[string]bool{}
 		c.everyDisk(func(n int, op, name string) error { // of the journal's, the feed's and the store's goroutines
 			mu.Lock()
@@ -201,7 +202,7 @@ func failingHistory(t *testing.T, seed uint64, call, length int, all *points) (f
 	return failed && !t.Failed()
 }
 
-// refusedNow reports whether a batch was refused since it was last asked.
+// refusedNow reports whether a batch was refused since the last call.
 func (c *core) refusedNow() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

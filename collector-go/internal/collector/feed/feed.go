@@ -1,13 +1,13 @@
-// Package feed brings the entries of the journal into one store. Each store has a feed of its own, with its own
-// position in the journal, so a store that is slow or unreachable does not hold back the others.
+// Package feed brings the entries of the journal into one store. Each store has its own feed and its own position in
+// the journal. A store that is slow or unreachable therefore does not delay the others.
 //
 // A feed reads an entry, asks the catalog which series it contains, and gives the samples to the slicer. On ticks it
 // hands the closed slices to the store. It saves checkpoints of the catalog and the slicer, so that a restart replays
 // only the entries after the newest usable one. The replay gives the store the same slices with the same values.
 //
-// Start reading at Feed.Run in feed.go, then pipeline.go, which applies one entry. skip.go passes over entries that the
-// journal abandoned, and transfer.go moves the state of a topology to another collector. The package must not know how
-// a store keeps its slices, nor how samples arrived.
+// Start reading at Feed.Run in feed.go. pipeline.go applies one entry. skip.go skips entries that the journal is about
+// to release, and transfer.go moves the state of a topology to another collector. The package does not depend on how a
+// store keeps its slices, nor on how samples arrived.
 package feed
 
 import (
@@ -29,50 +29,54 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Store keeps closed slices. Its methods are called by one goroutine, the feed's.
+// Store keeps closed slices. Only the feed's goroutine calls its methods.
 type Store interface {
-	// Append takes the slices that closed from journal entries up to the position, and keeps nothing of the columns.
-	// After a restart it may be given slices again, with the same values. rejected counts slices that the store refuses
-	// indefinitely, by reason. After an error the call is repeated with the same columns, unless Options.Lost reports
-	// that this is useless.
+	// Append stores the slices that closed from journal entries up to the position upTo. It must not keep references to
+	// the columns. After a restart it may receive slices again, with the same values.
+	//
+	// rejected counts the slices that the store refuses permanently, by reason. After an error the feed repeats the
+	// call with the same columns, unless Options.Lost reports that this is useless.
 	Append(ctx context.Context, upTo uint64, closed *slice.Columns) (rejected map[string]int, err error)
-	// Durable is a journal position: what closed from entries up to it is on disk and need not be given again.
+	// Durable returns a journal position. Slices that closed from entries up to it are on disk and need not be sent
+	// again.
 	Durable() uint64
 }
 
-// Rewinder is a store that keeps something by Ref. Rewind announces that what comes next closed from entries behind the
-// cursor: before the first Append, where it is at most Durable and what closed since then comes again with its
-// definitions; and when the feed has passed over entries that the journal abandoned, where it lies ahead and refs are
-// as they were. It is called by the feed's goroutine, or before that runs.
+// Rewinder is a store that keeps state by Ref. Rewind announces that the next slices close from entries after the
+// cursor. The feed's goroutine calls it, or its creator before that goroutine runs.
+//
+// Rewind is called in two cases. Before the first Append the cursor is at most Durable, and slices that closed since
+// then follow again with their definitions. After the feed skipped entries that the journal released, the cursor lies
+// ahead, and refs are unchanged.
 type Rewinder interface {
 	Rewind(cursor uint64)
 }
 
-// Options of a feed.
+// Options configure a feed.
 type Options struct {
-	// Name of the store, the label "store" of the feed's figures and its directory's name.
+	// Name is the name of the store. It is the label "store" of the feed's metrics and the name of its directory.
 	Name string
-	// Dir is where feeds keep their checkpoints, each in a directory of its own.
+	// Dir is the directory of all feeds' checkpoints. Each feed has a subdirectory of its own.
 	Dir string
-	// FS is where they are kept; nil is the operating system's.
+	// FS is the file system of the checkpoints; nil for the operating system's.
 	FS disk.FS
-	// CheckpointTicks is how many of the journal's ticks (seconds) lie between two checkpoints.
+	// CheckpointTicks is the number of journal ticks (seconds) between two checkpoints.
 	CheckpointTicks int
-	// CatchUpTicks is how many ticks' slices are handed over at once while the feed is behind the journal's end: a
-	// store on the network would else be sent a request for each second of a backlog. 1: those of one, as when it keeps
-	// up.
+	// CatchUpTicks is the number of ticks whose slices are handed over together while the feed lags behind the
+	// journal's end. Without it, a remote store would receive one request for each second of a backlog. 1 hands over
+	// the slices of each tick, as a feed that keeps up does.
 	CatchUpTicks int
-	// FlushSlices hands closed slices on before the next tick when there are this many: a bound on memory while
-	// catching up.
+	// FlushSlices hands over closed slices before the next tick if there are at least this many. It bounds the memory
+	// that catching up needs.
 	FlushSlices int
 	// CloseAtEnd closes all slices that are open at the journal's end. A replay of a finished recording sets it, since
 	// no further samples will arrive.
 	CloseAtEnd bool
-	// Lost reports whether after an error of Append the store is of no use until it is opened again: then the feed
-	// ends. nil: never.
+	// Lost reports whether the store is unusable after an error of Append until it is opened again. The feed then ends.
+	// nil means never.
 	Lost func(error) bool
-	// Transfers takes what is known of topologies that their senders carry, once the store has what closed of it; nil
-	// for nobody.
+	// Transfers receives the state of topologies that senders own, once the store has the slices that closed. nil if
+	// topologies do not move.
 	Transfers  *checkpoint.Transfers
 	Slicer     slicer.Options
 	Catalog    catalog.Options
@@ -80,11 +84,11 @@ type Options struct {
 	Logger     *slog.Logger
 }
 
-// DefaultOptions for a store of that name.
+// DefaultOptions returns the default options of the feed of a store.
 func DefaultOptions(name, dir string) Options {
 	return Options{
 		Name: name, Dir: dir,
-		CheckpointTicks: 60, // replaying a minute takes well under a second
+		CheckpointTicks: 60, // a minute is replayed in well under a second
 		CatchUpTicks:    1,
 		FlushSlices:     1 << 16, // about 2 MB of columns
 		Slicer:          slicerOptions(),
@@ -93,15 +97,15 @@ func DefaultOptions(name, dir string) Options {
 	}
 }
 
-// slicerOptions are the slicer's, and the collection health that it writes, by the catalogue's names.
+// slicerOptions returns the slicer's defaults with the collection health, which uses the catalogue's names.
 func slicerOptions() slicer.Options {
 	o := slicer.DefaultOptions()
 	o.Health, o.Limits = Health(), catalog.Limits()
 	return o
 }
 
-// Health has a period of 30 s: often enough to see a worker fall silent within a minute or two, at some eight values a
-// worker. The catalogue has some 130 metrics; a worker has about 80 of them.
+// Health returns the configuration of collection health. The period of 30 s shows within a minute or two that a worker
+// fell silent, at about eight values per worker. The catalogue has about 130 metrics, of which a worker has about 80.
 func Health() slicer.Health {
 	return slicer.Health{PeriodMs: catalog.CollectionPeriod.Milliseconds(), MaxMetrics: 256, Steady: catalog.Steady(),
 		Lazy: catalog.Lazy(), Names: slicer.HealthNames{
@@ -114,8 +118,8 @@ func Health() slicer.Health {
 			AheadMost: catalog.CollectionSkewMost, Dropped: catalog.CollectionDropped}}
 }
 
-// Feed is one store's reader of the journal. The goroutine of Run owns the pipeline, the position and the counters of
-// ticks. Other goroutines use the atomic fields and the channel leave.
+// Feed is one store's reader of the journal. The goroutine of Run owns the pipeline, the position and the tick
+// counters. Other goroutines use only the atomic fields and the channel leave.
 type Feed struct {
 	options     Options
 	journal     *journal.Journal
@@ -124,22 +128,22 @@ type Feed struct {
 	checkpoints *checkpoint.Files
 
 	pipeline *pipeline
-	position journal.Position // of the last entry applied
+	position journal.Position // of the last applied entry
 	ticks    int              // since the last checkpoint
 	waiting  int              // ticks since the last hand-over
-	offered  journal.Position // of the last hand-over
-	resumed  journal.Position // the store's cursor at the start: a hand-over ends there
-	tickMs   int64            // of the last tick
+	offered  journal.Position // position of the last hand-over
+	resumed  journal.Position // the store's cursor at the start, at which a hand-over must end
+	tickMs   int64            // time of the last tick
 
 	leave               chan skipRequest // see Leave
-	checkpointRequested atomic.Bool      // see hurry
-	pause               pause            // nil but in simulations
+	checkpointRequested atomic.Bool      // see requestCheckpoint
+	pause               pause            // nil except in simulations
 	patience            journal.Backoff
 	figures             *figures
-	caught              atomic.Uint64 // the position reached, for CaughtUp
+	caught              atomic.Uint64 // position up to which everything was handed over, for Position
 }
 
-// New restores the newest checkpoint that the store's cursor allows. It starts nothing: Run does.
+// New restores the newest checkpoint that is not after the store's cursor. It starts nothing; call Run.
 func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Feed, error) {
 	saved, err := checkpoint.Open(filepath.Join(o.Dir, o.Name), o.FS)
 	if err != nil {
@@ -158,7 +162,8 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 	return f, nil
 }
 
-// AheadError is that a store was fed further than the journal goes. Going on would take new slices for old ones.
+// AheadError reports that a store was fed beyond the end of the journal. Continuing would mistake new slices for old
+// ones.
 type AheadError struct {
 	Store       string
 	Cursor, End journal.Position
@@ -177,8 +182,8 @@ func (f *Feed) rewind(cursor journal.Position) {
 	}
 }
 
-// restore takes up the state at or before the cursor. Without a checkpoint it starts from the journal's oldest entry;
-// that is how a new feed begins, and what is left to one whose checkpoints are gone.
+// restore loads the newest checkpoint at or before the cursor. Without one it starts from the journal's oldest entry.
+// That is the case for a new feed, and for a feed whose checkpoints are gone.
 func (f *Feed) restore(cursor journal.Position) error {
 	if durable := f.journal.Durable(); cursor > durable {
 		return AheadError{Store: f.options.Name, Cursor: cursor, End: durable, DataDir: filepath.Dir(f.options.Dir)}
@@ -207,8 +212,8 @@ func (f *Feed) restore(cursor journal.Position) error {
 	return err
 }
 
-// Run feeds the store until the journal is closed and read to its end; then it saves a last checkpoint, so that the
-// next start replays nothing. It ends early, without one, when ctx is done. Both return nil.
+// Run feeds the store until the journal is closed and read to its end. It then saves a last checkpoint, so that the
+// next start replays nothing. If ctx is done it ends earlier, without a checkpoint. It returns nil in both cases.
 func (f *Feed) Run(ctx context.Context) error {
 	reader, err := f.openReader()
 	if err != nil {
@@ -247,18 +252,18 @@ func (f *Feed) Run(ctx context.Context) error {
 	}
 }
 
-// pause takes the place of all waiting: for a time, or, for 0, for the journal to grow. It returns when Run is to go
-// on, with the context's error where that is done.
+// pause replaces all waiting in simulations. It waits for a duration, or, if d is 0, for the journal to grow. It
+// returns when Run shall continue, with the error of the context if that is done.
 type pause func(ctx context.Context, d time.Duration) error
 
-// nothingToWaitFor is done from the beginning.
+// nothingToWaitFor is a context that is already done, so that Reader.Next does not block.
 var nothingToWaitFor = func() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }()
 
-// next waits for the journal's next entry.
+// next returns the journal's next entry and waits for it if necessary.
 func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Position, journal.Entry, error) {
 	for f.pause != nil {
 		position, entry, err := reader.Next(nothingToWaitFor)
@@ -272,8 +277,8 @@ func (f *Feed) next(ctx context.Context, reader *journal.Reader) (journal.Positi
 	return reader.Next(ctx)
 }
 
-// retryRead waits before the journal is read again, or, where that has failed for too long, steps over what the disk
-// does not give back. What was in there is missing in the store: its samples cannot be counted, the stretch is.
+// retryRead waits before the journal is read again. If reading has failed for too long, it skips the part that the disk
+// cannot read. The samples of that part are missing in the store. Only the number of skipped parts is counted.
 func (f *Feed) retryRead(ctx context.Context, reader *journal.Reader, failure error) error {
 	if !f.patience.Failing() {
 		f.options.Logger.Error("reading the journal failed; retrying", "store", f.options.Name, "from", f.position,
@@ -299,7 +304,7 @@ func (f *Feed) finish(ctx context.Context) error {
 	}
 	err := f.flush(ctx)
 	for request, left := asLeft(err); left; request, left = asLeft(err) {
-		request.done <- journal.ErrClosed // the next start may be asked again
+		request.done <- journal.ErrClosed // the requester may ask again after the next start
 		err = f.flush(ctx)
 	}
 	switch {
@@ -307,13 +312,13 @@ func (f *Feed) finish(ctx context.Context) error {
 		f.checkpoint()
 		return nil
 	case ctx.Err() != nil:
-		return nil // out of time; what is missing is replayed by the next start
+		return nil // out of time; the next start replays the rest
 	}
 	return fmt.Errorf("feed %s: %w", f.options.Name, err)
 }
 
-// openReader starts from the feed's place, or, where the journal has released it, from what there is: that is counted
-// as lost history and said.
+// openReader starts at the feed's position. If the journal has released that position, it starts at the oldest entry
+// that is left. It counts the loss as expired and logs it.
 func (f *Feed) openReader() (*journal.Reader, error) {
 	reader, err := f.journal.Reader(f.position)
 	if !errors.Is(err, journal.ErrExpired) {
@@ -328,13 +333,13 @@ func (f *Feed) openReader() (*journal.Reader, error) {
 	return f.journal.Reader(0)
 }
 
-// take applies one entry and hands on what it closed.
+// take applies one entry and hands over the slices if that is due.
 func (f *Feed) take(ctx context.Context, position journal.Position, entry journal.Entry) error {
 	f.apply(entry)
 	f.position = position
 	if tick, is := entry.(*journal.Tick); is {
 		f.tickMs = tick.TimeMs
-		f.figures.givenMs.CompareAndSwap(0, f.tickMs) // the first since the start: nothing after it was given yet
+		f.figures.givenMs.CompareAndSwap(0, f.tickMs) // first tick since the start: nothing newer was handed over yet
 		f.ticks++
 		f.waiting++
 	}
@@ -356,16 +361,16 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 	return nil
 }
 
-// requestCheckpoint asks for a checkpoint before it is due, and for the store's cursor to be where it is, if all before
-// upTo was handed over: the journal has no more room. It is for any goroutine.
+// requestCheckpoint requests an early checkpoint and an advance of the store's cursor, because the journal is nearly
+// full. It does nothing unless everything before upTo was handed over. It is safe for concurrent use.
 func (f *Feed) requestCheckpoint(upTo journal.Position) {
 	if f.caught.Load() >= uint64(upTo) {
 		f.checkpointRequested.Store(true)
 	}
 }
 
-// moveCursor makes durable what the store was given. Where that fails, as on a full disk, the journal keeps it, and
-// asks again.
+// moveCursor makes durable what the store received, so that its cursor advances. If that fails, for example on a full
+// disk, the journal keeps the entries and requests it again.
 func (f *Feed) moveCursor(ctx context.Context) {
 	store, ok := f.store.(interface{ Flush(context.Context) error })
 	if !ok {
@@ -378,7 +383,7 @@ func (f *Feed) moveCursor(ctx context.Context) {
 	}
 }
 
-// apply gives an entry to the pipeline; a batch's time is the stage "extract".
+// apply gives an entry to the pipeline. It observes how long a batch takes.
 func (f *Feed) apply(entry journal.Entry) {
 	if _, is := entry.(*journal.Batch); !is {
 		f.pipeline.apply(entry)
@@ -389,9 +394,9 @@ func (f *Feed) apply(entry journal.Entry) {
 	f.figures.extract.Observe(time.Since(begun).Seconds())
 }
 
-// full reports whether it is time to hand over. A hand-over ends where the store's cursor stood at the start, so that
-// nothing that the store has already comes with something that it has not. It ends with a segment, too: a store that is
-// away while the journal is full then loses what was cut from the oldest segment, and nothing else.
+// full reports whether to hand over slices now. A hand-over ends at the cursor that the store had at the start. Slices
+// that the store already has are then not mixed with new ones. It also ends with each journal segment. If a store is
+// unreachable while the journal is full, it then loses only the slices that were cut from the oldest segment.
 func (f *Feed) full() bool {
 	switch {
 	case f.pipeline.closed().Len() >= f.options.FlushSlices, f.position == f.resumed:
@@ -404,7 +409,7 @@ func (f *Feed) full() bool {
 	return f.waiting >= f.options.CatchUpTicks || !f.lags()
 }
 
-// maxLagMs is how far before the journal's newest entry a feed is behind, and no longer busy with the last second.
+// maxLagMs is how far the feed may be behind the journal's newest entry without counting as lagging.
 const maxLagMs = 3000
 
 func (f *Feed) lags() bool { return f.journal.NowMs()-f.tickMs > maxLagMs }
@@ -413,11 +418,11 @@ func (f *Feed) lags() bool { return f.journal.NowMs()-f.tickMs > maxLagMs }
 const (
 	firstRetry = 100 * time.Millisecond
 	lastRetry  = 10 * time.Second
-	// What a store may ask for at most.
+	// longestAsked bounds the delay that a store may request.
 	longestAsked = 5 * time.Minute
 )
 
-// flush hands the closed slices to the store, again and again until it takes them: this feed waits, no other does.
+// flush hands the closed slices to the store and retries until the store accepts them. Only this feed waits.
 func (f *Feed) flush(ctx context.Context) error {
 	f.pipeline.payGaps()
 	closed := f.pipeline.closed()
@@ -452,7 +457,7 @@ func (f *Feed) flush(ctx context.Context) error {
 	}
 }
 
-// asked is how long the store wants to be left alone, within bounds.
+// asked returns the delay that the store requests with an error, at most longestAsked, or 0.
 func asked(err error) time.Duration {
 	var asks interface{ RetryAfter() time.Duration }
 	if errors.As(err, &asks) {
@@ -461,7 +466,7 @@ func asked(err error) time.Duration {
 	return 0
 }
 
-// wait ends early when ctx is done, or when the journal releases what the store lacks.
+// wait waits for d. It ends early if ctx is done, or if the journal must release entries that the store lacks.
 func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 	if f.pause != nil {
 		return f.pause(ctx, d)
@@ -478,8 +483,8 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// checkpoint saves the state, and releases what a restart would never read. A failure to save costs a longer replay,
-// no data.
+// checkpoint saves the state and releases the journal entries that a restart would not read. A failure to save does not
+// lose data, but makes a later replay longer.
 func (f *Feed) checkpoint() {
 	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()...); err != nil {
 		f.figures.failures.Inc()
@@ -492,5 +497,5 @@ func (f *Feed) checkpoint() {
 	}
 }
 
-// Position is the journal position up to which the store has been given everything. Safe from any goroutine.
+// Position returns the journal position up to which the store has received everything. It is safe for concurrent use.
 func (f *Feed) Position() uint64 { return f.caught.Load() }

@@ -24,8 +24,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is a store that keeps slices in a map, to see what a feed delivers. Of what it was given only what came up to
-// its cursor survives a crash.
+// memory is a store that keeps slices in a map, so that a test can see what a feed delivers. After a crash, only what
+// it received up to its cursor is left.
 type memory struct {
 	series   map[slice.Ref]string
 	appended []delivery // since the cursor
@@ -60,7 +60,7 @@ func (m *memory) Append(_ context.Context, upTo uint64, c *slice.Columns) (map[s
 
 func (m *memory) Durable() uint64 { return m.cursor }
 
-// sync makes everything given so far durable.
+// sync makes everything received so far durable.
 func (m *memory) sync() {
 	for _, d := range m.appended {
 		for key, bits := range d.slices {
@@ -78,7 +78,7 @@ func (m *memory) crash() {
 
 const t0 = int64(1_800_000_000_000)
 
-// world is a journal with one producer and a few series that go on over restarts.
+// world is a journal with one producer and a few series that continue across restarts.
 type world struct {
 	t        *testing.T
 	options  journal.Options
@@ -94,7 +94,7 @@ func newWorld(t *testing.T) *world {
 	return newWorldIn(t, journal.DefaultOptions())
 }
 
-// memoryDir is a directory in memory where the machine has one: a journal syncs every second of the tests' time.
+// memoryDir returns a directory in memory if the machine has one, because a journal syncs in every second of the test.
 func memoryDir(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "feed-test-")
 	if err != nil {
@@ -135,7 +135,8 @@ func (w *world) open() {
 	require.NoError(w.t, w.journal.AppendControl(&journal.Connected{Producer: w.producer, TimeMs: w.clock}))
 }
 
-// second lets one second pass: the sampler's two series each second, the others every ten, then the tick.
+// second lets one second pass. The sampler's two series report each second and the others every ten, and then the tick
+// follows.
 func (w *world) second() {
 	w.clock += 1000
 	b := &journal.Batch{Producer: w.producer, Epoch: journal.Epoch{1}, ReceivedMs: w.clock, SentMs: w.clock}
@@ -169,7 +170,7 @@ func options(dir string) Options {
 	return o
 }
 
-// runToEnd closes the journal and feeds what it holds.
+// runToEnd closes the journal and feeds its content to the store.
 func (w *world) runToEnd(store Store, o Options) *Feed {
 	retention := NewRetention(w.journal.Release)
 	f, err := New(w.journal, store, retention, o)
@@ -243,7 +244,7 @@ func TestTheAccountingBalancesAndIsServed(t *testing.T) {
 	assert.Equal(t, len(counts), served)
 }
 
-// lagSeconds is how far the store is behind, in seconds.
+// lagSeconds returns how far the store lags, in seconds.
 func lagSeconds(t *testing.T, registry *prometheus.Registry) float64 {
 	families, err := registry.Gather()
 	require.NoError(t, err)

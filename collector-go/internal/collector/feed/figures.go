@@ -21,8 +21,8 @@ type figures struct {
 	published atomic.Pointer[published]
 	notStored atomic.Pointer[map[string]NotStored] // by topology
 	stepsBack atomic.Pointer[map[metric.Worker]slicer.StepBack]
-	nowMs     func() int64 // the journal's
-	// givenMs is up to when the store has been given everything, by the journal's ticks; 0: not known yet
+	nowMs     func() int64 // the journal's clock
+	// givenMs is the tick time up to which the store has received everything; 0 if it is not known yet
 	givenMs  atomic.Int64
 	failures prometheus.Counter
 	expired  prometheus.Counter
@@ -30,12 +30,12 @@ type figures struct {
 	unreadable prometheus.Counter
 	slices     *prometheus.CounterVec
 	pending    prometheus.Gauge
-	extract    prometheus.Histogram // a batch
-	write      prometheus.Histogram // a hand-over
+	extract    prometheus.Histogram // time per batch
+	write      prometheus.Histogram // time per hand-over
 }
 
-// published is one reading of the accounting. It is not changed once it is stored, so all readers may share it. Its
-// numbers belong to one journal position, therefore they balance.
+// published is one reading of the accounting. It is never changed after it is stored, so all readers may share it. Its
+// numbers belong to one journal position, so that they balance.
 type published struct {
 	position journal.Position
 	samples  map[fate]uint64
@@ -43,12 +43,12 @@ type published struct {
 	unknown  int
 }
 
-// fate is what became of a sample that the feed read. reason is "" where the fate has only one. The names are the
+// fate is what happened to a sample that the feed read. reason is "" if the fate has no reasons. The names are the
 // values of the label "fate" of bullet_metrics_feed_samples.
 type fate struct{ name, reason string }
 
-// newFigures registers the metrics of a feed, if there is a registerer. nowMs is the journal's clock, because the lag
-// is measured in the journal's time.
+// newFigures creates the metrics of a feed, and registers them if there is a registerer. nowMs is the journal's clock,
+// because the lag is measured in the journal's time.
 func newFigures(o Options, nowMs func() int64) *figures {
 	labels := prometheus.Labels{"store": o.Name}
 	f := &figures{
@@ -94,7 +94,7 @@ func newFigures(o Options, nowMs func() int64) *figures {
 	return f
 }
 
-// handedOn counts slices that a store accepted or refused; rejected are those it refused, by reason.
+// handedOn counts slices that a store accepted or refused. rejected counts the refused ones, by reason.
 func (f *figures) handedOn(slices int, rejected map[string]int) {
 	for reason, n := range rejected {
 		f.slices.WithLabelValues("rejected", reason).Add(float64(n))
@@ -127,7 +127,7 @@ func (f *figures) publish(p *pipeline, position journal.Position) {
 	}
 }
 
-// accounting counts what became of every sample read: read is the sum of all others.
+// accounting counts what happened to every sample that was read: read is the sum of all others.
 func (p *pipeline) accounting() map[fate]uint64 {
 	counts, left := p.slicer.Counts(), p.catalog.Counts()
 	samples := map[fate]uint64{
@@ -143,7 +143,7 @@ func (p *pipeline) accounting() map[fate]uint64 {
 		samples[fate{"refused", "undefined"}] = p.stats.unknownLayouts
 	}
 	for reason, n := range counts.Refused {
-		if reason == slicer.Unlimited { // it is no sample of anything
+		if reason == slicer.Unlimited { // it is not a sample of a real value
 			samples[fate{"left_out", string(reason)}] += n
 			continue
 		}
@@ -158,7 +158,7 @@ func (p *pipeline) accounting() map[fate]uint64 {
 	return samples
 }
 
-// descriptions are the metrics that are read from a published reading when somebody scrapes.
+// descriptions describe the metrics whose values are taken from a published reading at each scrape.
 type descriptions struct{ samples, position, lag, drops, unknown, setBack *prometheus.Desc }
 
 func newDescriptions(store string) descriptions {

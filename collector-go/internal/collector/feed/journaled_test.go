@@ -19,7 +19,7 @@ type batchName struct {
 	sequence uint64
 }
 
-// sent is a batch as its sender has it: series by name, not by the journal's ids.
+// sent is a batch as its sender sees it: it has names of series instead of the journal's ids.
 type sent struct {
 	name       batchName
 	receivedMs int64
@@ -28,7 +28,7 @@ type sent struct {
 	histograms []sentSample // the value is the count
 }
 
-// count is how many samples it has.
+// count returns the number of samples.
 func (b *sent) count() int {
 	n := len(b.samples) + len(b.histograms)
 	for _, x := range b.blocks {
@@ -43,14 +43,14 @@ type sentSample struct {
 	value  float64
 }
 
-// sentBlock has a row a second.
+// sentBlock has one row per second.
 type sentBlock struct {
 	layout  []metric.Raw
 	firstMs int64
 	values  []float64 // column by column
 }
 
-// all are the batch's samples in the order in which they are journaled.
+// all returns the batch's samples in the order in which they are journaled.
 func (b *sent) all() []sentSample {
 	all := slices.Clone(b.samples)
 	for _, x := range b.blocks {
@@ -62,8 +62,8 @@ func (b *sent) all() []sentSample {
 	return append(all, b.histograms...)
 }
 
-// journaled is what was ever durable in the journal, read by a reader that misses nothing: a process of its own that
-// never dies.
+// journaled is everything that was ever durable in the journal. It is read by a reader that misses nothing, like a
+// process that never dies.
 type journaled struct {
 	t         *testing.T
 	at        journal.Position
@@ -87,7 +87,7 @@ func newJournaled(t *testing.T) *journaled {
 		layouts: map[journal.LayoutID][]journal.SeriesID{}, producers: map[journal.ProducerID]bool{}}
 }
 
-// catchUp reads all that is durable, and lets the journal go of it.
+// catchUp reads all that is durable, and allows the journal to release it.
 func (j *journaled) catchUp(from *journal.Journal, retention *Retention) {
 	reader, err := from.Reader(j.at)
 	require.NoError(j.t, err)
@@ -112,7 +112,7 @@ func (j *journaled) catchUp(from *journal.Journal, retention *Retention) {
 	_ = retention.Need("journaled", j.at) // may fail with the disk
 }
 
-// take keeps an entry; a new reader is given definitions again.
+// take stores an entry. A new reader receives definitions again.
 func (j *journaled) take(entry journal.Entry) {
 	switch e := entry.(type) {
 	case *journal.SeriesDefined:
@@ -158,7 +158,7 @@ func (j *journaled) forget(e *journal.Forgotten) {
 	}
 }
 
-// batch compares a batch with what its sender sent, less what the door turned away.
+// batch compares a batch with what its sender sent, without what ingest rejected.
 func (j *journaled) batch(b *journal.Batch) {
 	name := batchName{b.Epoch, b.Sequence}
 	j.batches[name]++
@@ -177,7 +177,7 @@ func (j *journaled) batch(b *journal.Batch) {
 	}
 }
 
-// named are a batch's samples, by their series' names.
+// named returns a batch's samples with the names of their series.
 func (j *journaled) named(b *journal.Batch) []sentSample {
 	all := make([]sentSample, 0, b.Samples())
 	for i, id := range b.IDs {
@@ -202,7 +202,7 @@ func (j *journaled) named(b *journal.Batch) []sentSample {
 	return all
 }
 
-// slicesByName are slices by the series' labels and their end.
+// slicesByName are slices by the labels of their series and by their end.
 type slicesByName map[string]map[int64]storetest.Point
 
 func (s slicesByName) put(name string, p storetest.Point) {
@@ -212,10 +212,10 @@ func (s slicesByName) put(name string, p storetest.Point) {
 	s[name][p.EndMs] = p
 }
 
-// names are what a store keeps by Ref.
+// names maps the refs of a store to the names of series.
 type names map[slice.Ref]string
 
-// each calls with every slice of columns, by name.
+// each calls do with every slice of some columns, by name.
 func (n names) each(c *slice.Columns, do func(name string, p storetest.Point)) {
 	for _, d := range c.Definitions {
 		n[d.Ref] = d.Series.Labels.String()
@@ -239,8 +239,8 @@ func distributionOf(c *slice.Columns, i int) storetest.Point {
 	return storetest.Distribution(c.HistogramEndsMs[i], nil)
 }
 
-// plainRun is what the journal's entries give where nothing ever happens, but for a restart from a checkpoint after
-// each so many ticks; 0 for none.
+// plainRun returns what the journal's entries give without any faults, but with a restart from a checkpoint after each
+// restartTicks ticks; 0 for none.
 func (j *journaled) plainRun(t require.TestingT, o Options, restartTicks int) (*pipeline, slicesByName) {
 	p, err := newPipeline(o)
 	require.NoError(t, err)
@@ -270,7 +270,8 @@ func (j *journaled) plainRun(t require.TestingT, o Options, restartTicks int) (*
 	return p, want
 }
 
-// restarted is a pipeline that goes on from another's checkpoint. The journal repeats to it what is defined.
+// restarted returns a pipeline that continues from another's checkpoint. It receives the definitions again, as from a
+// journal.
 func restarted(t require.TestingT, p *pipeline, o Options, past []journal.Entry) *pipeline {
 	next, err := restorePipeline(slices.Concat(p.snapshot()...), o)
 	require.NoError(t, err)

@@ -21,17 +21,16 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// A simulation of decision 18: the senders' side, the journal's order and the engine are of a few lines, catalogue,
-// slicer and what is carried are the real ones. Collectors are killed, lost for good, cut off and left; what has to
-// hold is that no slice ever gets two values, and that in the end each has the one that a collector gives it which is
-// never in trouble.
+// A simulation of decision 18. The senders, the order of the journal and the engine are simplified. The catalogue, the
+// slicer and the transferred states are the real ones. Collectors are killed, lost permanently, cut off and left. No
+// slice may ever get two values. In the end each slice must have the value that a collector without faults gives it.
 
-// moveBroken leaves rules of the protocol out, one at a time, to show that each is needed.
+// moveBroken disables rules of the protocol, one at a time, to show that each is needed.
 type moveBroken struct {
-	early        bool // a state goes out before the store has what closed
-	noState      bool // the sender carries none
-	noGeneration bool // a collector that a sender comes back to goes on from where it was
-	ownTime      bool // a collector's clock moves the topology's time
+	early        bool // a state is exported before the store has the closed slices
+	noState      bool // the sender transfers no state
+	noGeneration bool // a collector to which a sender returns continues from its old state
+	ownTime      bool // a collector's clock advances the topology's time
 }
 
 const (
@@ -39,7 +38,7 @@ const (
 	moveWorkers  = 4
 )
 
-// moveEngine is what all collectors write to: the first value of a slice stays.
+// moveEngine is the store of all collectors. The first value of a slice stays.
 type moveEngine struct {
 	values  map[string]string // by series and end
 	changed []string
@@ -58,7 +57,7 @@ func (e *moveEngine) write(key, value string) {
 
 type moveRow struct{ key, value string }
 
-// moveCollector has everything again from its journal after a kill.
+// moveCollector rebuilds everything from its journal after a kill.
 type moveCollector struct {
 	t       *testing.T
 	broken  moveBroken
@@ -72,7 +71,7 @@ type moveCollector struct {
 	pipeline *pipeline
 	names    map[slice.Ref]string
 	outbox   []moveRow
-	saved    []byte // a checkpoint, after so many entries
+	saved    []byte // a checkpoint after savedAt entries
 	savedAt  int
 }
 
@@ -94,7 +93,7 @@ func (c *moveCollector) start() {
 		c.pipeline, err = restorePipeline(c.saved, DefaultOptions("memory", ""))
 	}
 	require.NoError(c.t, err)
-	for _, entry := range c.journal[:c.savedAt] { // as the journal defines them again to every reader
+	for _, entry := range c.journal[:c.savedAt] { // as the journal defines them again for every reader
 		switch entry.(type) {
 		case *journal.SeriesDefined, *journal.ProducerDefined:
 			c.pipeline.apply(entry)
@@ -104,7 +103,7 @@ func (c *moveCollector) start() {
 	c.journal = append(c.journal, &journal.Started{})
 }
 
-// save is a checkpoint, where nothing that closed waits.
+// save writes a checkpoint if no closed slices are waiting.
 func (c *moveCollector) save() {
 	if len(c.outbox) == 0 {
 		c.saved, c.savedAt = bytes.Join(c.pipeline.snapshot(), nil), c.applied
@@ -122,7 +121,7 @@ func (c *moveCollector) define(raw metric.Raw) journal.SeriesID {
 	return id
 }
 
-// open is a stream's beginning; it returns the last batch that need not come again.
+// open starts a stream. It returns the last batch that need not be sent again.
 func (c *moveCollector) open(generation byte, state []byte, nowMs int64) uint64 {
 	epoch := journal.Epoch{generation}
 	c.journal = append(c.journal, &journal.Connected{Producer: 7, TimeMs: nowMs})
@@ -167,7 +166,7 @@ func (c *moveCollector) take(generation byte, b moveBatch, nowMs int64) {
 	c.journal = append(c.journal, e)
 }
 
-// tick is the collector's clock.
+// tick advances the collector's clock.
 func (c *moveCollector) tick(nowMs int64) {
 	c.journal = append(c.journal, &journal.Tick{TimeMs: nowMs})
 }
@@ -215,7 +214,7 @@ func (c *moveCollector) rows() (rows []moveRow) {
 	return rows
 }
 
-// state is what the sender is to carry, when there is one.
+// state returns the state for the sender, if there is one.
 func (c *moveCollector) state(generation byte) (state []byte, sequence uint64, there bool) {
 	r := c.pipeline.reached[moveTopology]
 	if r == nil || r.epoch != (journal.Epoch{generation}) || len(c.outbox) > 0 && !c.broken.early {
@@ -233,13 +232,13 @@ type moveSample struct {
 type moveBatch struct {
 	sequence uint64
 	sentMs   int64
-	firstMs  int64 // when it was sent first; 0 where it was not
+	firstMs  int64 // when it was first sent; 0 if it was not
 	samples  []moveSample
 	notes    *bulletmetricsv1.Batch
 }
 
-// moveSource is a topology: workers with a counter that starts again, one that Storm and the sampler both report, a
-// gauge and their start; some fall silent, and some samples are late.
+// moveSource is a topology. It has workers with a counter that restarts, a counter that both Storm and the sampler
+// report, a gauge and a start time. Some workers fall silent, and some samples are late.
 type moveSource struct {
 	random  *rand.Rand
 	nowMs   int64
@@ -300,16 +299,16 @@ func (s *moveSource) next() moveBatch {
 	return b
 }
 
-// moveSender keeps batches until a state has them.
+// moveSender keeps batches until a state contains them.
 type moveSender struct {
 	held       []moveBatch
-	sent       int // of held, on this connection
+	sent       int // number of held batches that were sent on this connection
 	at         *moveCollector
 	generation byte
 	state      []byte
 }
 
-// move connects to a collector, another one or the same again.
+// move connects to a collector, either another one or the same again.
 func (s *moveSender) move(to *moveCollector, nowMs int64) {
 	if to != s.at {
 		s.generation++
@@ -328,8 +327,7 @@ func (s *moveSender) receive(state []byte, sequence uint64) {
 	}
 }
 
-// collectorsOwn are series that say how far a clock is ahead of the collector's, which another collector sees
-// otherwise.
+// collectorsOwn matches series about the offset to the collector's clock, which differs between collectors.
 func collectorsOwn(key string) bool {
 	for _, name := range []string{catalog.CollectionSkew, catalog.CollectionSkewLeast, catalog.CollectionSkewMost} {
 		if strings.Contains(key, `"`+name+`"`) {
@@ -339,7 +337,7 @@ func collectorsOwn(key string) bool {
 	return false
 }
 
-// playMove is a life with faults; it returns what is wrong with its end.
+// playMove simulates a history with faults. It returns what is wrong at its end.
 func playMove(t *testing.T, broken moveBroken, seed uint64, seconds int) []string {
 	random := rand.New(rand.NewPCG(seed, 18))
 	engine, alone := newMoveEngine(), newMoveEngine()
@@ -406,7 +404,7 @@ func playMove(t *testing.T, broken moveBroken, seed uint64, seconds int) []strin
 			if c := other(); c != nil {
 				sender.move(c, nowMs())
 			}
-		case n < 192: // a cut
+		case n < 192: // a cut connection
 			if sender.at != nil {
 				sender.move(sender.at, nowMs())
 			}
@@ -421,7 +419,7 @@ func playMove(t *testing.T, broken moveBroken, seed uint64, seconds int) []strin
 			}
 		default:
 			for i, c := range collectors {
-				if !c.up && random.IntN(4) == 0 { // its machine is lost for good
+				if !c.up && random.IntN(4) == 0 { // its machine is lost permanently
 					collectors[i] = fresh()
 				} else if !c.up {
 					c.start()
@@ -435,7 +433,7 @@ func playMove(t *testing.T, broken moveBroken, seed uint64, seconds int) []strin
 		}
 	}
 	engine.away = false
-	for _, c := range collectors { // quiet at last
+	for _, c := range collectors { // a quiet end
 		if !c.up {
 			c.start()
 		}

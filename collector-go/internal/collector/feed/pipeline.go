@@ -11,18 +11,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// pipeline is a feed without its files: journal entries go in, closed slices come out. It has no clock and does no I/O.
-// The same code therefore runs in normal operation, when catching up and after a crash, and the same entries always
-// give the same slices.
+// pipeline is a feed without files: journal entries go in, closed slices come out. It has no clock and does no I/O. The
+// same code therefore runs in normal operation, when catching up and after a crash. The same entries always give the
+// same slices.
 //
-// The feed's goroutine owns it. It asks the catalog what a series is, and gives the samples to the slicer. Neither of
-// these two knows the other.
+// The feed's goroutine owns it. It asks the catalog what a series is, and gives the samples to the slicer. The catalog
+// and the slicer do not know each other.
 type pipeline struct {
 	catalog   *catalog.State
 	slicer    *slicer.Slicer
 	producers map[journal.ProducerID]journal.ProducerDefined
 	stats     *stats
-	values    []float64 // of the block at hand
+	values    []float64 // decoded values of the current block, for reuse
 	reached   map[string]*reach
 }
 
@@ -44,8 +44,8 @@ func newPipeline(o Options) (*pipeline, error) {
 // only after that.
 func (p *pipeline) closed() *slice.Columns { return p.slicer.Closed() }
 
-// apply applies one entry of the journal. It must not fail on content: an entry that is in the journal was
-// acknowledged, so whatever cannot be used is counted under a reason.
+// apply applies one entry of the journal. It must not fail because of an entry's content: the entry was acknowledged
+// when it was journaled. Content that cannot be used is counted under a reason.
 func (p *pipeline) apply(entry journal.Entry) {
 	switch e := entry.(type) {
 	case *journal.SeriesDefined:
@@ -75,8 +75,8 @@ func (p *pipeline) apply(entry journal.Entry) {
 	}
 }
 
-// change applies decisions of the catalog to the slicer. Samples of a retracted series are counted by the catalog,
-// since the slicer no longer has them.
+// change applies decisions of the catalog to the slicer. The catalog counts the samples of a retracted series, because
+// the slicer no longer has them.
 func (p *pipeline) change(changes []catalog.Change) {
 	for _, c := range changes {
 		switch c.Verdict.Outcome {
@@ -90,8 +90,8 @@ func (p *pipeline) change(changes []catalog.Change) {
 	}
 }
 
-// batch adds a batch to the slicer between Begin and End. The topology's clock and the sender's epoch come first,
-// because both decide how its samples are read.
+// batch adds a batch to the slicer between Begin and End. The topology's clock and the sender's epoch are set first,
+// because both affect how the samples are interpreted.
 func (p *pipeline) batch(b *journal.Batch) {
 	p.stats.read += uint64(b.Samples())
 	if b.Notes != nil {
@@ -123,7 +123,7 @@ func (p *pipeline) batch(b *journal.Batch) {
 	}
 }
 
-// block takes the samples of a block; its values are decoded once, into memory that is used again.
+// block adds the samples of a block. It decodes the values into a buffer that is reused.
 func (p *pipeline) block(b *journal.Block) {
 	p.values = b.Floats(p.values[:0])
 	if !p.slicer.AddBlock(uint32(b.Layout), &b.Block, p.values, p.wakeSamples) {
@@ -131,8 +131,8 @@ func (p *pipeline) block(b *journal.Block) {
 	}
 }
 
-// forget drops what is known by ids that the journal has abandoned. What a forgotten series overruled is stored from
-// then on.
+// forget drops the state of ids that the journal has released. A series that was overruled by a forgotten one is stored
+// from then on.
 func (p *pipeline) forget(e *journal.Forgotten) {
 	for _, layout := range e.Layouts {
 		p.slicer.ForgetLayout(uint32(layout))
@@ -147,7 +147,7 @@ func (p *pipeline) forget(e *journal.Forgotten) {
 	}
 }
 
-// ids are the journal's, as the catalogue and the slicer have them.
+// ids converts the journal's series ids to those of the catalog and the slicer.
 func ids(series []journal.SeriesID) []uint32 {
 	all := make([]uint32, len(series))
 	for i, id := range series {
@@ -156,14 +156,14 @@ func ids(series []journal.SeriesID) []uint32 {
 	return all
 }
 
-// wake asks the catalogue about a sample whose series the slicer does not hold, and reports whether it does now.
+// wake asks the catalog about a sample whose series the slicer does not have. It reports whether the slicer has it now.
 func (p *pipeline) wake(id uint32) bool { return p.wakeSamples(id, 1) }
 
-// wakeSamples is wake for several samples of a series.
+// wakeSamples does the same as wake for several samples of a series.
 func (p *pipeline) wakeSamples(id uint32, samples int) bool {
 	verdict, changes := p.catalog.JudgeSamples(id, samples)
 	p.change(changes)
-	// a name of the topology's own hides another: its owner should see it
+	// a metric name of the topology itself collides with another: report it in the health of its worker
 	if verdict.Reason == catalog.ReasonCollision {
 		if rule, known := p.catalog.Rule(id); known {
 			p.slicer.Refused(rule, slicer.RefusedCollision, samples)
@@ -175,7 +175,7 @@ func (p *pipeline) wakeSamples(id uint32, samples int) bool {
 func (p *pipeline) histogram(sample *bulletmetricsv1.HistogramSample) {
 	h, err := catalog.Histogram(sample)
 	if err != nil {
-		p.stats.badHistograms++ // the door refuses these; one here was journaled by an older collector
+		p.stats.badHistograms++ // ingest refuses these; this one was journaled by an older collector
 		return
 	}
 	id := sample.GetSeriesId()
@@ -184,7 +184,7 @@ func (p *pipeline) histogram(sample *bulletmetricsv1.HistogramSample) {
 	}
 }
 
-// notes takes what a producer reports beside its samples.
+// notes applies what a producer reports in addition to its samples.
 func (p *pipeline) notes(b *journal.Batch) {
 	producer := p.producers[b.Producer]
 	sender := placeOf(&producer)
@@ -202,7 +202,7 @@ func (p *pipeline) notes(b *journal.Batch) {
 	}
 }
 
-// clocks takes what a batch reports about clocks.
+// clocks passes the clock readings in a batch to the slicer.
 func (p *pipeline) clocks(b *journal.Batch) {
 	producer := p.producers[b.Producer]
 	sender, read := placeOf(&producer), b.Notes.GetClocks()
@@ -218,7 +218,7 @@ func placeOf(p *journal.ProducerDefined) metric.Worker {
 	return metric.Worker{Topology: p.Topology, Host: p.Host, Port: p.Port}
 }
 
-// mayDrop lets what a plugin drops be counted from 0, so that the first drop shows as a rise.
+// mayDrop makes a producer's drop counters start at 0, so that the first drop shows as an increase.
 func (p *pipeline) mayDrop(id journal.ProducerID) {
 	producer, known := p.producers[id]
 	if !known {

@@ -8,8 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// Retention releases the journal behind the slowest of its readers, which keep checkpoints. It is safe for concurrent
-// use.
+// Retention releases the journal up to the position that its slowest reader needs. The readers keep checkpoints. It is
+// safe for concurrent use.
 type Retention struct {
 	release func(journal.Position) error
 
@@ -19,29 +19,29 @@ type Retention struct {
 	optional          map[string]*Feed
 }
 
-// NewRetention releases through release, which is the journal's.
+// NewRetention returns a Retention without readers. release is the journal's method of that name.
 func NewRetention(release func(journal.Position) error) *Retention {
 	return &Retention{release: release, needs: map[string]journal.Position{},
 		requestCheckpoint: map[string]func(journal.Position){}, optional: map[string]*Feed{}}
 }
 
-// Join makes the journal wait for a reader from now on. hurry, which may be nil, asks a reader that has read what lies
-// before upTo to keep a checkpoint soon, so that it no longer needs that; it must not block.
+// Join registers a reader, for which the journal keeps its entries from now on. requestCheckpoint may be nil. It asks a
+// reader that has read everything before upTo to save a checkpoint soon, so that it no longer needs those entries. It
+// must not block.
 func (r *Retention) Join(reader string, requestCheckpoint func(upTo journal.Position)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.needs[reader], r.requestCheckpoint[reader] = 0, requestCheckpoint
 }
 
-// MayLag lets a feed be left behind where the journal has no more room: Relieve makes it abandon the oldest that it
-// lacks.
+// MayLag allows a feed to lose entries if the journal is full: Relieve makes it skip the oldest entries that it lacks.
 func (r *Retention) MayLag(f *Feed) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.optional[f.options.Name] = f
 }
 
-// Need records that a reader no longer needs what is before p, and releases what none needs.
+// Need records that a reader no longer needs entries before p. It releases the entries that no reader needs.
 func (r *Retention) Need(reader string, p journal.Position) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,10 +55,11 @@ func (r *Retention) Need(reader string, p journal.Position) error {
 	return r.release(p)
 }
 
-// Relieve releases the oldest segment while the journal is crowded and only feeds that may lag still need it; each of
-// these abandons what it lacks of it first. crowded is the journal's. Another reader that needs the segment is hurried:
-// the next call finds it gone where that reader only had not kept a checkpoint yet, and else the journal will say that
-// it is full.
+// Relieve releases the oldest segment while the journal is crowded and only feeds that may lag still need that segment.
+// Each of these feeds first skips what it lacks of it. crowded is the journal's method.
+//
+// If another reader needs the segment, Relieve asks it for a checkpoint. If that reader had only not saved a checkpoint
+// yet, the next call can release the segment. Otherwise the journal will report that it is full.
 func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journal.Position, is bool)) error {
 	for {
 		end, is := crowded()
@@ -83,8 +84,8 @@ func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journ
 	}
 }
 
-// lagging returns the feeds that need something before p. free is false if a reader needs it that must not be left
-// behind.
+// lagging returns the feeds that may lag and need entries before p. free is false if another reader needs them too.
+// That reader is asked for a checkpoint.
 func (r *Retention) lagging(p journal.Position) (lagging []*Feed, free bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

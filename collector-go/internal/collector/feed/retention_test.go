@@ -22,7 +22,7 @@ func TestRetentionWaitsForTheSlowestFeed(t *testing.T) {
 	assert.Equal(t, []journal.Position{40, 40}, released)
 }
 
-// unhurried is a store that writes what it was given when it is asked for that alone.
+// unhurried is a store that makes its data durable only when it is asked to.
 type unhurried struct{ *memory }
 
 func (s unhurried) Flush(context.Context) error {
@@ -30,8 +30,8 @@ func (s unhurried) Flush(context.Context) error {
 	return nil
 }
 
-// A store that keeps up, and whose checkpoint is not due for long, does not fill a small journal: it keeps one when
-// there is no more room.
+// TestWhoKeepsUpDoesNotFillTheJournal checks that a store which keeps up does not fill a small journal, although its
+// next checkpoint is far off. The feed saves one when the journal is nearly full.
 func TestWhoKeepsUpDoesNotFillTheJournal(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
@@ -44,7 +44,7 @@ func TestWhoKeepsUpDoesNotFillTheJournal(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{f, cancel, make(chan error, 1)}
 	go func() { r.done <- f.Run(ctx) }()
-	for range 1200 { // three times what there is room for
+	for range 1200 { // three times the capacity
 		w.second()
 		r.awaitEnd(t, w)
 		require.NoError(t, retention.Relieve(ctx, w.journal.NearlyFull))

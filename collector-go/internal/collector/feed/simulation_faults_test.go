@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// turn is something that happens to the world.
+// turn makes something happen to the world.
 func (w *simulated) turn() {
 	p := w.plugins[w.random.IntN(len(w.plugins))]
 	switch what := w.random.IntN(25); what {
@@ -63,7 +63,7 @@ func (w *simulated) turn() {
 	}
 }
 
-// machineDies takes the power away at a call to come.
+// machineDies cuts the power at a later call.
 func (w *simulated) machineDies() {
 	number := w.counted()
 	at := 1 + w.random.IntN(60)
@@ -75,7 +75,7 @@ func (w *simulated) machineDies() {
 	})
 }
 
-// failCalls lets the n-th call from here fail, and a few behind it.
+// failCalls makes the n-th call from here fail, and a few after it.
 func (w *simulated) failCalls() {
 	number := w.counted()
 	from := 1 + w.random.IntN(40)
@@ -89,7 +89,7 @@ func (w *simulated) failCalls() {
 	})
 }
 
-// counted numbers the calls to come: all of the disk, or those of the journal's segments.
+// counted numbers the following calls, either all of the disk or those for the journal's segments.
 func (w *simulated) counted() func(name string) int {
 	all, n := w.chance(2), 0
 	return func(name string) int {
@@ -101,7 +101,7 @@ func (w *simulated) counted() func(name string) int {
 	}
 }
 
-// failSome lets some calls fail.
+// failSome makes some calls fail.
 func (w *simulated) failSome() {
 	rate, random := 2+w.random.IntN(20), rand.New(rand.NewPCG(w.random.Uint64(), 1))
 	w.fault(func(int, string, string) error {
@@ -113,7 +113,7 @@ func (w *simulated) failSome() {
 	})
 }
 
-// failReads lets reads of the journal fail now and then.
+// failReads makes reads of the journal fail sometimes.
 func (w *simulated) failReads() {
 	random := rand.New(rand.NewPCG(w.random.Uint64(), 1))
 	w.faulty = true
@@ -138,8 +138,9 @@ func (w *simulated) healDisk() {
 	w.disk.SetRoom(0)
 }
 
-// clocks lets a clock step: the collector's by minutes, since the door takes no monotonic clock from a simulation and
-// would refuse all that is further ahead; a plugin's by anything up to half a day, or back to where it belongs.
+// clocks makes a clock step. The collector's clock steps by minutes, because in a simulation ingest has no monotonic
+// clock and would refuse everything that is further ahead. A plugin's clock steps by up to half a day, or back to the
+// right time.
 func (w *simulated) clocks(p *plugin) {
 	w.note("clock")
 	w.happen["clock_steps"]++
@@ -156,7 +157,7 @@ func (w *simulated) clocks(p *plugin) {
 	}
 }
 
-// hours go by: quiet ones, or ones in which the whole world stands still.
+// hours lets hours pass, either quiet ones or ones in which the whole world stands still.
 func (w *simulated) hours() {
 	if w.chance(2) {
 		w.note("still")
@@ -171,7 +172,7 @@ func (w *simulated) hours() {
 	w.quiet = false
 }
 
-// heal ends all faults. What is away comes back by itself.
+// heal ends all faults. What is unavailable returns by itself.
 func (w *simulated) heal() {
 	w.note("heal")
 	w.healed = true

@@ -19,10 +19,10 @@ type life struct {
 	feeds     []*strand
 	conns     []*conn
 	end       context.CancelFunc
-	committed bool // a commit is due
+	committed bool // a commit is scheduled
 }
 
-// start starts a collector on what is on the disk. One that a failing disk keeps from starting is started again.
+// start starts a collector on what is on the disk. If a failing disk prevents it, the start is repeated.
 func (w *simulated) start() {
 	w.note("start")
 	err := w.tryStart()
@@ -86,7 +86,7 @@ func (w *simulated) feedOptions(name string) Options {
 	return o
 }
 
-// feed runs a store's.
+// feed runs the feed of a store.
 func (l *life) feed(ctx context.Context, store Store, name string) error {
 	f, err := New(l.journal, store, l.retention, l.feedOptions(name))
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *life) tick() {
 	l.at(every, "tick", l.tick)
 }
 
-// commitSoon lets the journal write what waits, when the disk gets to it.
+// commitSoon makes the journal write what is queued after a delay of the disk.
 func (l *life) commitSoon() {
 	if l.committed {
 		return
@@ -155,7 +155,7 @@ func (l *life) commit() {
 	}
 }
 
-// wake lets a feed go on.
+// wake lets a feed continue.
 func (l *life) wake(s *strand, afterMs int64) {
 	l.at(afterMs, s.name, func() {
 		if l.life != l || s.over {
@@ -178,7 +178,7 @@ func (l *life) wake(s *strand, afterMs int64) {
 	})
 }
 
-// receiverDies reports whether the process is to end between a write and its cursor.
+// receiverDies reports whether the process must end between a write and its cursor.
 func (w *simulated) receiverDies() bool {
 	for _, r := range w.receivers {
 		if r.kills {
@@ -189,8 +189,8 @@ func (w *simulated) receiverDies() bool {
 	return false
 }
 
-// die ends the collector in the middle of whatever it does, by a kill or with its machine, and starts it again after a
-// while.
+// die ends the collector in the middle of its work, by a kill or with its machine. It starts the collector again after
+// a while.
 func (w *simulated) die(powerLoss bool) {
 	if powerLoss {
 		w.happen["power_losses"]++
@@ -202,7 +202,7 @@ func (w *simulated) die(powerLoss bool) {
 	l.drop(powerLoss)
 	w.disk, w.faulty = next, false
 	w.restartIn(w.downFor())
-	if !powerLoss && w.chance(2) { // what the killed process wrote and did not sync is in doubt
+	if !powerLoss && w.chance(2) { // what the killed process wrote and did not sync is uncertain
 		w.at(w.upTo(8000), "power", func() {
 			if w.life != nil && !w.healed {
 				w.die(true)
@@ -211,7 +211,7 @@ func (w *simulated) die(powerLoss bool) {
 	}
 }
 
-// downFor is how long a collector is away.
+// downFor returns how long a collector is down.
 func (w *simulated) downFor() int64 {
 	if w.chance(6) {
 		return w.upTo(90_000)
@@ -225,13 +225,13 @@ func (w *simulated) restartIn(ms int64) {
 			return
 		}
 		if w.chance(4) {
-			w.disk.Fill() // a start without a byte of room
+			w.disk.Fill() // a start without a byte of free space
 		}
 		w.start()
 	})
 }
 
-// drop ends what a process is: it can write nothing any more.
+// drop ends everything that a process consists of. It can write nothing any more.
 func (l *life) drop(silently bool) {
 	l.simulated.life = nil
 	l.end()
@@ -246,7 +246,7 @@ func (l *life) drop(silently bool) {
 	l.balance()
 }
 
-// balance holds the door's accounting.
+// balance checks ingest's accounting.
 func (l *life) balance() {
 	totals := l.server.Totals()
 	require.Zero(l.t, totals.Balance(), "the door's accounting: %+v", totals)
@@ -254,7 +254,8 @@ func (l *life) balance() {
 	l.happen["duplicates"] += int(totals.Deduplicated)
 }
 
-// stop ends the collector in order. Where a store is away it ends without it, and in the end all is brought to them.
+// stop ends the collector in order. If a store is unavailable, the collector ends without it. In the end everything is
+// delivered to the stores.
 func (w *simulated) stop() {
 	l := w.life
 	w.happen["closes"]++

@@ -8,11 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 )
 
-// link is the way between a plugin's host and the collector's. What is on its way when a direction is blocked comes
-// when it is open again, as TCP sends it again, unless somebody has given the connection up by then.
+// link is the network between a plugin's host and the collector's. If a direction is blocked, messages in transit
+// arrive when it is open again, as with TCP, unless an end has closed the connection by then.
 type link struct {
 	*simulated
-	delayMs int64 // most that a message takes
+	delayMs int64 // the longest delay of a message
 	blocked [2]bool
 	conns   []*conn
 }
@@ -23,7 +23,7 @@ const (
 	down
 )
 
-// conn is a connection with its stream. Each end learns in its own time that the other is gone.
+// conn is a connection with its stream. Each end learns independently that the other one is gone.
 type conn struct {
 	*link
 	plugin *plugin
@@ -32,20 +32,20 @@ type conn struct {
 
 	// The collector's end.
 	life     *life
-	stream   *ingest.Stepped // nil where there is none
+	stream   *ingest.Stepped // nil if there is none
 	heardMs  int64
-	stalled  [][]byte // for which the window has no room
-	closing  bool     // the plugin's end came behind them
-	answered bool     // an answer is due
+	stalled  [][]byte // requests for which the window has no capacity
+	closing  bool     // the plugin's end of stream follows them
+	answered bool     // an answer is scheduled
 }
 
-// oneWay is one direction of a connection: in order.
+// oneWay is one direction of a connection, which keeps the order of messages.
 type oneWay struct {
 	lastMs int64
 	held   []func()
 }
 
-// carry brings something to the other end.
+// carry sends something to the other end.
 func (c *conn) carry(direction int, arrive func()) {
 	to := &c.ways[direction]
 	to.lastMs = max(to.lastMs, c.nowMs+1+c.upTo(c.delayMs))
@@ -63,7 +63,7 @@ func (c *conn) arrive(direction int, arrive func()) {
 	}
 }
 
-// block closes directions of a link for a while, or again and again for short ones.
+// block closes directions of a link for a while, once or repeatedly for short times.
 func (k *link) block(directions [2]bool, ms int64) {
 	k.note("block")
 	k.happen["partitions"]++
@@ -74,7 +74,7 @@ func (k *link) block(directions [2]bool, ms int64) {
 	k.at(ms, "unblock", k.open)
 }
 
-// open lets through what waits.
+// open delivers what is waiting.
 func (k *link) open() {
 	k.blocked = [2]bool{}
 	for _, c := range k.conns {
@@ -86,7 +86,7 @@ func (k *link) open() {
 	}
 }
 
-// release lets what was held in a direction arrive, before what is on its way.
+// release delivers what was held in a direction, before what is in transit.
 func (c *conn) release(direction int) {
 	to := &c.ways[direction]
 	for len(to.held) > 0 && !c.cut && !c.blocked[direction] {
@@ -96,7 +96,7 @@ func (c *conn) release(direction int) {
 	}
 }
 
-// flap blocks a link for moments.
+// flap blocks a link for several short moments.
 func (k *link) flap(times int) {
 	if times == 0 {
 		return
@@ -106,7 +106,7 @@ func (k *link) flap(times int) {
 	k.at(4000+k.upTo(3000), "flap", func() { k.flap(times - 1) })
 }
 
-// reset cuts all connections of a link. What was on its way up may have arrived.
+// reset cuts all connections of a link. What was in transit to the collector may have arrived.
 func (k *link) reset() {
 	k.happen["cuts"]++
 	for _, c := range k.conns {
@@ -116,7 +116,7 @@ func (k *link) reset() {
 	}
 }
 
-// dial connects: the stream's Open is on its way.
+// dial connects and sends the stream's Open.
 func (p *plugin) dial() *conn {
 	c := &conn{link: p.link, plugin: p}
 	p.link.conns = append(p.link.conns, c)
@@ -124,7 +124,7 @@ func (p *plugin) dial() *conn {
 	return c
 }
 
-// open is where the Open arrives.
+// open handles the arrival of the Open.
 func (c *conn) open() {
 	c.life = c.simulated.life
 	if c.life == nil {
@@ -148,7 +148,7 @@ func (c *conn) open() {
 	c.keepAlive()
 }
 
-// say carries an answer of the collector.
+// say sends an answer of the collector.
 func (c *conn) say(response *bulletmetricsv1.ExportResponse) {
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(response)
 	require.NoError(c.t, err)
@@ -160,7 +160,7 @@ func (c *conn) say(response *bulletmetricsv1.ExportResponse) {
 	})
 }
 
-// keepAlive ends a connection that no ping gets through any more.
+// keepAlive ends a connection through which no ping passes any more.
 func (c *conn) keepAlive() {
 	c.at(5000, "ping", func() {
 		switch {
@@ -179,7 +179,7 @@ func (c *conn) keepAlive() {
 	})
 }
 
-// send brings an encoded request.
+// send sends an encoded request.
 func (c *conn) send(encoded []byte) {
 	c.carry(up, func() {
 		if c.stream != nil {
@@ -190,7 +190,7 @@ func (c *conn) send(encoded []byte) {
 	})
 }
 
-// take lets the door have what has come, as far as its window has room.
+// take lets ingest process what has arrived, as far as its window has capacity.
 func (c *conn) take() {
 	for len(c.stalled) > 0 && c.stream != nil && c.stream.HasCapacity() {
 		next := c.stalled[0]
@@ -204,7 +204,7 @@ func (c *conn) take() {
 	}
 }
 
-// answerSoon lets the stream's goroutine have its turn.
+// answerSoon schedules the stream's goroutine.
 func (c *conn) answerSoon() {
 	if c.answered || c.stream == nil {
 		return
@@ -219,7 +219,7 @@ func (c *conn) answerSoon() {
 	})
 }
 
-// finish is the plugin's end of the connection.
+// finish closes the plugin's end of the connection.
 func (c *conn) finish() {
 	c.carry(up, func() {
 		c.closing = true
@@ -242,7 +242,7 @@ func (c *conn) forget() {
 	c.carry(down, func() { c.plugin.lost(c, 0) })
 }
 
-// lostServer ends the collector's end with its process; where the machine died too nobody is notified.
+// lostServer ends the collector's end together with its process. If the machine died too, nobody is notified.
 func (c *conn) lostServer(silently bool) {
 	if c.stream == nil {
 		return

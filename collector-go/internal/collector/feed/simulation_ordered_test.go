@@ -18,10 +18,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
-// ordered holds, where nothing came too late and no series was away for a day and forgotten, that the slices are those
-// of the same batches had they come at once when they were made: order does not matter. Quiet hours, in which series
-// come more rarely than they say, are left out: what counts as silence then follows the ticks. Gaps' markers, and what
-// is reported of the collection itself, depend on what came when, and are left out.
+// ordered checks that order does not matter: the slices equal those of the same batches arriving in order as soon as
+// they were made. It applies only if nothing was too late, and if no series was silent for a day and forgotten.
+//
+// Quiet hours, in which series report more rarely than they state, are left out, because silence then depends on the
+// ticks. Gap markers and the metrics about the collection depend on arrival times, and are left out too.
 func (w *simulated) ordered() {
 	if w.happen["calm_hours"] > 0 {
 		return
@@ -42,7 +43,7 @@ func (w *simulated) ordered() {
 	}
 }
 
-// plainly is the slices of a topology's own series, as text that can be compared.
+// plainly returns the slices of a topology's own series, as text that can be compared.
 func plainly(all slicesByName) map[string]string {
 	plain := map[string]string{}
 	for name, points := range all {
@@ -58,7 +59,8 @@ func plainly(all slicesByName) map[string]string {
 	return plain
 }
 
-// sorted is a journal in which all is defined and connected first, and each batch comes when it was made.
+// sorted returns a journal in which all definitions and connections come first, and each batch arrives when it was
+// made.
 func sorted(j *journaled) []journal.Entry {
 	o := &ordering{journaled: j, raw: map[journal.SeriesID]metric.Raw{}, series: map[metric.Raw]journal.SeriesID{},
 		layoutOf: map[journal.LayoutID]journal.LayoutID{},
@@ -131,7 +133,7 @@ func (o *ordering) take(entry journal.Entry) {
 
 func (o *ordering) first(id journal.SeriesID) journal.SeriesID { return o.series[o.raw[id]] }
 
-// renamed is a batch that came when it was made, under first ids.
+// renamed returns a batch with the first ids, which arrives when it was made.
 func (o *ordering) renamed(of *journal.Batch) *journal.Batch {
 	b := *of
 	b.Notes, b.ReceivedMs, b.Producer = nil, o.sent[batchName{b.Epoch, b.Sequence}].receivedMs, o.producerOf[b.Producer]

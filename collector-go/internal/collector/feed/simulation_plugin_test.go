@@ -24,19 +24,19 @@ const (
 	maxWindow          = 64
 )
 
-// plugin is the sender in a worker, as plugin-java's Exporter and Outbox have it: batches are held until they are
-// acknowledged or an hour old, as many are under way as the window allows, and after Full or a lost stream all of them
-// are sent again, oldest first.
+// plugin is the sender in a worker, like plugin-java's Exporter and Outbox. Batches are held until they are
+// acknowledged or an hour old. The window limits those in flight. After Full or a lost stream all of them are sent
+// again, oldest first.
 type plugin struct {
 	*simulated
 	link    *link
 	place   journal.ProducerDefined
 	clockMs int64 // how far its clock is ahead
-	driftPM int64 // ms a million that it gains
+	driftPM int64 // drift of its clock, in ms per million ms
 
 	epoch    journal.Epoch
 	sequence uint64
-	held     []*sent // oldest first; the first of them are under way
+	held     []*sent // oldest first; the first ones are in flight
 	sending  int
 	batches  int64
 	cpuMs    float64
@@ -44,7 +44,7 @@ type plugin struct {
 	expired  uint64
 	gone     bool
 
-	conn        *conn // nil while there is none
+	conn        *conn // nil if there is none
 	opened      bool
 	beganMs     int64
 	deadlineMs  int64
@@ -69,14 +69,14 @@ func (w *simulated) newPlugin(place journal.ProducerDefined) *plugin {
 	return p
 }
 
-// begin is a worker's start; what another before it held is gone with that.
+// begin starts a worker. What the one before it held is lost.
 func (p *plugin) begin() {
 	p.epochs++
 	binary.BigEndian.PutUint64(p.epoch[:], p.epochs)
 	p.sequence, p.held, p.sending, p.cpuMs, p.count, p.expired = 0, nil, 0, 0, 0, 0
 }
 
-// now is the plugin's clock.
+// now returns the plugin's clock.
 func (p *plugin) now() int64 { return p.nowMs + p.clockMs + (p.nowMs-t0)*p.driftPM/1_000_000 }
 
 func (p *plugin) stepAgain() {
@@ -87,7 +87,7 @@ func (p *plugin) stepAgain() {
 	p.at(900+p.upTo(200), "step", p.stepAgain)
 }
 
-// step does what is due.
+// step does everything that is scheduled.
 func (p *plugin) step() {
 	p.expire()
 	switch {
@@ -118,13 +118,13 @@ func (p *plugin) expire() {
 		p.held = p.held[1:]
 		if p.sending > 0 {
 			p.sending--
-			clear(p.layouts) // it may never have been taken, and with it the definitions that later batches rest on
+			clear(p.layouts) // it may never have been processed, with definitions that later batches need
 			clear(p.series)
 		}
 	}
 }
 
-// lost is a connection's end, or its being abandoned.
+// lost handles the end of a connection, or that it was abandoned.
 func (p *plugin) lost(c *conn, retryMs int64) {
 	if p.conn != c {
 		return
@@ -146,7 +146,7 @@ func (p *plugin) backoff(longest int64) int64 {
 	return pause - p.upTo(pause/2+1)
 }
 
-// hear takes an answer.
+// hear handles an answer.
 func (p *plugin) hear(c *conn, said *bulletmetricsv1.ExportResponse) {
 	if p.conn != c {
 		return
@@ -193,7 +193,7 @@ func (p *plugin) full(f *bulletmetricsv1.Full) {
 	}
 }
 
-// make is a second's samples, or, while the world is quiet, a minute's.
+// make creates the samples of a second, or, while the world is quiet, of a minute.
 func (p *plugin) make() {
 	if p.gone {
 		return
@@ -253,7 +253,7 @@ func (p *plugin) batch() *sent {
 	return b
 }
 
-// block is a pack of the last five seconds, of two or three series.
+// block returns a pack of the last five seconds, of two or three series.
 func (p *plugin) block(now int64) sentBlock {
 	b := sentBlock{firstMs: now - 4000, layout: []metric.Raw{
 		p.raw("heap.used_bytes", "__system", -1, metric.ShapeSampler, metric.Gauge, 1000, 10_000),
@@ -273,7 +273,7 @@ func (p *plugin) block(now int64) sentBlock {
 	return b
 }
 
-// transmit encodes a batch for the stream that there is, and puts it on the wire.
+// transmit encodes a batch for the current stream, and sends it.
 func (p *plugin) transmit(b *sent) {
 	wire := &p.wire
 	proto.Reset(wire)
@@ -309,7 +309,7 @@ func (p *plugin) transmit(b *sent) {
 	p.conn.send(encoded)
 }
 
-// define is the stream's number of a series.
+// define returns the stream's number of a series.
 func (p *plugin) define(r metric.Raw) uint32 {
 	id, known := p.series[r]
 	if !known {
@@ -324,7 +324,7 @@ func (p *plugin) define(r metric.Raw) uint32 {
 	return id
 }
 
-// layout is the stream's number of a layout.
+// layout returns the stream's number of a layout.
 func (p *plugin) layout(series []metric.Raw) uint32 {
 	var key []byte
 	ids := make([]uint32, 0, len(series))
@@ -342,7 +342,7 @@ func (p *plugin) layout(series []metric.Raw) uint32 {
 	return id
 }
 
-// kill ends the worker; another starts in its place, or not for a while.
+// kill ends the worker. Another one starts in its place, immediately or later.
 func (p *plugin) kill() {
 	p.happen["workers"]++
 	if p.conn != nil {

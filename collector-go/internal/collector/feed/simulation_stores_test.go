@@ -13,7 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
-// strand is a feed that runs only while the simulation has it resumed: up to where it would wait.
+// strand is a feed that runs only while the simulation resumes it, up to the point at which it would wait.
 type strand struct {
 	name string
 	feed *Feed
@@ -41,14 +41,14 @@ func newStrand(ctx context.Context, name string, f *Feed) *strand {
 	return s
 }
 
-// resume lets the feed go on, and returns for how long it waits next; 0 is for the journal.
+// resume lets the feed continue, and returns how long it waits next; 0 means until the journal grows.
 func (s *strand) resume() time.Duration {
 	wait, more := s.next()
 	s.over = !more
 	return wait
 }
 
-// finish ends the feed without time for anything.
+// finish ends the feed at once.
 func (s *strand) finish() {
 	s.end()
 	for !s.over {
@@ -56,8 +56,8 @@ func (s *strand) finish() {
 	}
 }
 
-// buffered is a store like the embedded one: it keeps in memory what it is given, now and then makes that durable, and
-// only then moves its cursor.
+// buffered is a store like the embedded one. It keeps what it receives in memory, makes it durable from time to time,
+// and only then moves its cursor.
 type buffered struct {
 	*simulated
 	names
@@ -69,7 +69,7 @@ type buffered struct {
 
 func newBuffered(w *simulated) *buffered { return &buffered{simulated: w, durable: slicesByName{}} }
 
-// open is the store of a new process.
+// open returns the store of a new process.
 func (s *buffered) open() *buffered {
 	s.names, s.memory, s.given = names{}, slicesByName{}, s.cursor
 	return s
@@ -104,7 +104,7 @@ func (s *buffered) flush() {
 // Durable implements Store.
 func (s *buffered) Durable() uint64 { return s.cursor }
 
-// putOnce stores a slice; where it is already, it must be the same.
+// putOnce stores a slice. If it already exists, the value must be the same.
 func putOnce(w *simulated, in slicesByName, name string, p storetest.Point) (isNew bool) {
 	if before, there := in[name][p.EndMs]; there {
 		if before != p {
@@ -116,15 +116,15 @@ func putOnce(w *simulated, in slicesByName, name string, p storetest.Point) (isN
 	return true
 }
 
-// kind is how a receiver behaves.
+// kind is the behaviour of a receiver.
 type kind struct {
 	name     string
-	slowMs   int64 // most that a request takes
-	outages  int   // one request in so many begins one; 0: none
-	outageMs int64 // its longest
+	slowMs   int64 // the longest duration of a request
+	outages  int   // one request in so many begins an outage; 0 for none
+	outageMs int64 // the longest outage
 	refuses  uint64
-	inOrder  bool // each series in order of time, once
-	loses    int  // one answer in so many is lost after the slices were taken
+	inOrder  bool // it accepts each series in order of time, once
+	loses    int  // one answer in so many is lost after the slices were stored
 	kills    int  // after one request in so many the collector is killed
 }
 
@@ -143,13 +143,13 @@ type receiver struct {
 	kind   kind
 	has    slicesByName
 	newest map[string]int64
-	backMs int64 // away until then
+	backMs int64 // unavailable until then
 
-	// Of this process.
+	// State of the current process.
 	names
 	pause  pause
 	kills  bool
-	points []namedPoint // of the request at hand
+	points []namedPoint // of the current request
 }
 
 type namedPoint struct {
@@ -161,13 +161,14 @@ func newReceiver(w *simulated, k kind) *receiver {
 	return &receiver{simulated: w, kind: k, has: slicesByName{}, newest: map[string]int64{}}
 }
 
-// forwarding is the real store on the network, and its report of each hand-over is compared with what the receiver has.
+// forwarding is the real store on the network. Its report of each hand-over is compared with the content of the
+// receiver.
 type forwarding struct {
 	*forward.Store
 	receiver *receiver
 }
 
-// open is the store of a new process.
+// open returns the store of a new process.
 func (r *receiver) open(l *life) (*forwarding, error) {
 	r.names, r.kills = names{}, false
 	o := forward.DefaultOptions(r.kind.name)
@@ -185,7 +186,7 @@ func (f *forwarding) Append(ctx context.Context, upTo uint64, c *slice.Columns) 
 	return rejected, err
 }
 
-// balanced holds that each slice that was handed over is there, or was refused and counted.
+// balanced checks that each slice that was handed over is stored, or was refused and counted.
 func (r *receiver) balanced(c *slice.Columns, rejected map[string]int) {
 	lacking := 0
 	r.each(c, func(name string, p storetest.Point) {
@@ -215,7 +216,7 @@ func (r *receiver) Holds(*slice.Columns, forward.Point) string { return "" }
 // Close implements forward.Protocol.
 func (r *receiver) Close() {}
 
-// Encode implements forward.Protocol: the points are kept aside for Post.
+// Encode implements forward.Protocol. It keeps the points for Post.
 func (r *receiver) Encode(to []byte, c *slice.Columns, points []forward.Point) []byte {
 	r.points = r.points[:0]
 	for _, p := range points {
@@ -264,7 +265,7 @@ func (r *receiver) Post(ctx context.Context, _ []byte) error {
 	return nil
 }
 
-// take stores a request's slices, all or none.
+// take stores the slices of a request, all or none.
 func (r *receiver) take() error {
 	for _, p := range r.points {
 		switch newest, has := r.newest[p.name]; {
@@ -290,7 +291,7 @@ func (r *receiver) refused(name string, endMs int64) bool {
 	return r.kind.refuses > 0 && hashOf(name, endMs)%r.kind.refuses == 0
 }
 
-// kept is the part of what a store was given that it takes.
+// kept returns the slices that a store accepts.
 func (r *receiver) kept(all slicesByName) slicesByName {
 	kept := slicesByName{}
 	for name, points := range all {

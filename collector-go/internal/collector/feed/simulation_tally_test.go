@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// happenings are how often what happened, so that a simulation in which nothing does is seen.
+// happenings counts what happened, so that a simulation in which nothing happens is noticed.
 type happenings map[string]int
 
 const slowestFresh = "slowest_fresh_ms"
 
-// add sums, but for what is the most of all.
+// add sums the counts, except for those that are maxima.
 func (h happenings) add(other happenings) {
 	for what, n := range other {
 		if what == slowestFresh {
@@ -26,7 +26,7 @@ func (h happenings) add(other happenings) {
 	}
 }
 
-// requireMuch holds that each kind of thing happened, in proportion to the seeds.
+// requireMuch checks that each kind of event happened, in proportion to the seeds.
 func (h happenings) requireMuch(t *testing.T) {
 	for _, what := range []string{"acknowledged", "duplicates", "expired", "samples", "slices", "late", "rejected",
 		"forgotten",
@@ -39,7 +39,7 @@ func (h happenings) requireMuch(t *testing.T) {
 	}
 }
 
-// line is the tally for programs to read. Where something is lost or doubled the test fails before there is one.
+// line returns the tally for programs. If something is lost or duplicated, the test fails before there is one.
 func (h happenings) line() string {
 	var line strings.Builder
 	fmt.Fprintf(&line, "tally: seeds=%d", h["seeds"])

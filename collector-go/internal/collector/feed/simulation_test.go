@@ -18,17 +18,18 @@ var (
 	simTrace = flag.Bool("sim.trace", false, "TestSimulation prints what happens")
 )
 
-// Plugins, network, door, journal, slicer, cursors and stores in one goroutine, under one seed, by a clock of their
-// own: whatever happens to disk, process, machine, network, clocks and stores, what was acknowledged is in each store
-// once and to the bit, or is counted by name; the accounting balances; and once the faults are over a fresh batch is
-// acknowledged within 5 s. The same seed gives the same world.
+// TestSimulation runs plugins, network, ingest, journal, slicer, cursors and stores in one goroutine. They use one seed
+// and a simulated clock, and disk, process, machine, network, clocks and stores may fail.
+//
+// Acknowledged samples are in each store once with exactly their values, or are counted by a reason. The accounting
+// balances. Once the faults are over, a fresh batch is acknowledged within 5 s. The same seed gives the same world.
 func TestSimulation(t *testing.T) {
 	first, last := *simFirst, *simFirst+*simSeeds-1
 	if *simSeed != 0 {
 		first, last = *simSeed, *simSeed
 	}
 	all := happenings{}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a fifth of the time else
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // otherwise GC takes a fifth of the time
 	for seed := first; seed <= last; seed++ {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { simulate(t, seed, all) }) {
 			t.Fatalf("repeat it with: go test ./internal/collector/feed -run TestSimulation -sim.seed=%d (and -sim.trace to see what happens)",
@@ -36,12 +37,13 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	fmt.Println(all.line())
-	if *simSeed == 0 && *simFirst == 1 && *simSeeds >= 250 { // of other seeds, fewer may have had the rarest of all
+	if *simSeed == 0 && *simFirst == 1 && *simSeeds >= 250 { // with fewer seeds the rarest event may be missing
 		all.requireMuch(t)
 	}
 }
 
-// The same seed gives the same events at the same times, the same answers, the same bytes on the disk.
+// TestASimulationRepeatsItself checks that the same seed gives the same events at the same times, the same answers, and
+// the same bytes on disk.
 func TestASimulationRepeatsItself(t *testing.T) {
 	for seed := uint64(1); seed <= 12; seed++ {
 		once, twice := happenings{}, happenings{}
@@ -67,21 +69,21 @@ func simulate(t *testing.T, seed uint64, all happenings) (digest string) {
 	return fmt.Sprintf("%016x after %d calls of the disk", w.trace, w.disk.Calls())
 }
 
-// readJournal lets the ledger see what is durable, and the journal go of it.
+// readJournal lets the ledger read what is durable, and allows the journal to release it.
 func (w *simulated) readJournal() {
 	if w.life != nil {
 		w.journaled.catchUp(w.life.journal, w.life.retention)
 	}
 }
 
-// freshWrite holds that a sender that comes now is served within 5 s.
+// freshWrite checks that a sender that connects now is served within 5 s.
 func (w *simulated) freshWrite() {
 	p := w.newPlugin(journal.ProducerDefined{Topology: "t", TopologyID: "t-1", Host: "fresh", Port: 6700})
 	p.link.delayMs = 5
 	p.link.simulated = w
 	begun := w.nowMs
 	if w.life.journal.Ready() != nil && w.journalIsLarge() {
-		return // a store was away for too long; it has to catch up first
+		return // a store was unavailable for too long and has to catch up first
 	}
 	require.True(w.t, w.until(begun+5000, func() bool { return w.acknowledged[batchName{p.epoch, 1}] > 0 }),
 		"a fresh batch is not acknowledged within 5 s; the journal reports %v", w.life.journal.Ready())
@@ -89,17 +91,17 @@ func (w *simulated) freshWrite() {
 	w.happen[slowestFresh] = int(w.acknowledged[batchName{p.epoch, 1}] - begun)
 }
 
-// journalIsLarge reports whether the journal is at its bound.
+// journalIsLarge reports whether the journal has reached its limit.
 func (w *simulated) journalIsLarge() bool {
 	_, nearlyFull := w.life.journal.NearlyFull()
 	return nearlyFull
 }
 
-// allDelivered lets the world go on until all that plugins hold is acknowledged, and all stores have what was.
+// allDelivered lets time pass until everything that plugins hold is acknowledged, and all stores have it.
 func (w *simulated) allDelivered() {
 	held := func() (n int) {
 		for _, p := range w.plugins {
-			p.gone = true // nothing new
+			p.gone = true // no new samples
 			n += len(p.held)
 		}
 		return n
@@ -123,7 +125,7 @@ func (w *simulated) positions() (all []uint64) {
 	return all
 }
 
-// feedsAreThere reports whether all feeds have what closed up to a second ago.
+// feedsAreThere reports whether all feeds have handed over what closed up to a second ago.
 func (w *simulated) feedsAreThere() bool {
 	for _, s := range w.life.feeds {
 		if w.clockMs()-s.feed.tickMs > 2500 {
@@ -133,7 +135,7 @@ func (w *simulated) feedsAreThere() bool {
 	return true
 }
 
-// finish ends the collector, and holds everything against the ledger.
+// finish ends the collector, and compares everything with the ledger.
 func (w *simulated) finish() {
 	w.over = true
 	w.stop()
@@ -154,7 +156,7 @@ func (w *simulated) finish() {
 	w.happen["late"] += int(plain.accounting()[fate{"late", ""}])
 }
 
-// everythingIsThere holds the journal against what plugins were promised.
+// everythingIsThere compares the journal with what was acknowledged to plugins.
 func (w *simulated) everythingIsThere() {
 	for name := range w.acknowledged {
 		if w.journaled.batches[name] == 0 {
@@ -169,7 +171,7 @@ func (w *simulated) everythingIsThere() {
 	require.LessOrEqual(w.t, int(w.journaledBy), w.journaled.samples, "samples that the doors counted as journaled")
 }
 
-// same holds a store against the plain run.
+// same compares a store with the plain run.
 func (w *simulated) same(store string, want, got slicesByName) {
 	for name, points := range want {
 		for endMs, p := range points {
@@ -182,7 +184,8 @@ func (w *simulated) same(store string, want, got slicesByName) {
 	require.Len(w.t, got, len(want), store)
 }
 
-// accountingBalances holds each feed's accounting against what was journaled, and the plain run's.
+// accountingBalances compares each feed's accounting with the journaled samples, and with the accounting of the plain
+// run.
 func (w *simulated) accountingBalances(plain *pipeline) {
 	all := plain.accounting()
 	for _, s := range w.last.feeds {

@@ -13,14 +13,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// simulated is a world: what happens in it happens at its time, one thing after another, by one random source.
+// simulated is a world. Its events happen one after the other at their times, controlled by one random source.
 type simulated struct {
 	t      *testing.T
 	random *rand.Rand
 	seed   uint64
 	happen happenings
 
-	nowMs  int64 // since the Unix epoch, by nobody's clock
+	nowMs  int64 // true time since the Unix epoch, which no clock in the world shows
 	offMs  int64 // how far the collector's clock is ahead
 	events events
 	order  uint64
@@ -30,10 +30,10 @@ type simulated struct {
 
 	disk      *disktest.Memory
 	life      *life // nil while the collector is down
-	last      *life // the newest, ended or not
+	last      *life // the newest, running or not
 	faulty    bool  // the disk has a fault
 	healed    bool  // all faults are over
-	over      bool  // all is to be brought to its end
+	over      bool  // everything must come to its end
 	quiet     bool  // samples are rare
 	strict    bool  // nothing in the world makes a sample late
 	plugins   []*plugin
@@ -42,11 +42,11 @@ type simulated struct {
 	embedded  *buffered
 	journaled *journaled
 
-	acknowledged map[batchName]int64 // and when
-	journaledBy  uint64              // samples, as the doors of all lives have it
+	acknowledged map[batchName]int64 // with the time
+	journaledBy  uint64              // samples, as counted by ingest in all lives
 }
 
-// event is something that happens.
+// event is something that happens at a time.
 type event struct {
 	atMs  int64
 	order uint64
@@ -95,7 +95,7 @@ const (
 	doorAge   = 24 * time.Hour
 )
 
-// at lets something happen after a time.
+// at schedules something after a delay.
 func (w *simulated) at(afterMs int64, what string, do func()) {
 	w.order++
 	heap.Push(&w.events, event{w.nowMs + max(afterMs, 0), w.order, what, do})
@@ -106,7 +106,7 @@ func (w *simulated) run(ms int64) {
 	w.until(w.nowMs+ms, func() bool { return false })
 }
 
-// until lets time pass until something holds, or to a time; it reports which.
+// until lets time pass until a condition holds, or to a time. It returns whether the condition holds.
 func (w *simulated) until(atMs int64, holds func() bool) bool {
 	for !holds() {
 		if len(w.events) == 0 || w.events[0].atMs > atMs {
@@ -119,13 +119,13 @@ func (w *simulated) until(atMs int64, holds func() bool) bool {
 		e.do()
 		if w.life != nil && w.disk.Off() {
 			w.note("the disk is off")
-			w.die(!w.chance(3)) // else it is the process that died in the middle of a call
+			w.die(!w.chance(3)) // otherwise only the process died in the middle of a call
 		}
 	}
 	return true
 }
 
-// upTo is a number from 0 on, below n; chance holds once in n times.
+// upTo returns a number from 0 to n-1. chance is true once in n times.
 func (w *simulated) upTo(n int64) int64 { return w.random.Int64N(n) }
 func (w *simulated) chance(n int) bool  { return w.random.IntN(n) == 0 }
 
@@ -144,12 +144,12 @@ func (w *simulated) note(what string, of ...uint64) {
 	}
 }
 
-// clock is the collector's.
+// clockMs returns the collector's clock.
 func (w *simulated) clockMs() int64 { return w.nowMs + w.offMs }
 
 func (w *simulated) clock() time.Time { return time.UnixMilli(w.clockMs()) }
 
-// hashOf is a number that a name and a time always give.
+// hashOf returns a number that depends only on a name and a time.
 func hashOf(name string, ms int64) uint64 {
 	return sum(binary.BigEndian.AppendUint64([]byte(name), uint64(ms)))
 }

@@ -13,17 +13,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// skipRequest asks the feed to abandon the entries before upTo, which the journal is about to release. The feed
-// confirms once it has moved on.
+// skipRequest asks the feed to skip the entries before upTo, which the journal is about to release. The feed sends the
+// result to done once it has moved on.
 type skipRequest struct {
 	upTo journal.Position
 	done chan error
 }
 
-// Leave makes the feed abandon what it has not read before upTo, so that the journal can release it, and returns when
-// a restart would not read it either. It is for another goroutine than Run's, while Run runs. A feed that has read so
-// far saves a checkpoint, at once or with the next tick; one whose store does not take what closed before that abandons
-// those slices.
+// Leave makes the feed skip the entries before upTo that it has not read, so that the journal can release them. It
+// returns when a restart would not read them either. Call it while Run runs, from another goroutine.
+//
+// A feed that has already read these entries saves a checkpoint, at once or with the next tick. If its store does not
+// accept the slices that closed from them, the feed drops those slices.
 func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 	request := skipRequest{upTo, make(chan error, 1)}
 	select {
@@ -39,15 +40,15 @@ func (f *Feed) Leave(ctx context.Context, upTo journal.Position) error {
 	}
 }
 
-// skipInterrupt is the error that ends a hand-over to a store which does not accept it, because a skip was requested
-// meanwhile. Without it the retry would block until the store answers, and the journal could not release anything.
+// skipInterrupt is the error that ends a hand-over to a failing store because a skip was requested. Without it the
+// retries would block until the store answers, and the journal could not release anything.
 type skipInterrupt struct{ skipRequest }
 
 func (skipInterrupt) Error() string { return "the journal releases what the store still lacks" }
 
-// skipTo does what Leave asks for, and returns a reader that goes on behind it. Where that fails, as on a full disk,
-// the journal keeps what it would have released, and asks again. interrupted means that the store was being offered
-// what it does not accept.
+// skipTo performs a skip request and returns a reader that continues after it. If that fails, for example on a full
+// disk, the journal keeps the entries and requests the skip again. interrupted is true if the request interrupted a
+// hand-over that the store did not accept.
 func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipRequest, interrupted bool) (
 	*journal.Reader, error) {
 	before := f.position
@@ -59,7 +60,7 @@ func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipR
 		f.checkpoint()
 	case interrupted:
 		err = f.giveUpClosed(ctx)
-	// no checkpoint holds slices that wait to be handed over: with the next tick they are, or that is interrupted
+	// a checkpoint cannot contain closed slices: the next tick hands them over, or is interrupted
 	default:
 		f.checkpointRequested.Store(true)
 	}
@@ -78,9 +79,9 @@ func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipR
 	return again, reader.Close()
 }
 
-// skip brings the feed's place behind upTo. What is open or closed and not handed over would be incomplete or comes too
-// late: it expires. The slicer's clock stands still meanwhile, so that no source counts as silent; each series gets its
-// gap's marker when it goes on, and counters go on from where they were.
+// skip moves the feed to upTo. Open slices would be incomplete, and closed slices that were not handed over would be
+// too late, so both expire. The slicer's clock does not advance meanwhile, so that no source counts as silent. Each
+// series gets a gap marker when it continues, and counters continue from their last value.
 func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	from := f.position
 	samples, err := f.passOver(ctx, upTo)
@@ -104,8 +105,8 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	return nil
 }
 
-// giveUpClosed abandons the slices that the store does not take: what they were cut from has to go from the journal,
-// and a checkpoint holds none. What is open stays.
+// giveUpClosed drops the slices that the store does not accept. The journal must release the entries they were cut
+// from, and a checkpoint cannot contain them. Open slices stay.
 func (f *Feed) giveUpClosed(ctx context.Context) error {
 	dropped := f.pipeline.dropClosed()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
@@ -120,7 +121,7 @@ func (f *Feed) giveUpClosed(ctx context.Context) error {
 	return nil
 }
 
-// passOver reads up to a place what series and producers there are and who is connected, and counts the samples.
+// passOver applies all entries up to upTo except batches and ticks, whose effects are skipped. It counts the samples.
 func (f *Feed) passOver(ctx context.Context, upTo journal.Position) (samples uint64, err error) {
 	reader, err := f.journal.Reader(f.position)
 	if err != nil {
@@ -129,7 +130,7 @@ func (f *Feed) passOver(ctx context.Context, upTo journal.Position) (samples uin
 	defer reader.Close()
 	for at := f.position; at < upTo; {
 		position, entry, err := reader.Next(ctx)
-		if errors.Is(err, journal.ErrRead) { // it is abandoned anyway
+		if errors.Is(err, journal.ErrRead) { // the feed skips this part anyway
 			reader.Skip()
 			f.figures.unreadable.Inc()
 			continue
@@ -151,7 +152,7 @@ func (f *Feed) passOver(ctx context.Context, upTo journal.Position) (samples uin
 	return samples, nil
 }
 
-// settle moves the store's cursor to the feed's place: nothing that closed before it will come.
+// settle moves the store's cursor to the feed's position. No slice that closed before it will follow.
 func (f *Feed) settle(ctx context.Context) error {
 	closed := f.pipeline.closed()
 	if _, err := f.store.Append(ctx, uint64(f.position), closed); err != nil {
@@ -167,14 +168,14 @@ func (f *Feed) settle(ctx context.Context) error {
 	return nil
 }
 
-// dropOpen closes all open slices and forgets them with those that are closed, but not what series there are. It
-// returns how many. Each of the series is owed a gap's marker in the place of the first slice that it lost.
+// dropOpen closes all open slices and drops all closed ones, but keeps the series. It returns the number of dropped
+// slices. Each affected series is owed a gap marker at the time of the first slice that it lost.
 func (p *pipeline) dropOpen() int {
 	p.slicer.CloseAll()
 	return p.dropClosed()
 }
 
-// dropClosed forgets the slices that are closed, as dropOpen does.
+// dropClosed drops the closed slices and returns their number. It records the gap markers as dropOpen does.
 func (p *pipeline) dropClosed() int {
 	closed := p.closed()
 	n := closed.Len()
@@ -190,15 +191,15 @@ func (p *pipeline) dropClosed() int {
 	return n
 }
 
-// gap is a marker that is owed to a series whose slices were lost. It is written when the series goes on, because the
-// store gets the definition of the series again only then.
+// gap is a marker that is owed to a series whose slices were lost. It is written when the series continues, because the
+// store receives the definition of the series again only then.
 type gap struct {
 	endMs        int64
 	distribution bool
 }
 
-// owe records a marker for a series. The earliest one counts, so that the gap begins with the first slice that was
-// lost.
+// owe records a marker for a series. If there are several, the earliest one is kept, so that the gap begins with the
+// first slice that was lost.
 func (l *stats) owe(ref slice.Ref, g gap) {
 	if before, owed := l.owed[ref]; !owed || g.endMs < before.endMs {
 		l.owed[ref] = g
@@ -207,7 +208,7 @@ func (l *stats) owe(ref slice.Ref, g gap) {
 
 var staleNaN = math.Float64frombits(value.StaleNaN)
 
-// payGaps adds the markers of series that go on: their definitions are known again.
+// payGaps adds the owed markers of series that continue, because their definitions are known to the store again.
 func (p *pipeline) payGaps() {
 	for _, ref := range p.closed().Retired {
 		delete(p.stats.owed, ref)
@@ -233,7 +234,7 @@ func (p *pipeline) payGaps() {
 	}
 }
 
-// pendingSkip returns the skip that another goroutine has requested, if one has.
+// pendingSkip returns the skip that another goroutine has requested, if there is one.
 func (f *Feed) pendingSkip() (request skipRequest, is bool) {
 	select {
 	case request = <-f.leave:
@@ -243,7 +244,7 @@ func (f *Feed) pendingSkip() (request skipRequest, is bool) {
 	}
 }
 
-// asLeft is the request that interrupted a hand-over.
+// asLeft returns the skip request in an error that interrupted a hand-over.
 func asLeft(err error) (skipRequest, bool) {
 	var left skipInterrupt
 	return left.skipRequest, errors.As(err, &left)

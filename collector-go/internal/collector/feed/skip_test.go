@@ -20,7 +20,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// instant is a store whose cursor is always at what it was given last, or, while it is down, where it was.
+// instant is a store whose cursor is always at what it last received, or, while it is down, where it was.
 type instant struct {
 	mu   sync.Mutex
 	down atomic.Bool
@@ -79,13 +79,14 @@ func (r *running) stop(t *testing.T) {
 	require.NoError(t, <-r.done)
 }
 
-// awaitEnd waits until a feed has handed over what the journal has.
+// awaitEnd waits until a feed has handed over what the journal contains.
 func (r *running) awaitEnd(t *testing.T, w *world) {
 	require.Eventually(t, func() bool { return journal.Position(r.Position()) == w.journal.Durable() }, 10e9, 1e6)
 }
 
-// A store that goes away while its feed has read beyond the oldest segment, and no checkpoint was due since, is left
-// behind like any other: what it does not take is abandoned and counted, and the feed goes on.
+// TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind covers a store that becomes unavailable after its feed has read
+// beyond the oldest segment, before the next checkpoint. It is left behind like any other: slices that it does not
+// accept are dropped and counted, and the feed continues.
 func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
@@ -120,8 +121,9 @@ func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
 	require.Positive(t, testutil.ToFloat64(f.figures.slices.WithLabelValues("expired", "")))
 }
 
-// A feed that catches up while its store is away hands over no more at once than what was cut from one segment, so that
-// only that is abandoned when the journal needs the oldest segment's room.
+// TestAStoreThatIsAwayLosesTheOldestSegmentOnly covers a feed that catches up while its store is unavailable. One
+// hand-over contains only slices from one segment. Only those are dropped when the journal needs the space of the
+// oldest segment.
 func TestAStoreThatIsAwayLosesTheOldestSegmentOnly(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
@@ -139,7 +141,7 @@ func TestAStoreThatIsAwayLosesTheOldestSegmentOnly(t *testing.T) {
 	retention.MayLag(f)
 	r := &running{f, func() {}, make(chan error, 1)}
 	go func() { r.done <- f.Run(t.Context()) }()
-	for range 2 { // the first skips the segment, the second finds the feed offering what it cut from the next
+	for range 2 { // the first skips the segment, the second finds the feed offering slices from the next
 		require.Eventually(t, func() bool { return testutil.ToFloat64(f.figures.failures) > 0 }, 10e9, 1e6)
 		require.NoError(t, retention.Relieve(t.Context(), w.journal.NearlyFull))
 	}
@@ -152,9 +154,9 @@ func TestAStoreThatIsAwayLosesTheOldestSegmentOnly(t *testing.T) {
 	assert.Less(t, expired, float64(len(store.slices()))/3, "one of eight segments had to go")
 }
 
-// A store that is down for longer than the journal has room for neither stops the door nor another store, also over
-// restarts. When it is back it goes on with what the journal still has: what it missed is counted to the sample, shown
-// as a gap, and no counter falls.
+// TestAStoreThatIsDownForTooLongIsLeftBehind covers a store that is down for longer than the journal can store. It
+// blocks neither ingest nor another store, even across restarts. When it is up again, it continues with what the
+// journal still has. Missing samples are counted exactly and shown as a gap, and no counter falls.
 func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
@@ -189,7 +191,7 @@ func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 	}
 	seconds(400)
 	ill.down.Store(false)
-	feeds[1].awaitEnd(t, w) // else the journal may overtake it once more: another slice in which it goes on
+	feeds[1].awaitEnd(t, w) // otherwise the journal may overtake it once more: another slice in which it continues
 	seconds(120)
 	feeds[1].awaitEnd(t, w)
 
@@ -217,7 +219,7 @@ func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 		if is && same == bits {
 			continue
 		}
-		// a total lacks what was missed; these report it
+		// a total lacks the missed samples; these series report it
 		if !isTotal(key) && !strings.Contains(key, "bullet_metrics_collection_") {
 			partial[at] = true
 		}
@@ -226,7 +228,7 @@ func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
 	for key := range illHas {
 		series, _, _ := strings.Cut(key, "@")
 		if strings.Contains(series, "bullet_metrics_collection_") && strings.Contains(series, `metric="`) {
-			continue // where it does not change it has no value that was missed
+			continue // a series that does not change has no value that was missed
 		}
 		assert.True(t, gaps[series], "what was missed is not shown as a gap in %s", series)
 	}
@@ -246,7 +248,7 @@ func isTotal(series string) bool {
 	return strings.HasSuffix(name, "_total")
 }
 
-// assertRising fails where a total falls.
+// assertRising fails if a total falls.
 func assertRising(t *testing.T, slices map[string]uint64) {
 	last := map[string]float64{}
 	for _, key := range keys(slices) { // times have one length
@@ -260,7 +262,7 @@ func assertRising(t *testing.T, slices map[string]uint64) {
 	require.NotEmpty(t, last)
 }
 
-// Where a store must have everything, the journal fills up.
+// TestARequiredStoreIsNotLeftBehind checks that the journal fills up if a store must receive everything.
 func TestARequiredStoreIsNotLeftBehind(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 16<<10

@@ -14,11 +14,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// stateVersion is the version of the frame around the parts. Each part has a version of its own.
+// stateVersion is the version of the frame around the parts. Each part has its own version.
 const stateVersion = 1
 
-// snapshot returns the pipeline's state as parts that follow each other. They are not joined, because a large cluster
-// has hundreds of megabytes of them. Take it only after all closed slices were handed on.
+// snapshot returns the pipeline's state as consecutive parts. They are not joined, because a large cluster has hundreds
+// of megabytes of state. Take a snapshot only after all closed slices were handed over.
 func (p *pipeline) snapshot() [][]byte {
 	parts := [][]byte{{stateVersion}}
 	for _, part := range [][]byte{p.catalog.Snapshot(), p.slicer.Snapshot(), p.stats.snapshot()} {
@@ -27,8 +27,8 @@ func (p *pipeline) snapshot() [][]byte {
 	return parts
 }
 
-// restorePipeline reads what snapshot wrote. Producers and layouts are no part of it, since the journal defines them
-// again for every reader.
+// restorePipeline reads what snapshot wrote. The snapshot contains no producers and layouts, because the journal
+// defines them again for every reader.
 func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	if len(data) == 0 || data[0] == 0 {
 		return nil, errors.New("the checkpoint has no version")
@@ -56,7 +56,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	return p, nil
 }
 
-// CheckVersion returns a disk.ErrNewer if a newer program wrote a checkpoint, or a part of it. It reads only the
+// CheckVersion returns a disk.ErrNewer if a newer program wrote a checkpoint or a part of it. It reads only the
 // versions, so it is cheap even for a large checkpoint.
 func CheckVersion(state io.ReaderAt) error {
 	var b [64]byte
@@ -82,11 +82,11 @@ func CheckVersion(state io.ReaderAt) error {
 	return nil
 }
 
-// resume applies the decisions that a restored catalog repeats. Series that the slicer has forgotten stay undefined;
-// their next sample defines them, as it would without a restart.
+// resume applies the decisions that a restored catalog repeats. Series that the slicer has forgotten stay undefined.
+// Their next sample defines them, as it would without a restart.
 func (p *pipeline) resume(changes []catalog.Change) {
 	p.change(slices.DeleteFunc(changes, func(c catalog.Change) bool {
-		// its next sample defines it, as without a restart
+		// the next sample of this series defines it, as without a restart
 		return c.Verdict.Outcome == catalog.Stored && !p.slicer.Defined(c.ID)
 	}))
 }

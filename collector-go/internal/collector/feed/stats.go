@@ -13,40 +13,40 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// The most sender starts whose drop counts are remembered, the oldest forgotten first: a sender that has been replaced
-// sends no more.
+// maxSenders is the number of sender epochs whose drop counts are kept. Beyond it the oldest is forgotten, because a
+// sender that was replaced sends no more.
 const maxSenders = 4096
 
 // stats is the feed's own part of the accounting: the samples that it read, and the samples that producers reported as
 // dropped. The other counts are in the snapshots of catalog and slicer.
 //
-// It is saved with the checkpoint, together with them. Otherwise the sums would not match after a restart, and the
+// stats is saved in the same checkpoint as those. Otherwise the sums would not match after a restart, and the
 // cumulative drop counts of senders would be added twice.
 type stats struct {
-	read          uint64 // samples, histograms included
-	expired       uint64 // of read, samples that the journal released before the feed came to them
-	moved         uint64 // of read, open samples of topologies of which another collector brought more
+	read          uint64 // samples, including histograms
+	expired       uint64 // of read: samples that the journal released before the feed read them
+	moved         uint64 // of read: open samples dropped for the state that a sender brought from another collector
 	badHistograms uint64
 
-	unknownLayouts uint64    // of read, samples of blocks whose layout the journal's damaged part named
-	senders        []*sender // oldest first
+	unknownLayouts uint64    // of read: samples of blocks whose layout was defined in a damaged part of the journal
+	senders        []*sender // the oldest first
 	drops          map[dropKey]uint64
-	owed           map[slice.Ref]gap // markers of series that lost slices, until they go on
+	owed           map[slice.Ref]gap // markers owed to series that lost slices, until those continue
 }
 
-// dropKey is what dropped samples are summed by. The reason is the wire's name, such as "queue_full".
+// dropKey identifies a sum of dropped samples. The reason is the name on the wire, such as "queue_full".
 type dropKey struct{ topology, reason string }
 
-// sender holds the cumulative drop counts that one start of a sender reported last. Only the difference to them is
-// added. The epoch identifies the start, since a sender that restarts counts from 0.
+// sender holds the cumulative drop counts that one process of a sender last reported. Only increases are added to the
+// sums. The epoch identifies the process, because a restarted sender counts from 0.
 type sender struct {
 	epoch journal.Epoch
-	last  map[int32]uint64 // by wire reason
+	last  map[int32]uint64 // by the wire's reason code
 }
 
 func newStats() *stats { return &stats{drops: map[dropKey]uint64{}, owed: map[slice.Ref]gap{}} }
 
-// dropped adds what is new in a sender's cumulative count, and returns it with the reason's name.
+// dropped adds the increase of a sender's cumulative count. It returns the increase and the name of the reason.
 func (l *stats) dropped(epoch journal.Epoch, topology string, drop *bulletmetricsv1.Drop) (reason string,
 	added uint64) {
 	s := l.sender(epoch)
@@ -59,8 +59,8 @@ func (l *stats) dropped(epoch journal.Epoch, topology string, drop *bulletmetric
 	return name, added
 }
 
-// sender finds the counts of one start of a sender, or adds them. When there are too many, the oldest is forgotten; if
-// that start reports again, its whole count is added once more.
+// sender returns the counts of an epoch, and creates them if needed. If there are too many epochs, the oldest is
+// forgotten. If that epoch reports again, its whole count is added a second time.
 func (l *stats) sender(epoch journal.Epoch) *sender {
 	for i := len(l.senders) - 1; i >= 0; i-- {
 		if l.senders[i].epoch == epoch {
@@ -75,7 +75,8 @@ func (l *stats) sender(epoch journal.Epoch) *sender {
 	return s
 }
 
-// reasonName is "queue_full" for DROP_REASON_QUEUE_FULL; a reason of a newer plugin is "unspecified".
+// reasonName returns the name of a reason, such as "queue_full" for DROP_REASON_QUEUE_FULL. A reason of a newer plugin
+// is "unspecified".
 func reasonName(r bulletmetricsv1.DropReason) string {
 	name, known := bulletmetricsv1.DropReason_name[int32(r)]
 	if !known {
@@ -84,8 +85,8 @@ func reasonName(r bulletmetricsv1.DropReason) string {
 	return string(bytes.ToLower([]byte(name[len("DROP_REASON_"):])))
 }
 
-// snapshot returns the stats as bytes. Equal stats give equal bytes. New fields are added at the end, since
-// restoreStats recognises an older program by what is missing there.
+// snapshot returns the stats as bytes. Equal stats give equal bytes. New fields must be added at the end, because
+// restoreStats recognises the output of an older program by the missing fields.
 func (l *stats) snapshot() []byte {
 	data := binary.AppendUvarint(nil, l.read)
 	data = binary.AppendUvarint(data, l.badHistograms)
@@ -141,7 +142,7 @@ func appendText(data []byte, s string) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(s))), s...)
 }
 
-// restoreStats reads what snapshot wrote. Fields that an older program did not write yet are 0.
+// restoreStats reads what snapshot wrote. Fields that an older program did not write are 0.
 func restoreStats(data []byte) (*stats, error) {
 	r := varint.Of(data)
 	l := newStats()
@@ -162,17 +163,17 @@ func restoreStats(data []byte) (*stats, error) {
 		key := dropKey{r.Text(), r.Text()}
 		l.drops[key] = r.Uint()
 	}
-	if r.Len() > 0 { // not in what an older program wrote
+	if r.Len() > 0 { // older programs did not write these
 		l.expired = r.Uint()
 		for range r.Count(1) {
 			ref := slice.Ref(r.Uint())
 			l.owed[ref] = gap{int64(r.Uint()), r.Uint() == 1}
 		}
 	}
-	if r.Len() > 0 { // not in what a program before blocks wrote
+	if r.Len() > 0 { // programs without blocks did not write this
 		l.unknownLayouts = r.Uint()
 	}
-	if r.Len() > 0 { // not in what a program before carried topologies wrote
+	if r.Len() > 0 { // programs without topology transfers did not write this
 		l.moved = r.Uint()
 	}
 	return l, r.Err()

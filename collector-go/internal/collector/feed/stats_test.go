@@ -18,7 +18,7 @@ func TestDropsOfASenderAreCumulativeAndThoseOfSendersAdd(t *testing.T) {
 	l := newStats()
 	full := bulletmetricsv1.DropReason_DROP_REASON_QUEUE_FULL
 	l.dropped(journal.Epoch{1}, "t", drop(full, 5))
-	l.dropped(journal.Epoch{1}, "t", drop(full, 5)) // said again
+	l.dropped(journal.Epoch{1}, "t", drop(full, 5)) // reported again
 	l.dropped(journal.Epoch{1}, "t", drop(full, 7))
 	l.dropped(journal.Epoch{1}, "t", drop(full, 6)) // an older batch, sent again
 	l.dropped(journal.Epoch{2}, "t", drop(full, 10))

@@ -20,36 +20,38 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// What is known of a topology that its sender carries, as bytes: docs/formats/checkpoint.md.
+// The format of a topology's exported state, which its sender keeps. See docs/formats/checkpoint.md.
 const (
 	transferMagic   = "BMTOPOL"
 	transferVersion = 1
-	// MaxTransferBytes is the largest that is handed out or taken, compressed: some 500,000 series.
+	// MaxTransferBytes is the largest compressed state that is exported or imported. It suffices for about 500,000
+	// series.
 	MaxTransferBytes = 12 << 20
-	// maxUnpackedBytes is the most that one may be when it is unpacked, and maxUnpacking how many times what it is
-	// packed, beyond the first MiB: those of real topologies become 20 times as large. So what a sender can make the
-	// collector unpack is bounded by what it sends.
+	// maxUnpackedBytes bounds the size of an unpacked state. maxUnpacking bounds its ratio to the packed size, beyond
+	// the first MiB. The states of real topologies grow by a factor of 20. These limits bound how much a sender can
+	// make the collector unpack by what it sends.
 	maxUnpackedBytes = 256 << 20
 	maxUnpacking     = 100
-	// farthestBack is how far back a packed state may refer: what packer writes does not refer further.
+	// farthestBack is the largest window of a packed state. packer does not exceed it.
 	farthestBack = 8 << 20
-	// handOutMs is how often a topology's state is handed out while it changes. What came since is the sender's to
-	// keep.
+	// handOutMs is the least time between two exports of a topology's state while it changes. The sender keeps the
+	// batches that it has sent since the last one.
 	handOutMs = 10_000
-	// mostOfTime is the part of a feed's time that handing out may take: a large topology's state comes less often.
+	// mostOfTime limits exporting to 1/100 of a feed's time. The state of a large topology is therefore exported less
+	// often.
 	mostOfTime = 100
 )
 
-// reach is how far the batches of an owned topology have come. The sender may drop the batches up to sequence once it
-// holds the state that was handed out for it.
+// reach is how far the batches of an owned topology were applied. The sender may drop its batches up to sequence once
+// it has the state that was exported at that point.
 type reach struct {
 	epoch    journal.Epoch
 	sequence uint64
-	newer    bool  // than what was handed out
-	nextMs   int64 // of the tick at which it may be again
+	newer    bool  // batches arrived since the last export
+	nextMs   int64 // tick time from which it may be exported again
 }
 
-// reach notes a batch of a topology that its sender carries. One that closes carries it no more.
+// reach records a batch of a topology that its sender owns. If the batch is the sender's last, the ownership ends.
 func (p *pipeline) reach(b *journal.Batch) {
 	topology := p.slicer.Owner(uint32(b.Producer))
 	if topology == "" {
@@ -68,9 +70,9 @@ func (p *pipeline) reach(b *journal.Batch) {
 	r.sequence, r.newer = max(r.sequence, b.Sequence), true
 }
 
-// moved applies the arrival of a sender that owns its topology. If it brings a state, that takes the place of what is
-// known here. If it brings none and it is not the first collector, what is known is older than what the sender has
-// delivered since, so it is dropped.
+// moved applies the arrival of a sender that owns its topology. If the sender brings a state, it replaces the state
+// here. If it brings none and this is not its first collector, the state here is older than what the sender has
+// delivered since. It is then dropped.
 func (p *pipeline) moved(e *journal.Moved) {
 	producer, known := p.producers[e.Producer]
 	if !known {
@@ -78,10 +80,10 @@ func (p *pipeline) moved(e *journal.Moved) {
 	}
 	if r := p.reached[producer.Topology]; e.First && p.slicer.Owner(uint32(e.Producer)) == producer.Topology &&
 		(r == nil || r.epoch == e.Epoch) {
-		return // the collector was started again
+		return // only the collector restarted
 	}
 	p.reached[producer.Topology] = &reach{epoch: e.Epoch, newer: true}
-	if len(e.State) > 0 && p.takeUp(producer.Topology, e) == nil { // the door has looked at it
+	if len(e.State) > 0 && p.takeUp(producer.Topology, e) == nil { // ingest has already checked the state
 		return
 	}
 	if !e.First {
@@ -90,8 +92,8 @@ func (p *pipeline) moved(e *journal.Moved) {
 	p.slicer.Acquire(uint32(e.Producer), producer.Topology)
 }
 
-// takeUp imports the state that a sender brings into slicer, catalog and stats. Ids are translated by the series'
-// places in the list, because each journal numbers series by itself.
+// takeUp imports the state that a sender brings into slicer, catalog and stats. Each journal numbers series by itself,
+// so ids are translated by the positions of the series in the list.
 func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 	c, err := unpackTransfer(topology, e.State)
 	if err != nil {
@@ -121,8 +123,8 @@ func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 	return nil
 }
 
-// carry returns what is known of a topology, packed for its sender. It returns nil if that is larger than a message may
-// be. The sender then has to start afresh on another collector.
+// carry returns the state of a topology, packed for its sender. It returns nil if the state is too large for a message.
+// The sender must then start afresh on another collector.
 func (p *pipeline) carry(topology string, r *reach) []byte {
 	data := append([]byte(transferMagic), transferVersion)
 	data = appendText(data, topology)
@@ -145,12 +147,12 @@ func (p *pipeline) carry(topology string, r *reach) []byte {
 
 var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 
-// unpacking reads a packed state from its beginning, and stops at the first part that is not what it should be.
-// Otherwise a sender could make the collector unpack hundreds of MiB with a message of a few KB.
+// unpacking reads a packed state from its beginning, and stops at the first invalid part. Otherwise a message of a few
+// KB could make the collector unpack hundreds of MiB.
 type unpacking struct {
 	packed *zstd.Decoder
 	*bufio.Reader
-	left int64 // bytes that may still come
+	left int64 // bytes that may still follow
 	err  error
 }
 
@@ -164,7 +166,7 @@ func unpack(packed []byte) (*unpacking, error) {
 		left: min(maxUnpackedBytes, maxUnpacking*int64(len(packed))+1<<20)}, nil
 }
 
-// fail keeps the first error, which is the one that explains the others.
+// fail keeps the first error, because it explains the later ones.
 func (u *unpacking) fail(err error) {
 	if u.err == nil && err != nil {
 		u.err = fmt.Errorf("unpack a topology: %w", err)
@@ -180,7 +182,7 @@ func (u *unpacking) number() uint64 {
 	return n
 }
 
-// bytes reads the next n bytes. It checks n against what may still come before it allocates.
+// bytes reads the next n bytes. Before it allocates, it checks n against the bytes that may still follow.
 func (u *unpacking) bytes(n uint64) []byte {
 	if u.err == nil && n > uint64(u.left) {
 		u.fail(fmt.Errorf("a part of %d bytes is too large for how it is packed: %d may come", n, u.left))
@@ -195,11 +197,11 @@ func (u *unpacking) bytes(n uint64) []byte {
 	return b
 }
 
-// part reads bytes that follow their length. check sees the first 32 of them before the rest is unpacked, so that a
+// part reads bytes that follow their length. check receives up to 32 of them before the rest is unpacked, so that a
 // newer version is recognised early.
 func (u *unpacking) part(check func(begins []byte) error) []byte {
 	n := u.number()
-	begins, _ := u.Peek(int(min(n, 32))) // what is too short is noticed by who reads on
+	begins, _ := u.Peek(int(min(n, 32))) // a later read reports input that is too short
 	if u.err == nil {
 		u.fail(check(begins))
 	}
@@ -209,7 +211,7 @@ func (u *unpacking) part(check func(begins []byte) error) []byte {
 // imported is the unpacked state that a sender brings. Its parts are checked against the topology's name before use.
 type imported struct {
 	names, slices []byte
-	series        []catalog.Named // by the ids of who wrote it, which rise
+	series        []catalog.Named // in ascending order of the writer's ids
 	drops         map[int32]uint64
 }
 
@@ -257,8 +259,8 @@ func unpackTransfer(topology string, packed []byte) (imported, error) {
 	return c, nil
 }
 
-// Arriving looks at what a sender brings of its topology from another collector, and returns the series that it names,
-// in the order of journal.Moved.Series. The error states why it cannot be taken up.
+// Arriving checks the state that a sender brings from another collector. It returns the series that the state names, in
+// the order of journal.Moved.Series. The error explains why the state cannot be imported.
 func Arriving(topology string, state []byte, o slicer.Options) ([]metric.Raw, error) {
 	c, err := unpackTransfer(topology, state)
 	if err != nil {
@@ -273,10 +275,10 @@ func Arriving(topology string, state []byte, o slicer.Options) ([]metric.Raw, er
 	return series, err
 }
 
-// handOut offers the state of each owned topology to its sender. It runs when the store has everything that closed, so
-// a sender never takes away slices that were not stored here.
+// handOut exports the state of each owned topology for its sender. It runs when the store has everything that closed. A
+// sender therefore never moves state whose slices were not stored here.
 //
-// A large topology is handed out less often, because packing it takes the feed's time (mostOfTime).
+// The state of a large topology is exported less often, because packing it takes the feed's time (mostOfTime).
 func (f *Feed) handOut() {
 	if f.options.Transfers == nil {
 		return

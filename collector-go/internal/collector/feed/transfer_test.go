@@ -18,7 +18,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// played is a collector that took a topology's first batches, and what it has of it.
+// played returns a collector that has received a topology's first batches, and its exported state.
 func played(t *testing.T, batches int) (*moveCollector, []byte) {
 	random := rand.New(rand.NewPCG(3, 18))
 	c := newMoveCollector(t, moveBroken{}, random)
@@ -59,7 +59,8 @@ func TestWhatArrivesIsLookedAt(t *testing.T) {
 	require.ErrorContains(t, err, "is nobody's")
 }
 
-// What a sender brings costs memory by what it sends, whatever that unpacks to: it is looked at from its beginning on.
+// TestUnpackingIsBoundedByWhatIsSent checks that the memory for a state is bounded by the bytes that are sent, however
+// large it unpacks.
 func TestUnpackingIsBoundedByWhatIsSent(t *testing.T) {
 	zeros := make([]byte, 200<<20)
 	begun := appendText(append([]byte(transferMagic), transferVersion), moveTopology)
@@ -82,7 +83,7 @@ func TestUnpackingIsBoundedByWhatIsSent(t *testing.T) {
 	}
 }
 
-// packed is a state of these parts.
+// packed returns a state with the given parts.
 func packed(topology string, names, slices []byte) []byte {
 	data := appendText(append([]byte(transferMagic), transferVersion), topology)
 	for _, part := range [][]byte{names, slices} {
@@ -95,8 +96,8 @@ func sealed(body []byte) []byte {
 	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// FuzzArriving: who carries a topology may write what comes to it. What is taken up breaks nothing, and nothing of
-// another topology changes.
+// FuzzArriving imports arbitrary states, because the owner of a topology may send anything. An import must not break
+// anything, and must not change another topology.
 func FuzzArriving(f *testing.F) {
 	for _, batches := range []int{1, 40} {
 		_, state := played(&testing.T{}, batches)
@@ -114,7 +115,7 @@ func FuzzArriving(f *testing.F) {
 	})
 }
 
-// ofAnother is what closes of a topology while another is taken up; none for no state.
+// ofAnother returns the slices of a topology that close while another one is imported; nil imports none.
 func ofAnother(t *testing.T, state []byte, series int) (rows []moveRow) {
 	c := newMoveCollector(t, moveBroken{}, rand.New(rand.NewPCG(1, 1)))
 	apply := func(entries ...journal.Entry) {
@@ -160,7 +161,8 @@ func ofAnother(t *testing.T, state []byte, series int) (rows []moveRow) {
 	return rows
 }
 
-// A topology whose sender carried it goes on by the collector's clock when one comes that carries nothing.
+// TestASenderThatCarriesNothingTakesATopologyOver checks that a topology follows the collector's clock again when a
+// sender without state transfer replaces the owner.
 func TestASenderThatCarriesNothingTakesATopologyOver(t *testing.T) {
 	c, _ := played(t, 40)
 	require.Equal(t, moveTopology, c.pipeline.slicer.Owner(7))
@@ -187,8 +189,8 @@ func TestASenderThatCarriesNothingTakesATopologyOver(t *testing.T) {
 	requireBalance(t, c.pipeline)
 }
 
-// BenchmarkCarry is what it costs to hand out, and to take up, a topology of 500 workers with 100 series each, in the
-// middle of a slice.
+// BenchmarkCarry measures exporting and importing a topology of 500 workers with 100 series each, in the middle of a
+// slice.
 func BenchmarkCarry(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	c := newMoveCollector(&testing.T{}, moveBroken{}, random)

@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// onMemory is a journal of two minutes on a disk in memory, read from its file alone.
+// onMemory returns a journal of two minutes on a disk in memory, which is read only from its file.
 func onMemory(t *testing.T) (*world, *disktest.Memory) {
 	m, o := disktest.NewMemory(1), journal.DefaultOptions()
 	o.FS, o.RingBytes = m, 0
@@ -27,8 +27,8 @@ func onMemory(t *testing.T) (*world, *disktest.Memory) {
 	return w, m
 }
 
-// readDamaged feeds what a world's journal holds from a disk whose first segment fails to be read between two offsets,
-// for so many reads.
+// readDamaged feeds the content of a world's journal from a disk. Reads of its first segment between two offsets fail
+// for the given number of reads.
 func readDamaged(t *testing.T, from, to int64, failures int64) (*memory, *Feed) {
 	w, m := onMemory(t)
 	f, err := New(w.journal, newMemory(), NewRetention(w.journal.Release), options(t.TempDir()))
@@ -49,7 +49,7 @@ func readDamaged(t *testing.T, from, to int64, failures int64) (*memory, *Feed) 
 	return store, f
 }
 
-// The disk fails a few reads: every slice comes, as without.
+// TestAJournalThatCannotBeReadIsTriedAgain checks that a few failed reads do not lose any slice.
 func TestAJournalThatCannotBeReadIsTriedAgain(t *testing.T) {
 	steady, _ := readDamaged(t, 0, 0, 0)
 	store, f := readDamaged(t, 0, 1<<40, 5)
@@ -58,8 +58,8 @@ func TestAJournalThatCannotBeReadIsTriedAgain(t *testing.T) {
 	assert.Equal(t, 5.0, testutil.ToFloat64(f.figures.failures))
 }
 
-// What the disk never gives back is stepped over and counted; the rest comes, and the accounting balances over what
-// was read.
+// TestWhatStaysUnreadableIsSteppedOver checks that a part which the disk never returns is skipped and counted. The rest
+// arrives, and the accounting balances over what was read.
 func TestWhatStaysUnreadableIsSteppedOver(t *testing.T) {
 	steady, complete := readDamaged(t, 0, 0, 0)
 	store, f := readDamaged(t, 8000, 9000, 1<<40)
@@ -73,7 +73,7 @@ func TestWhatStaysUnreadableIsSteppedOver(t *testing.T) {
 	assert.Greater(t, len(store.durable), len(steady.durable)/2)
 }
 
-// A segment whose file is gone while the collector runs is stepped over too.
+// TestASegmentThatIsGoneIsSteppedOver checks that a segment whose file disappears at run time is skipped too.
 func TestASegmentThatIsGoneIsSteppedOver(t *testing.T) {
 	o := journal.DefaultOptions()
 	m := disktest.NewMemory(1)

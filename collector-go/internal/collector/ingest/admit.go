@@ -11,16 +11,16 @@ import (
 )
 
 // admission decides which samples of a batch are good. A bad sample is rejected and counted by its reason. The rest of
-// the batch is kept, so that one broken metric does not cost a worker its others. Each sender has one, and reuses its
-// memory.
+// the batch is kept, so that one broken metric does not cost a worker its others. Each sender has one admission, which
+// reuses its memory.
 type admission struct {
 	generation generation
-	batch      *journal.Batch // what goes to the journal, which keeps it
-	received   int            // samples in the batch, histograms included
-	rejected   *tally         // nil where nothing is
+	batch      *journal.Batch // goes to the journal, which keeps it
+	received   int            // samples in the batch, including histograms
+	rejected   *tally         // nil if nothing is rejected
 	allowed    timeRange
-	blocks     []block.Block // checked, as they came
-	ids        []uint32      // of the batch's histograms, by the stream's numbers
+	blocks     []block.Block // the checked blocks as received
+	ids        []uint32      // the stream's ids of the batch's histograms
 }
 
 // tally counts rejected samples by reason and keeps the first example of each. An example for every sample would let a
@@ -32,8 +32,8 @@ type tally struct {
 
 const maxReason = int(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM)
 
-// reject counts a sample, and returns the place for an example of the reason, or nil when there is one already. The
-// caller formats the example only then, because formatting every rejected sample would cost more than admitting it.
+// reject counts a sample. It returns where to store an example of the reason, or nil if there already is one. The
+// caller formats the example only if it is needed, because formatting costs more than admitting a sample.
 func (a *admission) reject(reason pb.RejectionReason) (example *string) {
 	if a.rejected == nil {
 		a.rejected = &tally{}
@@ -80,8 +80,8 @@ func checkBatch(b *pb.Batch) error {
 	return nil
 }
 
-// check validates a batch against the protocol and takes its definitions. The definitions count even when the batch is
-// then refused, so the sender does not repeat them. An error ends the stream.
+// check validates a batch against the protocol and adds its definitions to the table. The definitions count even if the
+// batch is then refused, so the sender does not repeat them. An error ends the stream.
 func (a *admission) check(b *pb.Batch, t *table) (err error) {
 	if err := checkBatch(b); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (a *admission) check(b *pb.Batch, t *table) (err error) {
 }
 
 // admit separates the samples of a checked batch into those for the journal and those that are rejected. It fails only
-// with journal.ErrForgotten, for a series of a layout.
+// with journal.ErrForgotten, if the journal has forgotten a series of a layout.
 func (a *admission) admit(b *pb.Batch, t *table, allowed timeRange, now time.Time) error {
 	a.restore()
 	a.batch = newBatch(len(a.blocks))
@@ -139,8 +139,7 @@ func (a *admission) release() {
 	a.batch, a.rejected, a.ids = nil, nil, a.ids[:0]
 }
 
-// notesOf returns the parts of a batch besides samples, or nil when there are none. The journal stores them as they
-// are.
+// notesOf returns the parts of a batch other than samples, or nil if there are none. The journal stores them unchanged.
 func notesOf(b *pb.Batch) *pb.Batch {
 	if len(b.GetDrops())+len(b.GetGaps())+len(b.GetWorkers())+len(b.GetAnnotations()) == 0 && b.GetTopology() == nil &&
 		b.GetClocks() == nil && !b.GetClosing() && b.GetFirstSendTimeMs() == 0 {
@@ -151,7 +150,7 @@ func notesOf(b *pb.Batch) *pb.Batch {
 		FirstSendTimeMs: b.GetFirstSendTimeMs()}
 }
 
-// admitColumns admits samples that came as columns. When all of them are good, as nearly always, the values are not
+// admitColumns admits samples in columns. If all of them are good, which is nearly always the case, the values are not
 // copied.
 func (a *admission) admitColumns(columns *pb.SampleColumns, t *table) {
 	base, ids, offsets, values := columns.GetBaseTimeMs(), columns.GetSeriesIds(), columns.GetTimeOffsetsMs(),
@@ -243,8 +242,8 @@ func (a *admission) admitHistograms(histograms []*pb.HistogramSample, t *table) 
 	}
 }
 
-// restore gives the admitted histograms their ids of the stream back, so that the same batch can be admitted again.
-// Admission overwrites the ids in place to avoid a copy.
+// restore resets the ids of the admitted histograms to those of the stream, so that the same batch can be admitted
+// again. Admission overwrites the ids in place to avoid a copy.
 func (a *admission) restore() {
 	for i, id := range a.ids {
 		a.batch.Histograms[i].SeriesId = id
@@ -252,7 +251,7 @@ func (a *admission) restore() {
 	a.ids = a.ids[:0]
 }
 
-// addSaturating adds without overflow. A sender chooses both numbers, and a sum that wrapped could look like a good
+// addSaturating adds without overflow. A sender chooses both numbers, and a sum that overflowed could look like a valid
 // time.
 func addSaturating(a, b int64) int64 {
 	sum := a + b

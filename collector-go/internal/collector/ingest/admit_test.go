@@ -74,7 +74,7 @@ func TestHistogramsAreChecked(t *testing.T) {
 	require.Error(t, checkHistogram(good(), false), "a series of numbers")
 }
 
-// testTable is a stream's table in front of a journal.
+// testTable returns the table of a stream with the given journal and limits.
 func testTable(j Journal, limits tableLimits) *table {
 	o := DefaultOptions()
 	s, err := New(j, o)
@@ -96,7 +96,7 @@ func TestTableIsBounded(t *testing.T) {
 	require.NotZero(t, table.slots.get(2).id)
 }
 
-// Ids that a sender scatters cost no more than those that it counts.
+// TestSlots checks that scattered ids do not cost more than consecutive ones.
 func TestSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s slots
@@ -118,7 +118,7 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// TestAStepOfTheClockRefusesNothing steps the collector's clock by 12 hours either way: a good sample stays good.
+// TestAStepOfTheClockRefusesNothing checks that a good sample stays good if the collector's clock steps by 12 hours.
 func TestAStepOfTheClockRefusesNothing(t *testing.T) {
 	start := time.Now()
 	c := newClock(func() time.Time { return start }, 10*time.Minute, 24*time.Hour)
@@ -145,7 +145,7 @@ func TestSkewIsTheLeastDifference(t *testing.T) {
 	require.Equal(t, 9*time.Second, at(131, 9*time.Second), "two minutes later the old least is forgotten")
 }
 
-// FuzzBatch feeds the door what a sender could send: no panic, and what is admitted is sound and adds up.
+// FuzzBatch checks arbitrary batches: there is no panic, and the admitted samples are valid and balance.
 func FuzzBatch(f *testing.F) {
 	for _, b := range []*pb.Batch{
 		{Epoch: make([]byte, 16), Sequence: 1, OldestHeldSequence: 1, Series: []*pb.SeriesDefinition{series(1, "a")},

@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// BenchmarkAcknowledge sends batches of one stream with a full window over loopback, to a journal on the disk of the
-// temporary directory, and waits for the acknowledgements. CPU is that of both sides.
+// BenchmarkAcknowledge sends batches of one stream with a full window over loopback, to a journal in the temporary
+// directory, and waits for the acknowledgements. The CPU time is that of both sides.
 func BenchmarkAcknowledge(b *testing.B) {
 	for _, size := range []int{100, 5000} {
 		b.Run(fmt.Sprintf("samples=%d", size), func(b *testing.B) { benchmarkAcknowledge(b, size) })
@@ -48,7 +48,7 @@ func benchmarkAcknowledge(b *testing.B, size int) {
 	b.ReportMetric(float64((cpuTime(b)-used).Nanoseconds())/total, "cpu-ns/sample")
 }
 
-// cpuTime is what the process has used so far.
+// cpuTime returns the CPU time that the process has used so far.
 func cpuTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -57,8 +57,9 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkStreams sends small messages over many streams of one connection each way, as the workers of a cluster do,
-// in ticks: each stream one message, then all acknowledgements. CPU is that of both sides and of the journal.
+// BenchmarkStreams sends small messages over many streams with one connection each, as the workers of a cluster do. In
+// each tick every stream sends one message, and then all acknowledgements arrive. The CPU time includes both sides and
+// the journal.
 func BenchmarkStreams(b *testing.B) {
 	for _, form := range []string{"columns", "blocks"} {
 		b.Run(form, func(b *testing.B) { benchmarkStreams(b, 500, 100, form == "blocks") })
@@ -117,7 +118,7 @@ func benchmarkStreams(b *testing.B, streams, size int, blocks bool) {
 	b.ReportMetric(float64((cpuTime(b)-used).Nanoseconds())/float64(b.N), "cpu-ns/message")
 }
 
-// BenchmarkAdmit is the door's own part of a message, from its bytes to what the journal is given.
+// BenchmarkAdmit measures ingest's own part of a message, from its bytes to the batch for the journal.
 func BenchmarkAdmit(b *testing.B) {
 	for _, size := range []int{100, 10_000} {
 		for _, form := range []string{"columns", "doubles", "trimmed"} {

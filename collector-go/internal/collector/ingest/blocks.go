@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// wireBlock returns a block as it was received, with the number of columns of its layout. Its bytes are the message's.
+// wireBlock returns a received block with the number of columns of its layout. It shares the bytes of the message.
 func wireBlock(b *pb.Block, columns int) (block.Block, error) {
 	if b.GetCodec() < 0 || b.GetCodec() > math.MaxUint8 {
 		return block.Block{}, fmt.Errorf("codec %d is not known", b.GetCodec())
@@ -33,8 +33,8 @@ func wireBlock(b *pb.Block, columns int) (block.Block, error) {
 	return out, out.Check()
 }
 
-// maxBatchCells bounds the cells of a batch's blocks together: a value of a block can take half a byte, and eight once
-// it is read.
+// maxBatchCells bounds the cells of all blocks of a batch together. An encoded value of a block can take half a byte,
+// but it takes eight bytes once it is decoded.
 const maxBatchCells = block.MaxCells
 
 // checkBlocks validates the form of a batch's blocks against the layouts of the stream, and appends them.
@@ -57,8 +57,9 @@ func (t *table) checkBlocks(to []block.Block, blocks []*pb.Block) ([]block.Block
 	return to, nil
 }
 
-// admitBlocks admits a block as a complete when everything in it is good, as nearly always. It then checks the layout,
-// the first and last time and the bytes of the values, and decodes nothing. blocks are the checked ones of wire.
+// admitBlocks admits a block as a whole if everything in it is good, which is nearly always the case. It then checks
+// only the layout, the first and the last time and the bytes of the values, and decodes nothing. blocks are the checked
+// blocks of wire.
 func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table) error {
 	came, kept := 0, 0 // bytes
 	for i := range blocks {
@@ -77,7 +78,7 @@ func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table
 	for i := range a.batch.Blocks {
 		kept += len(a.batch.Blocks[i].Values) + len(a.batch.Blocks[i].Presence)
 	}
-	if 2*kept < came { // a message is not kept for a small part of it
+	if 2*kept < came { // do not keep a whole message in memory for a small part of it
 		for i := range a.batch.Blocks {
 			b := &a.batch.Blocks[i]
 			b.Values, b.Presence = bytes.Clone(b.Values), bytes.Clone(b.Presence)
@@ -86,13 +87,14 @@ func (a *admission) admitBlocks(wire []*pb.Block, blocks []block.Block, t *table
 	return nil
 }
 
-// covers reports whether a checked block is within the range as a complete: its rows rise.
+// covers reports whether all rows of a checked block are within the range. Only the first and the last are compared,
+// because rows are in ascending order of time.
 func (r timeRange) covers(b *block.Block) bool {
 	return b.TimeMs(0) >= r.oldestMs && b.TimeMs(b.Rows-1) <= r.newestMs
 }
 
-// admitCells checks each cell of a block and keeps the good ones, as a block of the columns that remain. When the
-// journal accepts no further layout, they become plain columns of samples.
+// admitCells checks each cell of a block and keeps the good ones as a block of the remaining columns. If the journal
+// accepts no further layout, they are stored as plain columns of samples.
 func (a *admission) admitCells(b *block.Block, l *layout, t *table) error {
 	t.layouts.columns = l.unpack(t.layouts.columns[:0])
 	ids := t.layouts.columns
@@ -134,7 +136,7 @@ func (a *admission) admitCells(b *block.Block, l *layout, t *table) error {
 type part struct {
 	rows     int
 	columns  []int32
-	series   []journal.SeriesID // of columns
+	series   []journal.SeriesID // of the columns
 	presence []byte
 	values   []float64
 }
@@ -156,12 +158,12 @@ func (p *part) add(row int, value float64) {
 	p.values = append(p.values, value)
 }
 
-// complete reports whether nothing was rejected. The block can then be stored with the bytes that came.
+// complete reports whether nothing was rejected. The block can then be stored with its original bytes.
 func (p *part) complete(of *block.Block) bool {
 	return len(p.columns) == of.Columns && len(p.values) == of.Samples()
 }
 
-// block is the part as one of its own, in the times and the codec of the block that it is of.
+// block returns the part as a separate block. It has the times and the codec of the original.
 func (p *part) block(of *block.Block) block.Block {
 	out := *of
 	out.Columns, out.Presence = len(p.columns), nil
@@ -178,7 +180,7 @@ func (p *part) block(of *block.Block) block.Block {
 
 // asSamples appends the part as columns of samples. This takes more bytes than a block, but loses nothing.
 func (p *part) asSamples(of *block.Block, to *journal.Batch) {
-	to.Values = slices.Clip(to.Values) // it may be the message's
+	to.Values = slices.Clip(to.Values) // the array may belong to the message
 	next := 0
 	for cell := range 8 * len(p.presence) {
 		if p.presence[cell/8]>>(cell%8)&1 == 1 {
@@ -190,8 +192,8 @@ func (p *part) asSamples(of *block.Block, to *journal.Batch) {
 	}
 }
 
-// name returns the journal's layout for the columns of a part. The last answer is remembered, since the same series of
-// a layout are usually bad from one batch to the next.
+// name returns the journal's layout for the columns of a part. The last answer is cached, because the same series of a
+// layout are usually bad from one batch to the next.
 func (l *layout) name(p *part, t *table) (journal.LayoutID, error) {
 	switch {
 	case len(p.columns) == 0:

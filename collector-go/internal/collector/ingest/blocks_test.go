@@ -16,14 +16,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// cell is a sample as the journal was given it.
+// cell is a sample as the journal received it.
 type cell struct {
 	name   string
 	timeMs int64
 	value  float64
 }
 
-// keptJournal is a journal in memory that keeps what it is given.
+// keptJournal is a journal in memory that keeps what it receives.
 type keptJournal struct {
 	*slowJournal
 	batches   []*journal.Batch
@@ -47,7 +47,7 @@ func (k *keptJournal) DefineLayout(series []journal.SeriesID) (journal.LayoutID,
 	return k.slowJournal.DefineLayout(series)
 }
 
-// forgetAll gives every series another id.
+// forgetAll assigns another id to every series.
 func (k *keptJournal) forgetAll() {
 	for raw, id := range k.ids {
 		k.forget[id] = true
@@ -88,7 +88,7 @@ func (k *keptJournal) used(b *journal.Batch) []journal.SeriesID {
 	return used
 }
 
-// cells are all samples that were given, histograms apart.
+// cells returns all samples that were received, except histograms.
 func (k *keptJournal) cells() (all []cell) {
 	names := map[journal.SeriesID]string{}
 	for raw, id := range k.ids {
@@ -128,13 +128,13 @@ func localOn(t require.TestingT, j Journal, change func(*Options)) (*Server, *Lo
 
 const layoutOf3 = 5
 
-// threeSeries defines a, b and c, and their layout.
+// threeSeries returns the definitions of a, b and c and of their layout.
 func threeSeries() *pb.Batch {
 	return &pb.Batch{Series: []*pb.SeriesDefinition{series(1, "a"), series(2, "b"), series(3, "c")},
 		Layouts: []*pb.Layout{{Id: layoutOf3, SeriesIds: []uint32{1, 2, 3}}}}
 }
 
-// blockOf is two rows of three series, from nowMs on.
+// blockOf returns two rows of three series, from nowMs on.
 func blockOf(nowMs int64, values ...float64) *pb.Block {
 	return &pb.Block{LayoutId: layoutOf3, FirstTimeMs: nowMs, StepMs: 1000, Count: uint32(len(values) / 3),
 		Codec:  pb.ValueCodec_VALUE_CODEC_DOUBLES,
@@ -164,14 +164,15 @@ func TestAGoodBlockIsHandedOnAsItCame(t *testing.T) {
 	require.Zero(t, s.Totals().Balance())
 }
 
-// Each reason for which a sample is rejected, within a block: the rest of the block is taken.
+// TestCellsAreRejectedByName checks each reason for which a sample in a block is rejected. The rest of the block is
+// accepted.
 func TestCellsAreRejectedByName(t *testing.T) {
 	const day = 86_400_000
 	now := time.Now().UnixMilli()
 	nan := math.NaN()
 	for name, test := range map[string]struct {
 		change func(*pb.Batch)
-		limit  int // of the topology's series
+		limit  int // limit of the topology's series
 		want   map[pb.RejectionReason]uint64
 		taken  []cell
 	}{
@@ -248,7 +249,8 @@ func TestCellsAreRejectedByName(t *testing.T) {
 	}
 }
 
-// A block is taken cell by cell as the same samples are in columns, whatever is wrong with it.
+// TestABlockIsTakenAsItsColumnsAre checks that a block is admitted cell by cell like the same samples in columns,
+// whatever is wrong with it.
 func TestABlockIsTakenAsItsColumnsAre(t *testing.T) {
 	now := time.UnixMilli(1_700_000_000_000)
 	rapid.Check(t, func(t *rapid.T) {
@@ -298,7 +300,7 @@ func TestABlockIsTakenAsItsColumnsAre(t *testing.T) {
 			if way == 1 {
 				b.Blocks, b.Samples = nil, asColumns
 			}
-			for range 2 { // the second time the layout is known
+			for range 2 { // the second time, the layout is known
 				_, err := l.Send(t.Context(), b)
 				require.NoError(t, err)
 				b = &pb.Batch{Blocks: b.Blocks, Samples: b.Samples}
@@ -310,7 +312,8 @@ func TestABlockIsTakenAsItsColumnsAre(t *testing.T) {
 	})
 }
 
-// The journal abandoned what was idle: the stream defines it again, and nothing is missing.
+// TestWhatWasForgottenIsDefinedAgain checks that a stream defines ids again that the journal has forgotten, and that no
+// sample is lost.
 func TestWhatWasForgottenIsDefinedAgain(t *testing.T) {
 	k := newKeptJournal()
 	s, l := localOn(t, k, nil)
@@ -346,7 +349,8 @@ func TestWhatWasForgottenIsDefinedAgain(t *testing.T) {
 	require.Zero(t, s.Totals().Balance())
 }
 
-// A topology that had its series gets more when there is room again, without a word of the sender.
+// TestSeriesThatHadNoRoomAreTriedAgain checks that a topology at its limit gets more series when there is capacity
+// again. The sender need not do anything.
 func TestSeriesThatHadNoRoomAreTriedAgain(t *testing.T) {
 	k := newKeptJournal()
 	now := time.Now()
@@ -366,7 +370,7 @@ func TestSeriesThatHadNoRoomAreTriedAgain(t *testing.T) {
 	require.Equal(t, uint64(1), s.Totals().Journaled)
 }
 
-// Over a stream, with the journal as it is: whoever sends columns and whoever sends blocks stand beside each other.
+// TestBlocksReachTheJournalOverAStream sends columns and blocks side by side over a stream, with the real journal.
 func TestBlocksReachTheJournalOverAStream(t *testing.T) {
 	c := start(t, func(o *Options) { o.Registerer = prometheus.NewRegistry() })
 	service := c.dial()

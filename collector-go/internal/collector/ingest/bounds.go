@@ -13,24 +13,24 @@ import (
 // request could take a large amount of memory: an empty message of two bytes becomes an object of a hundred.
 type bound struct {
 	name string
-	// most is how often the field may occur in a request, under all of its parents together; 0 leaves it open. Of a
-	// packed field the numbers are counted.
+	// most is how often the field may occur in a request, under all of its parents together. 0 means unlimited. For a
+	// packed field, its numbers are counted.
 	most   int
 	packed bool
-	// bytes is the longest text; 0 leaves it open.
+	// bytes is the maximum length of a text; 0 means unlimited.
 	bytes int
-	// fields are those of a message.
+	// fields are the bounds of the fields of a message.
 	fields fields
 	inner  *byNumber
-	index  int // of its count
+	index  int // index of its count in counted
 }
 
 type fields = map[protowire.Number]*bound
 
-// The bounds of a request. What a Storm worker sends stays far below; those of annotations are the HTTP API's, those of
-// components, workers and settings the registry's, with room for what it clips.
+// The bounds of a request. What a Storm worker sends stays far below them. The bounds of annotations are those of the
+// HTTP API. The bounds of components, workers and settings exceed those of the registry, which truncates them.
 const (
-	maxVersionBytes    = 128 // of what becomes a label
+	maxVersionBytes    = 128 // of versions that become labels
 	maxSettingBytes    = 16 << 10
 	maxSettings        = 4096
 	maxComponents      = 4096
@@ -124,7 +124,7 @@ const maxBounds = 64
 // no map.
 type counted [maxBounds]int32
 
-// numbered gives each bound its whole name and the place of its count.
+// numbered sets the full name and the index of each bound.
 func numbered(above string, next *int, of fields) *byNumber {
 	if of == nil {
 		return nil
@@ -142,7 +142,7 @@ func numbered(above string, next *int, of fields) *byNumber {
 	return all
 }
 
-// errWire stands for bytes that are no message; the decoder reports it better.
+// errWire stands for bytes that cannot be decoded. The caller reports them with a clearer message.
 var errWire = errors.New("cannot be decoded")
 
 // checkBounds returns an error that names the bound that an encoded ExportRequest exceeds. It reads the encoding once
@@ -152,8 +152,7 @@ func checkBounds(request []byte) error {
 	return requestBounds.check(request, &counts)
 }
 
-// check walks over the encoded fields of a message. Fields that have no bound are skipped without a look at their
-// content.
+// check iterates over the encoded fields of a message. It skips fields without a bound.
 func (f *byNumber) check(message []byte, counts *counted) error {
 	for len(message) > 0 {
 		number, wire, n := protowire.ConsumeTag(message)
@@ -207,7 +206,7 @@ func (b *bound) check(value []byte, counts *counted) error {
 	return b.inner.check(value, counts)
 }
 
-// numbers are how many a packed field of varints has: the last byte of each is below 0x80.
+// numbers returns how many varints a packed field has. The last byte of each varint is below 0x80.
 func numbers(packed []byte) (n int) {
 	const tops = 0x8080808080808080
 	for ; len(packed) >= 8; packed = packed[8:] {

@@ -22,7 +22,7 @@ func encoded(t testing.TB, b *pb.Batch) []byte {
 	return raw
 }
 
-// Bounds have the names and the kinds of the fields that the schema has under their numbers.
+// TestBoundsAreOfTheSchema checks that bounds have the names and kinds of the schema's fields with their numbers.
 func TestBoundsAreOfTheSchema(t *testing.T) {
 	var walk func(of *byNumber, message protoreflect.MessageDescriptor, path string)
 	walk = func(of *byNumber, message protoreflect.MessageDescriptor, path string) {
@@ -40,7 +40,7 @@ func TestBoundsAreOfTheSchema(t *testing.T) {
 				walk(b.inner, field.Message(), b.name+".")
 			}
 		}
-		for i := range message.Fields().Len() { // what repeats is bounded, but for numbers that are as large in memory
+		for i := range message.Fields().Len() { // repeated fields need a bound, except plain numbers
 			field := message.Fields().Get(i)
 			if field.IsList() || field.IsMap() {
 				require.True(t, of[field.Number()] != nil && of[field.Number()].most > 0 ||
@@ -65,7 +65,7 @@ func repeated[T any](n int, one T) (all []T) {
 	return all
 }
 
-// worst are batches with far too much of each kind of note, by the error that they meet.
+// worst returns batches with far too many notes of each kind, by the expected error.
 func worst() map[string]*pb.Batch {
 	const most = 1_200_000
 	return map[string]*pb.Batch{
@@ -105,7 +105,7 @@ func worst() map[string]*pb.Batch {
 	}
 }
 
-// allocated is what a function allocated, in bytes.
+// allocated returns how many bytes a function allocated.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -114,7 +114,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// What is too much is refused by name before it is in memory.
+// TestNotesAreBoundedBeforeTheyAreDecoded checks that excessive fields are refused by name before they are decoded.
 func TestNotesAreBoundedBeforeTheyAreDecoded(t *testing.T) {
 	for message, b := range worst() {
 		raw := encoded(t, b)
@@ -142,8 +142,8 @@ func TestABoundEndsTheStream(t *testing.T) {
 	}
 }
 
-// What one stream leaves in the door's memory after 4 MiB of definitions, bad, surplus and of layouts, is less than
-// twice their size.
+// TestDefinitionsLeaveLittle checks the memory that one stream occupies after 4 MiB of definitions. For bad and surplus
+// definitions and for layouts, it is less than twice their size.
 func TestDefinitionsLeaveLittle(t *testing.T) {
 	kept := func(b *pb.Batch) (left, sent int) {
 		sent = len(encoded(t, b))
@@ -182,7 +182,8 @@ func TestDefinitionsLeaveLittle(t *testing.T) {
 	require.Less(t, left, 8<<20, "scattered ids")
 }
 
-// Beyond its limit of layouts a stream ends so that a new one can go on.
+// TestLayoutsOfAStreamAreBounded checks that a stream that exceeds its limit of layouts ends, so that a new one can
+// continue.
 func TestLayoutsOfAStreamAreBounded(t *testing.T) {
 	table := testTable(newSlowJournal(), tableLimits{series: 10, layouts: 2, layoutColumns: 5})
 	require.NoError(t, table.addLayouts([]*pb.Layout{{Id: 1, SeriesIds: []uint32{1, 2}},
@@ -204,7 +205,7 @@ func FuzzBounds(f *testing.F) {
 	})
 }
 
-// A client that was written from proto/ alone: nothing of ours but its bytes.
+// TestAStrangersClient uses a client that was written from proto/ alone and shares no code with ours.
 func TestAStrangersClient(t *testing.T) {
 	c := start(t, nil)
 	stream := opened(t, c.dial(), grpc.ForceCodecV2(rawCodec{})).stream

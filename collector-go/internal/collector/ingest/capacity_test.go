@@ -16,7 +16,7 @@ func rawOf(topology string, task int) metric.Raw {
 		Task: int32(task)}
 }
 
-// takeAll defines series of a topology until one is turned away, and returns how many were taken.
+// takeAll defines series of a topology until one is refused, and returns how many were accepted.
 func takeAll(t *testing.T, s *Server, topology string) (n int) {
 	for ; ; n++ {
 		if _, err := s.define(nil, []metric.Raw{rawOf(topology, n)}); err != nil {
@@ -35,7 +35,7 @@ func openJournal(t *testing.T, series int) *journal.Journal {
 	return j
 }
 
-// However much the first ones take, there is room for one that comes.
+// TestTopologiesShareTheRoom checks that a new topology finds capacity, however much the first ones use.
 func TestTopologiesShareTheRoom(t *testing.T) {
 	s, err := New(openJournal(t, 9000), DefaultOptions())
 	require.NoError(t, err)
@@ -49,7 +49,8 @@ func TestTopologiesShareTheRoom(t *testing.T) {
 	}
 }
 
-// A topology that is full gets room when its idle series are abandoned; the others keep theirs.
+// TestIdleSeriesMakeRoom checks that a topology at its limit gets capacity when its idle series are forgotten. Other
+// topologies keep theirs.
 func TestIdleSeriesMakeRoom(t *testing.T) {
 	j := openJournal(t, 9000)
 	o := DefaultOptions()

@@ -10,9 +10,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Field numbers of what is decoded here: the few numbers of a batch, and its blocks, whose bytes stay in the message.
-// proto.Unmarshal would copy them. It decodes everything else of a batch. Tests compare the result with what
-// proto.Unmarshal makes of the whole message.
+// Field numbers of what this file decodes: the few numbers of a batch, and its blocks. The bytes of blocks stay in the
+// message, whereas proto.Unmarshal would copy them. It decodes all other fields of a batch. Tests compare the result
+// with that of proto.Unmarshal for the whole message.
 const (
 	requestBatch = 2
 
@@ -32,7 +32,7 @@ const (
 	blockValues    = 8
 )
 
-// onlyBatch returns the encoded Batch of a request that holds nothing else, as nearly all do.
+// onlyBatch returns the encoded Batch of a request that contains nothing else, which is true of nearly all requests.
 func onlyBatch(request []byte) (batch []byte, is bool) {
 	number, wire, n := protowire.ConsumeTag(request)
 	if n < 0 || number != requestBatch || wire != protowire.BytesType {
@@ -42,14 +42,14 @@ func onlyBatch(request []byte) (batch []byte, is bool) {
 	return batch, m >= 0 && n+m == len(request)
 }
 
-// decodeBatch decodes a Batch that has passed checkBounds. Block values stay where they are in the message, because
-// proto.Unmarshal would copy each of them. It returns errWire when the bytes cannot be decoded.
+// decodeBatch decodes a Batch that has passed checkBounds. The values of blocks stay in the message, because
+// proto.Unmarshal would copy each of them. It returns errWire if the bytes cannot be decoded.
 func (in *incoming) decodeBatch(encoded []byte) error {
 	b := &in.batch
 	in.wrapped.Batch = b
 	in.request.Message = &in.wrapped
 	inBlocks := 0
-	rest := encoded // what no case below has taken begins here
+	rest := encoded // starts with the fields that no case below has handled yet
 	for at := encoded; ; {
 		number, wire, n := protowire.ConsumeTag(at)
 		if len(at) > 0 && n < 0 {
@@ -64,7 +64,7 @@ func (in *incoming) decodeBatch(encoded []byte) error {
 			}
 			return errWire
 		}
-		if between := len(rest) - len(at); between > 0 { // fields that follow each other are merged as one message
+		if between := len(rest) - len(at); between > 0 { // consecutive fields are merged as one message
 			if (proto.UnmarshalOptions{Merge: true}).Unmarshal(rest[:between], b) != nil {
 				return errWire
 			}
@@ -99,7 +99,7 @@ func (in *incoming) decodeBatch(encoded []byte) error {
 		}
 		rest = at
 	}
-	// the journal keeps blocks for a while: they must not keep a message that is much larger
+	// the journal keeps blocks for a while: they must not keep a much larger message in memory
 	if 2*inBlocks < len(encoded) {
 		for _, of := range b.Blocks {
 			of.Values, of.Presence = bytes.Clone(of.Values), bytes.Clone(of.Presence)
@@ -108,7 +108,7 @@ func (in *incoming) decodeBatch(encoded []byte) error {
 	return nil
 }
 
-// setNumber sets one of a batch's own numbers.
+// setNumber sets one of the numeric fields of a batch.
 func setNumber(b *pb.Batch, number protowire.Number, v uint64) {
 	switch number {
 	case batchSequence:
@@ -120,7 +120,7 @@ func setNumber(b *pb.Batch, number protowire.Number, v uint64) {
 	}
 }
 
-// nextBlock returns a block that is not in use, so that a stream allocates none after its first batches.
+// nextBlock returns an unused block. A stream reuses its blocks, so it allocates none after its first batches.
 func (in *incoming) nextBlock() *pb.Block {
 	if in.used == len(in.blocks) {
 		in.blocks = append(in.blocks, &pb.Block{})
@@ -129,8 +129,8 @@ func (in *incoming) nextBlock() *pb.Block {
 	return in.blocks[in.used-1]
 }
 
-// decodeBlock decodes into an empty block, which then refers to the encoded bytes. A block with an unknown field, or in
-// an unusual form, is left to proto.Unmarshal, so that both accept the same messages.
+// decodeBlock decodes into an empty block, which then refers to the encoded bytes. It leaves blocks with an unknown
+// field or an unusual encoding to proto.Unmarshal, so that both accept the same messages.
 func decodeBlock(encoded []byte, b *pb.Block) error {
 	for at := encoded; len(at) > 0; {
 		number, wire, n := protowire.ConsumeTag(at)
@@ -169,7 +169,7 @@ func decodeBlock(encoded []byte, b *pb.Block) error {
 	return nil
 }
 
-// setBlockNumber sets a number of a block. It reports false if a block has no such field.
+// setBlockNumber sets a numeric field of a block. It returns false if a block has no such field.
 func setBlockNumber(b *pb.Block, number protowire.Number, v uint64) bool {
 	switch number {
 	case blockLayout:

@@ -13,12 +13,12 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// likeProto holds the decoder to proto.Unmarshal: the same requests are decoded, to the same, and again into what held
-// another one.
+// likeProto compares the decoder with proto.Unmarshal: both accept the same requests and give the same result. It also
+// decodes into memory that contained another request.
 func likeProto(t *testing.T, in *incoming, raw []byte) {
 	in.decode(bytes.Clone(raw))
 	if in.refused != nil && in.refused != errWire {
-		return // of a bound
+		return // refused by a bound
 	}
 	twin := &pb.ExportRequest{}
 	if err := proto.Unmarshal(raw, twin); err != nil {
@@ -26,14 +26,14 @@ func likeProto(t *testing.T, in *incoming, raw []byte) {
 		return
 	}
 	require.NoError(t, in.refused, "%x", raw)
-	got, err := proto.MarshalOptions{Deterministic: true}.Marshal(&in.request) // bits of NaN too
+	got, err := proto.MarshalOptions{Deterministic: true}.Marshal(&in.request) // including the bits of NaN
 	require.NoError(t, err)
 	want, err := proto.MarshalOptions{Deterministic: true}.Marshal(twin)
 	require.NoError(t, err)
 	require.Equal(t, want, got, "%x", raw)
 }
 
-// oddRequests are requests of every kind, some of which no sender of ours would write.
+// oddRequests returns requests of every kind, including some that no sender of ours would write.
 func oddRequests(t testing.TB) map[string][]byte {
 	full := &pb.Batch{Epoch: make([]byte, 16), Sequence: 1 << 63, OldestHeldSequence: 7, SendTimeMs: -5,
 		Series: []*pb.SeriesDefinition{series(1, "heap"), series(2, "cpu")}, Samples: samples(1, 1, 2, 3),
@@ -114,7 +114,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A block's bytes are the message's where it is most of it, and its own where the message is much larger.
+// TestBlocksKeepNoMessageThatIsMuchLarger checks that a block shares the message's bytes if it is most of the message.
+// If the message is much larger, the block has a copy.
 func TestBlocksKeepNoMessageThatIsMuchLarger(t *testing.T) {
 	values := make([]byte, 8000)
 	of := &pb.Batch{Epoch: make([]byte, 16), Sequence: 1, Blocks: []*pb.Block{{LayoutId: 1, Values: values}}}
@@ -139,7 +140,7 @@ func TestBlocksKeepNoMessageThatIsMuchLarger(t *testing.T) {
 	require.Equal(t, values, in.request.GetBatch().GetBlocks()[0].GetValues())
 }
 
-// What a pool would take back is copied.
+// TestAMessageIsOwned checks that memory which belongs to a pool is copied.
 func TestAMessageIsOwned(t *testing.T) {
 	pool := mem.DefaultBufferPool()
 	pooled := mem.Copy(bytes.Repeat([]byte{1}, 5000), pool)

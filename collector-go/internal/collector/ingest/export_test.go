@@ -70,7 +70,7 @@ func TestStreamsAreMarked(t *testing.T) {
 	require.Equal(t, []string{"connected", "connected", "disconnected"}, controls)
 }
 
-// entriesAfterClose are all entries of a journal that has been closed.
+// entriesAfterClose returns all entries of a closed journal.
 func (c *collector) entriesAfterClose() (all []journal.Entry) {
 	reader, err := c.journal.Reader(0)
 	require.NoError(c.t, err)
@@ -146,7 +146,7 @@ func TestBadSamplesAreRejectedByName(t *testing.T) {
 		testutil.ToFloat64(c.server.stats.rejected[pb.RejectionReason_REJECTION_REASON_NOT_A_NUMBER]))
 }
 
-// TestAStreamThatBreaksTheProtocolEndsAlone sends each kind of nonsense on a stream of its own beside a good one.
+// TestAStreamThatBreaksTheProtocolEndsAlone sends each kind of violation on a separate stream beside a good one.
 func TestAStreamThatBreaksTheProtocolEndsAlone(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxBatchBytes = 64 << 10 })
 	service := c.dial()
@@ -207,7 +207,7 @@ func TestAStreamThatBreaksTheProtocolEndsAlone(t *testing.T) {
 	good.acknowledged(2)
 }
 
-// rawCodec sends bytes as they are, and everything else as protobuf.
+// rawCodec sends byte slices unchanged, and everything else as protobuf.
 type rawCodec struct{}
 
 func (rawCodec) Name() string { return "proto" }
@@ -251,7 +251,7 @@ func TestOpenIsChecked(t *testing.T) {
 	early.fails(codes.InvalidArgument, "must be an Open")
 }
 
-// TestClosingAcknowledges stops the collector while batches are under way: what was appended is acknowledged first.
+// TestClosingAcknowledges stops the collector while batches are in flight. Appended batches are acknowledged first.
 func TestClosingAcknowledges(t *testing.T) {
 	slow := newHeldJournal()
 	c := startOn(t, slow, nil)
@@ -278,7 +278,7 @@ func TestFullIsSaidInTheStream(t *testing.T) {
 	full := s.receive().GetFull()
 	require.Equal(t, uint64(1), full.GetSequence())
 	require.Equal(t, uint32(70), full.GetRetryAfterMs())
-	s.batch(&pb.Batch{Sequence: 2, OldestHeldSequence: 1, Samples: samples(1, 6)}) // was under way
+	s.batch(&pb.Batch{Sequence: 2, OldestHeldSequence: 1, Samples: samples(1, 6)}) // was in flight
 	s.batch(&pb.Batch{Sequence: 1, Samples: samples(1, 5)})
 	require.Equal(t, uint64(1), <-slow.appended)
 	slow.answer(nil)
@@ -286,7 +286,7 @@ func TestFullIsSaidInTheStream(t *testing.T) {
 	require.Equal(t, uint64(1), c.server.Totals().Received, "the one under way was skipped")
 }
 
-// heldJournal answers when the test releases it.
+// heldJournal answers only when the test releases it.
 type heldJournal struct {
 	*slowJournal
 	appended chan uint64

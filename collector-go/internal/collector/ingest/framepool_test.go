@@ -15,7 +15,7 @@ func TestAPoolGivesWhatIsAskedFor(t *testing.T) {
 			b := p.Get(length)
 			assert.Len(t, *b, length)
 			assert.LessOrEqual(t, cap(*b), max(4*length, 4096), "%d", length)
-			*b = (*b)[:length/2] // whoever used it may have cut it
+			*b = (*b)[:length/2] // the previous user may have shortened it
 			p.Put(b)
 		}
 	}
@@ -24,7 +24,7 @@ func TestAPoolGivesWhatIsAskedFor(t *testing.T) {
 	assert.Len(t, *p.Get(4096), 4096)
 }
 
-// What is put back is another's at once: the race detector sees who still looks at it.
+// TestAPoolIsSharedByGoroutines checks that a returned buffer is reused at once. The race detector finds late accesses.
 func TestAPoolIsSharedByGoroutines(t *testing.T) {
 	var p FramePool
 	var all sync.WaitGroup

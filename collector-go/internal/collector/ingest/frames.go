@@ -2,20 +2,20 @@ package ingest
 
 import "encoding/binary"
 
-// frames follows HTTP/2's framing (RFC 9113, section 4.1) in one direction of a connection, however the bytes are
-// split. It keeps no bytes and refuses nothing: bytes that are not HTTP/2 are for gRPC to refuse.
+// frames parses the HTTP/2 framing (RFC 9113, section 4.1) of one direction of a connection, however the bytes are
+// split. It stores no bytes and reports no errors: gRPC refuses bytes that are not HTTP/2.
 type frames struct {
-	preface int // bytes still to come before the first frame
+	preface int // bytes before the first frame that are still missing
 	header  [frameHeaderBytes]byte
-	have    int // of the header
-	left    int // of the payload behind it
-	padding int // of the payload, at its end
+	have    int // bytes of the header that have arrived
+	left    int // bytes of the payload that are still missing
+	padding int // bytes of padding at the end of the payload
 	padded  bool
 }
 
 const frameHeaderBytes = 9
 
-// Types of frames and their flags, as far as they matter here.
+// Types and flags of frames that are relevant here.
 const (
 	frameData    = 0x0
 	frameHeaders = 0x1
@@ -29,7 +29,7 @@ func (f *frames) kind() byte     { return f.header[3] }
 func (f *frames) flags() byte    { return f.header[4] }
 func (f *frames) stream() uint32 { return binary.BigEndian.Uint32(f.header[5:]) & (1<<31 - 1) }
 
-// read follows the next bytes of the connection. data is called with the payload of each DATA frame, piece by piece and
+// read parses the next bytes of the connection. It calls data with the payload of each DATA frame, piece by piece and
 // without padding, and ended at the end of each frame.
 func (f *frames) read(p []byte, data func(stream uint32, piece []byte), ended func(f *frames)) {
 	n := min(f.preface, len(p))
@@ -57,7 +57,7 @@ func (f *frames) read(p []byte, data func(stream uint32, piece []byte), ended fu
 	}
 }
 
-// payload passes on a piece of a DATA frame without its padding. f.left is what still comes after the piece.
+// payload passes on a piece of a DATA frame without its padding. f.left is the number of bytes after the piece.
 func (f *frames) payload(piece []byte, data func(uint32, []byte)) {
 	if f.padded && len(piece) > 0 {
 		f.padding, f.padded = int(piece[0]), false

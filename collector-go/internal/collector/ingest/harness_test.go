@@ -23,10 +23,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// backoff bounds what should take no time, so that a bug fails rather than hangs.
+// patience bounds what should take no time, so that a bug makes a test fail rather than hang.
 const patience = 30 * time.Second
 
-// collector is a door with a real journal behind it, served on loopback.
+// collector is an ingest server with a real journal, served on loopback.
 type collector struct {
 	t       testing.TB
 	server  *Server
@@ -47,7 +47,7 @@ func start(t testing.TB, change func(*Options)) *collector {
 	return c
 }
 
-// startOn serves in front of any journal.
+// startOn serves with any journal.
 func startOn(t testing.TB, j Journal, change func(*Options)) *collector {
 	o := DefaultOptions()
 	if change != nil {
@@ -80,14 +80,14 @@ func (c *collector) dial(options ...grpc.DialOption) pb.IngestServiceClient {
 	return pb.NewIngestServiceClient(connection)
 }
 
-// client is a sender's stream.
+// client is the stream of a sender.
 type client struct {
 	t      testing.TB
 	stream grpc.BidiStreamingClient[pb.ExportRequest, pb.ExportResponse]
 	epoch  []byte
 }
 
-// export opens a stream and sends Open; nothing is received yet.
+// export opens a stream and sends Open. It does not receive the answer.
 func export(t testing.TB, service pb.IngestServiceClient, options ...grpc.CallOption) *client {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
@@ -102,14 +102,14 @@ func export(t testing.TB, service pb.IngestServiceClient, options ...grpc.CallOp
 	return c
 }
 
-// opened is export with its answer.
+// opened does what export does, and receives the answer.
 func opened(t testing.TB, service pb.IngestServiceClient, options ...grpc.CallOption) *client {
 	c := export(t, service, options...)
 	require.Equal(t, uint32(64), c.receive().GetOpened().GetWindow())
 	return c
 }
 
-// send puts a request on the stream. Where the collector has ended it already, the next receive returns its status.
+// send sends a request on the stream. If the collector has already ended it, the next receive returns its status.
 func (c *client) send(request *pb.ExportRequest) {
 	if err := c.stream.Send(request); !errors.Is(err, io.EOF) {
 		require.NoError(c.t, err)
@@ -130,7 +130,7 @@ func (c *client) receive() *pb.ExportResponse {
 	return response
 }
 
-// acknowledged waits until a sequence is acknowledged, and returns the rejections on the way.
+// acknowledged waits until a sequence is acknowledged, and returns the rejections that arrived before.
 func (c *client) acknowledged(sequence uint64) (rejections []*pb.Rejection) {
 	for {
 		ack := c.receive().GetAcknowledgement()
@@ -143,7 +143,7 @@ func (c *client) acknowledged(sequence uint64) (rejections []*pb.Rejection) {
 	}
 }
 
-// fails waits for the stream's end.
+// fails waits for the end of the stream, and checks its status.
 func (c *client) fails(code codes.Code, message string) *status.Status {
 	for {
 		_, err := c.stream.Recv()
@@ -162,7 +162,7 @@ func series(id uint32, name string) *pb.SeriesDefinition {
 		Shape:      pb.Shape_SHAPE_NUMBER}
 }
 
-// samples of one series, now.
+// samples returns samples of one series with the current time.
 func samples(id uint32, values ...float64) *pb.SampleColumns {
 	columns := &pb.SampleColumns{BaseTimeMs: time.Now().UnixMilli()}
 	for i, v := range values {
@@ -173,7 +173,7 @@ func samples(id uint32, values ...float64) *pb.SampleColumns {
 	return columns
 }
 
-// entries are all that the journal holds.
+// entries returns all entries of the journal.
 func (c *collector) entries() (all []journal.Entry) {
 	reader, err := c.journal.Reader(0)
 	require.NoError(c.t, err)
@@ -193,7 +193,7 @@ func (c *collector) entries() (all []journal.Entry) {
 	}
 }
 
-// batches are those among entries.
+// batches returns the batches among the entries.
 func (c *collector) batches() (all []*journal.Batch) {
 	for _, entry := range c.entries() {
 		if b, ok := entry.(*journal.Batch); ok {

@@ -12,15 +12,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// boundedHealth is grpc.health.v1, which needs no credentials. A watch holds a stream, so watches are limited in
-// number, for each address, and in time. Otherwise anybody could use up the collector's streams.
+// boundedHealth serves grpc.health.v1, which needs no credentials. A watch occupies a stream, so watches are limited in
+// number, per address, and in time. Otherwise anybody could use up the collector's streams.
 type boundedHealth struct {
 	*health.Server
 	server *Server
 	slots  *quota.Slots
 }
 
-// Watch implements grpc.health.v1. Clients watch again when it ends.
+// Watch implements grpc.health.v1. It ends after WatchTime, and clients then watch again.
 func (h *boundedHealth) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_health_v1.Health_WatchServer) error {
 	address := ""
 	if from, ok := peer.FromContext(stream.Context()); ok {
@@ -47,7 +47,7 @@ func (h *boundedHealth) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_
 	return status.Errorf(codes.Unavailable, "health is watched for %v at most: watch again", h.server.o.WatchTime)
 }
 
-// timedWatch is a watch that ends with a context of its own, which Watch cancels when its time is over.
+// timedWatch is a watch with a context of its own, which is cancelled after WatchTime.
 type timedWatch struct {
 	grpc_health_v1.Health_WatchServer
 	ctx context.Context

@@ -8,16 +8,16 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// The bounds of a distribution: the schemas of Prometheus' native histograms, and a number of buckets far above what
-// the latency hook sends.
+// The bounds of a distribution: the schemas of Prometheus' native histograms, and far more buckets than the latency
+// hook sends.
 const (
 	minSchema, maxSchema = -4, 8
 	maxBuckets           = 4096
-	maxBucketIndex       = 1 << 20 // far beyond any float64 at the finest schema
+	maxBucketIndex       = 1 << 20 // far beyond the index of any float64 at the finest schema
 )
 
-// checkHistogram returns an error that names what is wrong with a distribution. A distribution that passes can be
-// stored and merged with any other; a store would refuse a bad one only after it was acknowledged.
+// checkHistogram returns an error that explains what is wrong with a distribution. A distribution that passes can be
+// stored and merged with any other. Without this check, a store would refuse a bad one only after it was acknowledged.
 func checkHistogram(h *pb.HistogramSample, ofHistograms bool) error {
 	switch {
 	case !ofHistograms:

@@ -16,18 +16,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// entry is the permission of a stream's caller. It is checked again while the stream is open, because a token may be
-// revoked and a certificate may expire. A stream lasts as long as its sender.
+// entry is the permission of a stream's caller. A stream lasts as long as its sender, and meanwhile a token may be
+// revoked or a certificate may expire. The permission is therefore checked again while the stream is open.
 type entry struct {
-	guard    *access.Guard // nil: everybody may
+	guard    *access.Guard // nil if everybody may write
 	peer     access.Peer
 	required access.Requirement
 	caller   access.Caller
 	now      func() time.Time
 }
 
-// newEntry identifies the caller and checks that it may write at all. The topology is checked later, when Open names
-// it.
+// newEntry identifies the caller and checks that it may write at all. The topology is checked later, because only Open
+// contains it.
 func (s *Server) newEntry(ctx context.Context) (*entry, error) {
 	e := &entry{guard: s.o.Guard, required: access.Requirement{Scope: access.Write}, now: s.o.Now}
 	if from, ok := peer.FromContext(ctx); ok {
@@ -41,7 +41,7 @@ func (s *Server) newEntry(ctx context.Context) (*entry, error) {
 	return e, e.check()
 }
 
-// check asks the guard again whether the caller may write. The error is the status with which the stream ends.
+// check asks the guard whether the caller may still write. The error is the status with which the stream ends.
 func (e *entry) check() error {
 	if e.guard == nil {
 		return nil
@@ -60,7 +60,7 @@ func (e *entry) narrow(topology string) error {
 	return e.check()
 }
 
-// changed is closed when check may say something else.
+// changed returns a channel that is closed when the result of check may have changed. It is nil without a guard.
 func (e *entry) changed() <-chan struct{} {
 	if e.guard == nil {
 		return nil
@@ -68,10 +68,10 @@ func (e *entry) changed() <-chan struct{} {
 	return e.guard.Changed()
 }
 
-// leastLook keeps a clock that was set back from asking without end.
+// leastLook bounds the rate of checks if the clock was set back.
 const leastLook = time.Second
 
-// ends fires when the caller's certificate does; nil where it has none.
+// ends returns a channel that fires when the caller's certificate expires. It is nil if the caller has none.
 func (e *entry) ends() <-chan time.Time {
 	if e.caller.Until.IsZero() {
 		return nil
@@ -79,8 +79,8 @@ func (e *entry) ends() <-chan time.Time {
 	return time.After(max(e.caller.Until.Sub(e.now()), leastLook))
 }
 
-// keys returns the names whose quotas a stream counts against, each once. The programs of one machine share an address.
-// For a local caller that a token or certificate identifies, the address therefore does not count.
+// keys returns the names whose quotas a stream uses, each once. The programs of one machine share an address. If a
+// token or certificate identifies a local caller, its address therefore does not count.
 func (e *entry) keys(topology string) []string {
 	keys, address := []string{"topology " + topology}, "address "+quota.Address(e.peer.Address)
 	known := e.caller.Name != "" && e.caller.Name != address
@@ -93,7 +93,7 @@ func (e *entry) keys(topology string) []string {
 	return append(keys, address)
 }
 
-// refusalStatus is the status that a refused caller receives.
+// refusalStatus converts a refusal of the guard to the status that the caller receives.
 func refusalStatus(err error) error {
 	var refusal *access.Refusal
 	switch {

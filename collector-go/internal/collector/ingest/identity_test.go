@@ -21,7 +21,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
-// guarded is a change of options that asks callers who they are.
+// guarded returns a change of options that makes callers identify themselves.
 func guarded(t *testing.T, o access.Options) func(*Options) {
 	return func(options *Options) {
 		o.Port, o.Listen = access.GRPC, "127.0.0.1:4320"
@@ -35,7 +35,7 @@ func overTLS(config *tls.Config) grpc.DialOption {
 	return grpc.WithTransportCredentials(credentials.NewTLS(config))
 }
 
-// attempt opens a stream for a topology and returns how that went.
+// attempt opens a stream for a topology and returns the result.
 func attempt(t *testing.T, service pb.IngestServiceClient, topology string) error {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -86,13 +86,13 @@ func TestMutualTLS(t *testing.T) {
 	require.Error(t, attempt(t, c.dial(grpc.WithTransportCredentials(insecure.NewCredentials())), "t"), "plain text")
 	for _, reason := range []string{"tls_version", "tls_certificate", "tls_client", "tls_plain_text", "topology",
 		"certificate"} {
-		// a client may read of its end before the handshake's error is counted
+		// a client may see the end before the error of the handshake is counted
 		require.Eventually(t, func() bool { return refusals(t, figures, reason) > 0 }, patience,
 			time.Millisecond, reason)
 	}
 }
 
-// refusals is how many were turned away for a reason.
+// refusals returns how many callers were refused for a reason.
 func refusals(t *testing.T, figures *prometheus.Registry, reason string) float64 {
 	t.Helper()
 	families, err := figures.Gather()
@@ -110,7 +110,7 @@ func refusals(t *testing.T, figures *prometheus.Registry, reason string) float64
 	return 0
 }
 
-// The collector's certificate is replaced: new connections see it, streams that are open go on.
+// TestCertificatesRotate replaces the collector's certificate. New connections use it, and open streams continue.
 func TestCertificatesRotate(t *testing.T) {
 	dir, hour := t.TempDir(), time.Now().Add(time.Hour)
 	old, next := accesstest.NewAuthority(t, "old"), accesstest.NewAuthority(t, "next")
@@ -127,7 +127,7 @@ func TestCertificatesRotate(t *testing.T) {
 	s.acknowledged(1)
 }
 
-// bearer is a token as a client sends it.
+// bearer is a token as sent by a client.
 type bearer string
 
 func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
@@ -138,7 +138,7 @@ func (bearer) RequireTransportSecurity() bool { return false }
 
 func with(token string) grpc.CallOption { return grpc.PerRPCCredentials(bearer(token)) }
 
-// tokens is a change of options that asks for tokens, and the file that they are in.
+// tokens returns a change of options that requires tokens, and the file that contains them.
 func tokens(t *testing.T, lines ...string) (path string, change func(*Options)) {
 	path = accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), lines...)
 	return path, guarded(t, access.Options{TokenFile: path})
@@ -156,8 +156,8 @@ func TestTokens(t *testing.T) {
 	opened(t, service, with("alpha"))
 }
 
-// C4: a revoked token ends the stream that it opened; nothing more is taken on it. Who has another token is not
-// disturbed.
+// TestRevocationEndsOpenStreams covers C4: a revoked token ends the stream that it opened, and nothing more is accepted
+// on it. Streams with other tokens continue.
 func TestRevocationEndsOpenStreams(t *testing.T) {
 	path, change := tokens(t, "kept write", "revoked write", "narrowed write")
 	c := start(t, change)
@@ -173,8 +173,8 @@ func TestRevocationEndsOpenStreams(t *testing.T) {
 	kept.acknowledged(1)
 }
 
-// C4: when the file that grants who may send stays missing, nobody is let in and open streams end; when it is back, all
-// are let in.
+// TestAFileThatVanishedClosesTheDoor covers C4: if the file of permitted senders stays missing, nobody is admitted and
+// open streams end. When the file is back, all are admitted.
 func TestAFileThatVanishedClosesTheDoor(t *testing.T) {
 	path, change := tokens(t, "alpha write")
 	c := start(t, change)
@@ -190,7 +190,7 @@ func TestAFileThatVanishedClosesTheDoor(t *testing.T) {
 	opened(t, service, with("alpha"))
 }
 
-// A stream ends with its certificate.
+// TestAnEntryEndsWithItsCertificate checks that a stream ends when its certificate expires.
 func TestAnEntryEndsWithItsCertificate(t *testing.T) {
 	clock := time.Now()
 	e := &entry{caller: access.Caller{Until: clock.Add(-time.Hour)}, now: func() time.Time { return clock }}
@@ -201,7 +201,7 @@ func TestAnEntryEndsWithItsCertificate(t *testing.T) {
 	require.NoError(t, e.check())
 }
 
-// stay opens a stream that stays until the test ends.
+// stay opens a stream that stays open until the test ends.
 func stay(t *testing.T, service pb.IngestServiceClient, topology string, options ...grpc.CallOption) error {
 	stream, err := service.Export(t.Context(), options...)
 	require.NoError(t, err)
@@ -210,8 +210,8 @@ func stay(t *testing.T, service pb.IngestServiceClient, topology string, options
 	return err
 }
 
-// Programs of one machine share its address: their tokens keep them apart, and where nobody is asked who he is the
-// address does, which counts once.
+// TestTokensOfOneMachineHaveTheirOwnShares checks the quotas of programs that share the address of one machine. Tokens
+// keep them apart. Without authentication their address counts, once.
 func TestTokensOfOneMachineHaveTheirOwnShares(t *testing.T) {
 	_, change := tokens(t, "hostile write", "good write")
 	c := start(t, func(o *Options) { change(o); o.MaxStreams = 9 })

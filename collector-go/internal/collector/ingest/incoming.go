@@ -15,24 +15,26 @@ import (
 )
 
 // incoming is a decoded request, or the reason why it was refused. gRPC itself would end the stream with INTERNAL,
-// which does not show a sender that a retry is useless. Each stream reuses one. After forget, only the block bytes of
-// the message and the objects that proto.Unmarshal made may still be in use.
+// which does not show a sender that a retry is useless.
+//
+// Each stream reuses one incoming. After forget, only the block bytes of the message and the objects that
+// proto.Unmarshal created may still be in use.
 type incoming struct {
 	request pb.ExportRequest
 	refused error
-	decoded time.Duration // what decoding took
+	decoded time.Duration // duration of decoding
 
-	// What a request of blocks is decoded into.
+	// Memory into which a request with blocks is decoded.
 	wrapped pb.ExportRequest_Batch
 	batch   pb.Batch
-	blocks  []*pb.Block // all that there are
-	used    int         // of blocks
+	blocks  []*pb.Block // all allocated blocks
+	used    int         // number of blocks in use
 }
 
-// receive takes the next request of a stream. The error is the stream's end.
+// receive reads the next request of a stream. An error means that the stream has ended.
 func (in *incoming) receive(g grpc.ServerStream) error { return g.RecvMsg(in) }
 
-// codec is gRPC's protobuf codec, except that requests are checked against their bounds before they are decoded.
+// codec is gRPC's protobuf codec, except that it checks requests against their bounds before it decodes them.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
@@ -47,8 +49,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// owned returns a message in memory that no pool reuses, and copies it only when necessary. The journal keeps block
-// bytes for as long as readers need them, so pooled memory would change under them.
+// owned returns a message in memory that no pool reuses. It copies the message only if necessary. The journal keeps the
+// bytes of blocks for as long as readers need them, and pooled memory would change meanwhile.
 func owned(data mem.BufferSlice) []byte {
 	if len(data) != 1 {
 		return joined(data)
@@ -59,9 +61,10 @@ func owned(data mem.BufferSlice) []byte {
 	return bytes.Clone(data[0].ReadOnlyData())
 }
 
-// joined is a message in one piece. bytes.Join does not clear the memory that it fills, as data.Materialize does.
+// joined returns a message in one piece. Unlike data.Materialize, bytes.Join does not clear the memory before it fills
+// it.
 func joined(data mem.BufferSlice) []byte {
-	var some [16]([]byte) // enough for a batch of a quarter of a MiB without memory from the heap
+	var some [16]([]byte) // enough for a batch of 256 KiB without a heap allocation
 	parts := some[:0]
 	for _, part := range data {
 		parts = append(parts, part.ReadOnlyData())
@@ -69,8 +72,8 @@ func joined(data mem.BufferSlice) []byte {
 	return bytes.Join(parts, nil)
 }
 
-// decode takes over the encoded request: its bytes are the request's from now on. It fails in no other way than by
-// setting refused, because an error of a codec would end the stream with a status that does not name the reason.
+// decode decodes a request and takes ownership of its bytes. It reports errors only in refused, because an error of a
+// codec would end the stream with a status that does not name the reason.
 func (in *incoming) decode(encoded []byte) {
 	begun := time.Now()
 	defer func() { in.decoded = time.Since(begun) }()
@@ -85,7 +88,7 @@ func (in *incoming) decode(encoded []byte) {
 	}
 }
 
-// forget releases a request, but keeps the memory of its blocks for the next one.
+// forget releases a request, but keeps the memory of its blocks for reuse.
 func (in *incoming) forget() {
 	in.request.Reset()
 	list := in.batch.Blocks[:0]

@@ -1,13 +1,12 @@
 // Package ingest receives batches of samples from senders over gRPC. It enforces limits, admits or rejects each sample,
-// and appends what it admits to the journal. A batch is acknowledged only after the journal has made it durable.
+// and appends the admitted samples to the journal. A batch is acknowledged only after the journal has made it durable.
 //
 // The package owns the streams, the limits, the identity of callers and the accounting of samples. It knows the wire
-// format. It does not know what a metric means. It keeps no data that a sender could lose: until the acknowledgement
-// the sender has the batch, and from then on the journal has it.
+// format, but not what a metric means. It holds no data that could be lost: the sender keeps a batch until the
+// acknowledgement, and from then on the journal has it.
 //
 // Each stream has two goroutines. One receives and admits batches. The other, the gRPC handler, sends the journal's
-// answers. Answers arrive on the journal's goroutine, which must never block, so they pass through a list
-// (answers).
+// answers. Answers arrive on the journal's goroutine, which must never block, so they pass through a list (answers).
 //
 // A batch passes these files in order: incoming.go and bounds.go (decode within bounds), stream.go (order and flow
 // control), admit.go and blocks.go (which samples are good), then journal.Append. Start reading with stream.go. The
@@ -32,12 +31,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// Journal is the part of journal.Journal that ingest needs; the methods are documented there. Tests and simulations
-// replace it. Many streams call it at once.
+// Journal is the part of journal.Journal that ingest needs. The methods are documented there. Tests and simulations
+// replace it. It must be safe for concurrent use.
 //
-// Append takes ownership of the batch: neither it nor what it refers to may be changed afterwards. Its callbacks come
-// in the order of the calls. When a batch fails, everything that was queued behind it fails too. The window of a stream
-// relies on both rules.
+// Append takes ownership of the batch: neither it nor what it refers to may be changed afterwards. The callbacks are
+// called in the order of the calls. If a batch fails, everything that was queued behind it fails too. The window of a
+// stream relies on both rules.
 type Journal interface {
 	SeriesOf(topology string) int
 	DefineAll(to []journal.SeriesID, series []metric.Raw, mostNew int) []journal.SeriesID
@@ -66,15 +65,15 @@ type Server struct {
 	arriving       sync.Mutex
 	connections    *quota.Slots
 	complain       complaints
-	accounts       sync.Pool // of *booking
+	accounts       sync.Pool // of *account
 
-	defining sync.Mutex    // checking a limit and defining series is one step, so that the limit holds
-	idle     looks         // under defining
-	closing  chan struct{} // closed when streams are to end
+	defining sync.Mutex    // makes checking a limit and defining series atomic
+	idle     looks         // protected by defining
+	closing  chan struct{} // closed when streams must end
 	once     sync.Once
 }
 
-// New returns a service in front of j. It starts no goroutine; Serve does. It fails when an option is out of range.
+// New returns a service that appends to j. It starts no goroutine; Serve does. It fails if an option is out of range.
 func New(j Journal, o Options) (*Server, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -102,7 +101,7 @@ func New(j Journal, o Options) (*Server, error) {
 func (s *Server) Totals() Totals { return s.stats.snapshot() }
 
 // Shutdown ends every stream with UNAVAILABLE after its batches are acknowledged, so that senders resend nothing. Serve
-// calls it when its context ends. It returns at once and may be called twice.
+// calls it when its context ends. It does not wait, and may be called twice.
 func (s *Server) Shutdown() { s.once.Do(func() { close(s.closing) }) }
 
 // Export implements the service: it serves the stream of one sender until either side ends it. A violation of the
@@ -189,7 +188,7 @@ func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 	}
 }
 
-// errClosing is how streams end when the collector does.
+// errClosing is the status with which streams end when the collector shuts down.
 var errClosing = status.Error(codes.Unavailable, "the collector is closing: send again what was not acknowledged")
 
 // connect records in the journal that a producer opened a stream. disconnect must follow, or the producer would look
@@ -215,7 +214,7 @@ func (s *Server) disconnect(p *producer) {
 	}
 }
 
-// refuse returns a RESOURCE_EXHAUSTED status that says when the sender should try again.
+// refuse returns a RESOURCE_EXHAUSTED status that contains the delay after which the sender should retry.
 func refuse(retry time.Duration, format string, args ...any) error {
 	st := status.Newf(codes.ResourceExhausted, format, args...)
 	if detailed, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retry)}); err == nil {
@@ -225,7 +224,7 @@ func refuse(retry time.Duration, format string, args ...any) error {
 }
 
 // define appends the journal's ids of series of one topology, within the limits. The id is 0 for a series beyond a
-// limit, and the error then says which one. The check of the limit and the definition are one critical section.
+// limit, and the error then names the limit. Checking the limit and defining the series is one critical section.
 // Otherwise two streams could both take the last free series.
 func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal.SeriesID, err error) {
 	if len(series) == 0 {
@@ -240,7 +239,7 @@ func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal
 			continue
 		}
 		if err = s.ensureCapacity(topology); err != nil {
-			return to, err // a series that follows may be known already and has an id
+			return to, err // a series after this one may already be known and have an id
 		}
 		rest := s.journal.DefineAll(nil, series[i:], s.mayDefine(topology))
 		to = append(to[:first+i], rest...)
@@ -251,7 +250,7 @@ func (s *Server) define(to []journal.SeriesID, series []metric.Raw) (_ []journal
 	return to, nil
 }
 
-// Bounds of the layouts of one stream: each series in a few of them, a few dozen for each worker.
+// Bounds of the layouts of one stream. They allow each series in a few layouts, and a few dozen layouts per worker.
 const (
 	maxStreamLayouts       = 1 << 16
 	maxStreamLayoutColumns = 4 << 20
@@ -261,7 +260,7 @@ func (s *Server) tableLimits() tableLimits {
 	return tableLimits{series: s.o.MaxStreamSeries, layouts: maxStreamLayouts, layoutColumns: maxStreamLayoutColumns}
 }
 
-// complaints limits the rate of warnings about bad streams, and counts those that were not logged.
+// complaints limits the rate of warnings about bad streams, and counts the warnings that were not logged.
 type complaints struct {
 	mu     sync.Mutex
 	last   time.Time
@@ -270,7 +269,7 @@ type complaints struct {
 
 const complainEvery = 10 * time.Second
 
-// mayComplain reports whether it is time to log again, and how many times it was not since.
+// mayComplain reports whether a warning may be logged now. unsaid is the number of warnings that were suppressed.
 func (c *complaints) mayComplain(now time.Time) (unsaid int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,18 +15,18 @@ import (
 // stream (tableLimits), because their lists of ids stay in memory for as long as the stream lasts.
 type layouts struct {
 	byID    map[uint32]*layout
-	listed  int      // columns of all of them
-	columns []uint32 // memory of a look
+	listed  int      // columns of all layouts
+	columns []uint32 // scratch memory for unpacking
 }
 
-// layout is a layout as the stream named it, and as the journal knows it. Bad series make the two differ, so the
-// journal's layout of the remaining columns is remembered too.
+// layout is a layout as the stream defined it and as the journal knows it. Bad series make the two differ, so the
+// journal's layout of the remaining columns is stored too.
 type layout struct {
 	columns int
-	packed  []byte // the series' ids, each as the difference to the one before: about as large as they came
-	// complete is the journal's layout if every series is good, else 0.
+	packed  []byte // the ids of the series as differences, about as large as on the wire
+	// complete is the journal's layout if every series is good, otherwise 0.
 	complete journal.LayoutID
-	// part is the journal's layout of the columns in kept if some series are not good, else 0.
+	// part is the journal's layout of the columns in kept if some series are not good, otherwise 0.
 	part journal.LayoutID
 	kept []int32
 }
@@ -35,7 +35,7 @@ var errLayouts = errors.New("the stream has defined as many layouts as one may")
 
 func (l *layouts) get(id uint32) *layout { return l.byID[id] }
 
-// forget drops the journal's ids of a layout, so that they are asked for again.
+// forget drops the journal's ids of a layout, so that they are requested again.
 func (l *layout) forget() { l.complete, l.part, l.kept = 0, 0, nil }
 
 // pack encodes ids as differences. Layouts of a stream may list millions of series, and neighbours usually differ by 1.
@@ -49,7 +49,7 @@ func pack(ids []uint32) []byte {
 	return packed
 }
 
-// unpack appends the ids of the stream, a column each.
+// unpack appends the stream's ids of the series, one per column.
 func (l *layout) unpack(to []uint32) []uint32 {
 	rest, before := l.packed, int64(0)
 	for len(rest) > 0 {
@@ -61,7 +61,7 @@ func (l *layout) unpack(to []uint32) []uint32 {
 	return to
 }
 
-// addLayouts takes the definitions of layouts. An error ends the stream. After errLayouts the sender can open a new
+// addLayouts adds the definitions of layouts. An error ends the stream. After errLayouts the sender can open a new
 // stream and define only the layouts that it still uses.
 func (t *table) addLayouts(definitions []*pb.Layout) error {
 	for _, d := range definitions {
@@ -72,7 +72,7 @@ func (t *table) addLayouts(definitions []*pb.Layout) error {
 	return nil
 }
 
-// addLayout takes one definition. A repeated definition changes nothing, and one with other series ends the stream.
+// addLayout adds one definition. A repeated definition changes nothing. A definition with other series ends the stream.
 func (t *table) addLayout(d *pb.Layout) error {
 	if err := checkLayout(d); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (t *table) addLayout(d *pb.Layout) error {
 	return nil
 }
 
-// checkLayout returns an error that names what is wrong with a layout.
+// checkLayout returns an error that explains what is wrong with a layout.
 func checkLayout(d *pb.Layout) error {
 	ids := d.GetSeriesIds()
 	switch {

@@ -12,12 +12,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// maxLocalWait is how long a sender of the collector's own process waits for a journal that takes nothing.
+// maxLocalWait is how long a local sender retries while the journal is full.
 const maxLocalWait = time.Minute
 
 // Local is a sender inside the collector's process, for example a replay. Its batches pass the same admission, limits
-// and accounting as those of a stream, so that a replay accepts exactly what a live collector would. It is for one
-// goroutine.
+// and accounting as those of a stream. A replay therefore accepts exactly what a live collector would. Local is not
+// safe for concurrent use.
 type Local struct {
 	server    *Server
 	producer  *producer
@@ -28,7 +28,7 @@ type Local struct {
 	sequence  uint64
 }
 
-// Local returns a sender with the given epoch. Close it, so that the journal records its end.
+// Local returns a sender with the given epoch. The caller must close it, so that the journal records its end.
 func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
 	if err := checkOpen(open); err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *Server) Local(open *pb.Open, epoch journal.Epoch) (*Local, error) {
 }
 
 // Send sets the epoch and sequence of a batch, appends it, and returns when it is durable. rejected lists the samples
-// that were not admitted. When the journal is full, Send retries for up to a minute.
+// that were not admitted. If the journal is full, Send retries for up to a minute.
 func (l *Local) Send(ctx context.Context, b *pb.Batch) (rejected []*pb.Rejection, err error) {
 	l.sequence++
 	b.Epoch, b.Sequence, b.OldestHeldSequence = l.epoch[:], l.sequence, l.sequence

@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
-// busyJournal takes nothing the first times.
+// busyJournal refuses the first batches.
 type busyJournal struct {
 	*journal.Journal
 	refusals int
@@ -36,7 +36,7 @@ func localBatch(values ...float64) *pb.Batch {
 	return b
 }
 
-// A sender of the collector's own process meets the same limits and is in the same totals.
+// TestALocalSender checks that a local sender is subject to the same limits and counted in the same totals.
 func TestALocalSender(t *testing.T) {
 	j, err := journal.Open(t.TempDir(), journal.DefaultOptions())
 	require.NoError(t, err)

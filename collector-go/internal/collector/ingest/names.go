@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Bounds of names. They are far above what Storm and Bullet use, and keep a sender from filling the dictionary with
+// Bounds of names. They are far above what Storm and Bullet use. They keep a sender from filling the dictionary with
 // text.
 const (
 	maxNameBytes = 512
@@ -18,7 +18,7 @@ const (
 	maxPort      = 65_535
 )
 
-// checkText returns an error that names what is wrong with a name that a producer chose.
+// checkText returns an error that explains what is wrong with a text that a producer chose.
 func checkText(field, s string) error {
 	switch {
 	case len(s) > maxNameBytes:
@@ -32,7 +32,7 @@ func checkText(field, s string) error {
 	return nil
 }
 
-// checkName is checkText for what must not be empty.
+// checkName does what checkText does, and also refuses an empty text.
 func checkName(field, s string) error {
 	if s == "" {
 		return fmt.Errorf("%s is empty", field)
@@ -40,7 +40,8 @@ func checkName(field, s string) error {
 	return checkText(field, s)
 }
 
-// checkPort returns an error for a number that is no TCP port. Port 0 is valid: a client that is no worker has it.
+// checkPort returns an error for a number that is no TCP port. Port 0 is valid, because a client that is no worker has
+// it.
 func checkPort(field string, port uint32) error {
 	if port > maxPort {
 		return fmt.Errorf("%s is %d, at most %d", field, port, maxPort)
@@ -48,8 +49,8 @@ func checkPort(field string, port uint32) error {
 	return nil
 }
 
-// checkOpen returns an error that names everything that is wrong with an Open. A sender with a bad Open is refused as a
-// whole, because its topology and host are part of every series.
+// checkOpen returns an error that lists everything that is wrong with an Open. A sender with an invalid Open is refused
+// completely, because its topology and host are part of every series.
 func checkOpen(o *pb.Open) error {
 	return errors.Join(
 		checkName("open.topology", o.GetTopology()),
@@ -61,8 +62,8 @@ func checkOpen(o *pb.Open) error {
 	)
 }
 
-// rawSeries returns a series as the journal names it, or an error that names what is wrong with its definition. The
-// topology is the stream's: a sender cannot define series of another one.
+// rawSeries returns a series as the journal names it, or an error that explains what is wrong with its definition. The
+// topology is that of the stream: a sender cannot define series of another one.
 func rawSeries(topology string, d *pb.SeriesDefinition) (metric.Raw, error) {
 	if err := checkDefinition(d); err != nil {
 		return metric.Raw{}, err
@@ -81,7 +82,7 @@ func rawSeries(topology string, d *pb.SeriesDefinition) (metric.Raw, error) {
 }
 
 // checkDefinition checks the texts and enumerations of a definition. An unknown shape or temporality is refused rather
-// than stored, since nobody could say what the numbers mean.
+// than stored, because the meaning of the numbers would be unknown.
 func checkDefinition(d *pb.SeriesDefinition) error {
 	if err := errors.Join(
 		checkName("series.host", d.GetHost()),

@@ -11,69 +11,70 @@ import (
 )
 
 // Options are the limits of ingest. Start from DefaultOptions. Every limit protects the collector from one sender or
-// client; where possible a sender gets a share instead of a fixed number (package quota).
+// client. Where possible, a sender gets a share instead of a fixed number (package quota).
 type Options struct {
-	// Window is how many batches of one stream may be under way unacknowledged.
+	// Window is the number of batches of one stream that may be unacknowledged.
 	Window int
-	// MaxBatchBytes is the largest batch that is taken, encoded.
+	// MaxBatchBytes is the largest encoded batch that is accepted.
 	MaxBatchBytes int
-	// MaxStreams bounds the streams of all producers together; a topology, a caller or an address has its share of them
+	// MaxStreams bounds the streams of all producers together. A topology, a caller or an address gets a share of them
 	// (package quota).
 	MaxStreams int
-	// MaxStreamSeries bounds the ids that one stream may define; 0 is MaxTopologySeries.
+	// MaxStreamSeries bounds the ids that one stream may define. 0 means MaxTopologySeries.
 	MaxStreamSeries int
 	// MaxTopologySeries bounds the series of one topology.
 	MaxTopologySeries int
-	// MaxTopologySamplesPerSecond bounds the samples a second of one topology, over a minute; what is beyond is
-	// answered with Full, and comes again. 0 is no bound.
+	// MaxTopologySamplesPerSecond bounds the samples per second of one topology, averaged over a minute. Batches beyond
+	// it are answered with Full, and the sender resends them. 0 means unlimited.
 	MaxTopologySamplesPerSecond int
-	// MaxAhead is how far a sample may be ahead of the collector's clock.
+	// MaxAhead is how far the time of a sample may be ahead of the collector's clock.
 	MaxAhead time.Duration
-	// MaxAge is how old a sample may be; 0 is any age.
+	// MaxAge is the maximum age of a sample; 0 means unlimited.
 	MaxAge time.Duration
-	// OpenTimeout is how long a new stream may take to say who it is.
+	// OpenTimeout is how long a new stream may take to send its Open.
 	OpenTimeout time.Duration
-	// DrainTimeout bounds the end of Serve.
+	// DrainTimeout bounds how long Serve takes to end.
 	DrainTimeout time.Duration
 
-	// MaxConnections bounds the connections, and an address has its share of them; one more is closed at once.
+	// MaxConnections bounds the connections. An address gets a share of them. Further connections are closed at once.
 	MaxConnections int
-	// MaxStreamsPerConnection bounds the streams of one connection; gRPC clients wait for a free one.
+	// MaxStreamsPerConnection bounds the streams of one connection. gRPC clients wait for a free one.
 	MaxStreamsPerConnection uint32
-	// HandshakeTimeout is how long a connection may take over TLS and HTTP/2's first frames.
+	// HandshakeTimeout bounds the time for the TLS handshake and the first HTTP/2 frames.
 	HandshakeTimeout time.Duration
-	// MessageGrace is how long a message that was begun may take to be whole; a larger one may take longer at 16 KiB/s.
+	// MessageGrace is how long a message may take to arrive completely. A larger one may take longer at 16 KiB/s.
 	MessageGrace time.Duration
-	// PingAfter is how long a connection may be silent before it is asked for a sign of life, which it has PingTimeout
-	// for.
+	// PingAfter is how long a connection may be silent before it receives a ping. PingTimeout is how long it may take
+	// to answer the ping.
 	PingAfter, PingTimeout time.Duration
 
-	// MaxIdle is how long a connection may have no stream.
+	// MaxIdle is how long a connection may be without a stream.
 	MaxIdle time.Duration
-	// MaxWatches bounds the streams that watch the collector's health, which anybody may; each lasts WatchTime at most.
+	// MaxWatches bounds the streams that watch the collector's health, which need no credentials. Each lasts at most
+	// WatchTime.
 	MaxWatches int
 	WatchTime  time.Duration
 
-	// StateTransfer lets senders carry what is known of their topologies to other collectors; nil where they may not.
+	// StateTransfer lets senders move the state of their topologies to other collectors. nil disables it.
 	StateTransfer *StateTransfer
 
-	// Guard decides who may send, and has the port's TLS; nil lets everybody, in plain text.
+	// Guard decides who may send, and provides the TLS configuration of the port. nil allows everybody, without TLS.
 	Guard *access.Guard
 
-	// Now is the collector's clock; nil is time.Now.
+	// Now is the collector's clock. nil means time.Now.
 	Now func() time.Time
-	// Logger takes what an operator should know; nil discards it.
+	// Logger receives what an operator should know. nil discards it.
 	Logger *slog.Logger
-	// Registerer takes the door's own figures; may be nil.
+	// Registerer receives the metrics of ingest. It may be nil.
 	Registerer prometheus.Registerer
 }
 
-// DefaultOptions are those of a collector for a cluster.
+// DefaultOptions returns the options of a collector for one cluster.
 func DefaultOptions() Options {
 	return Options{
 		Window:                  64,
 		MaxBatchBytes:           4 << 20,          // a tick of 1,162 executors in one batch
-		MaxStreams:              384,              // consumer tasks of all topologies; one alone may have 256 of them
+		MaxStreams:              384,              // consumer tasks of all topologies; one alone may have 256
 		MaxTopologySeries:       250_000,          // twice the series of 1,162 executors
 		MaxAhead:                10 * time.Minute, // a clock further ahead is refused
 		MaxAge:                  24 * time.Hour,   // a sender keeps a batch for 1 h; clocks may be 12 h off
@@ -85,7 +86,7 @@ func DefaultOptions() Options {
 		MessageGrace:            20 * time.Second,
 		PingAfter:               15 * time.Second,
 		PingTimeout:             10 * time.Second,
-		MaxIdle:                 15 * time.Second, // a sender opens its stream at once, and connects again by itself
+		MaxIdle:                 15 * time.Second, // a sender opens its stream at once, and reconnects by itself
 		MaxWatches:              32,
 		WatchTime:               time.Minute,
 	}

@@ -11,31 +11,31 @@ import (
 )
 
 // pace is the lowest speed at which a sender may continue a message that it has begun. The message must be complete
-// within grace, or arrive at rate. gRPC itself would wait indefinitely for the rest of a message and keep what
-// it has.
+// within grace, or arrive at rate. gRPC itself would wait indefinitely for the rest of a message and keep the part that
+// has arrived.
 //
-// A sender that has begun no message may be silent. A frame that is not complete needs no clock here: such a peer
-// answers no ping, and is disconnected for that (Options.PingAfter).
+// A sender that has begun no message may be silent. An incomplete frame needs no check here: such a peer answers no
+// ping, and is disconnected for that (Options.PingAfter).
 type pace struct {
 	grace time.Duration
-	rate  int64 // bytes a second, of a message, once grace is over
+	rate  int64 // bytes per second of a message after grace
 	slow  func(peer string, why error)
 }
 
-// leastRate is that of a line on which nobody would send metrics: the largest batch takes four minutes.
+// leastRate is too slow for sending metrics in practice: the largest batch would take four minutes.
 const leastRate = 16 << 10
 
-// Why a connection is cut; said in the log and counted.
+// Reasons for closing a connection. They are logged and counted.
 var (
 	errSlowMessage = errors.New("a message was begun and not ended in time")
 	errStreamIDs   = errors.New("more streams were begun than a connection may have")
 )
 
-// mostStreamIDs bounds the streams of a connection that are followed. gRPC refuses what is beyond its limit at once,
-// and that ends them here.
+// mostStreamIDs bounds the streams of a connection that are tracked. gRPC refuses streams beyond its own limit at once,
+// which also removes them here.
 const mostStreamIDs = 1024
 
-// paced are credentials whose connections are cut where they fall tooSlow; plain text or TLS is the inner ones'.
+// paced are credentials whose connections are closed if a message is too slow. The inner credentials decide about TLS.
 type paced struct {
 	credentials.TransportCredentials
 	pace pace
@@ -55,8 +55,8 @@ func (p paced) Clone() credentials.TransportCredentials {
 	return paced{p.TransportCredentials.Clone(), p.pace}
 }
 
-// pacedConn follows both directions of a connection and closes it when a message is too slow. It checks when bytes
-// arrive and needs no timer: a peer that sends nothing at all is pinged, and its answer is bytes.
+// pacedConn tracks both directions of a connection and closes it if a message is too slow. It checks when bytes arrive
+// and needs no timer: a peer that sends nothing at all receives a ping, and its answer consists of bytes.
 type pacedConn struct {
 	net.Conn
 	pace pace
@@ -64,13 +64,13 @@ type pacedConn struct {
 	out  frames
 
 	looked  time.Time
-	highest uint32 // of the streams that were begun
+	highest uint32 // greatest id of a stream that was begun
 
 	mu       sync.Mutex
-	messages map[uint32]*message // by stream, from its first frame until either side ends it
+	messages map[uint32]*message // by stream, from its first frame until either side ends the stream
 }
 
-// message is what is under way on a stream: gRPC's five bytes before it, and then itself.
+// message is the current message on a stream: gRPC's prefix of five bytes, and then the content.
 type message struct {
 	prefix [5]byte
 	have   int
@@ -85,7 +85,7 @@ func newPacedConn(c net.Conn, p pace) *pacedConn {
 	return &pacedConn{Conn: c, pace: p, in: frames{preface: prefaceBytes}, messages: map[uint32]*message{}}
 }
 
-// Read implements net.Conn; it fails where the sender is slow.
+// Read implements net.Conn. It returns an error if the sender is too slow.
 func (c *pacedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
@@ -106,7 +106,7 @@ func (c *pacedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// came follows the received bytes, and returns a reason when the connection must be closed. It checks the speed of
+// came tracks the received bytes, and returns a reason if the connection must be closed. It checks the speed of
 // messages twenty times per grace period, not at every read.
 func (c *pacedConn) came(p []byte, now time.Time) (why error) {
 	c.mu.Lock()
@@ -132,19 +132,19 @@ func (c *pacedConn) came(p []byte, now time.Time) (why error) {
 	return nil
 }
 
-// over forgets a stream that a frame ends. It is called under the lock.
+// over forgets a stream that a frame ends. The caller must hold mu.
 func (c *pacedConn) over(f *frames) {
 	if f.kind() == frameReset || (f.kind() == frameData || f.kind() == frameHeaders) && f.flags()&flagEndStream != 0 {
 		delete(c.messages, f.stream())
 	}
 }
 
-// data follows a piece of a stream's messages: gRPC's prefix of five bytes, which holds the length, and then the
-// message. The caller holds mu.
+// data tracks a piece of a stream's messages. Each message follows gRPC's prefix of five bytes, which contains its
+// length. The caller must hold mu.
 func (c *pacedConn) data(stream uint32, piece []byte, now time.Time) {
 	m := c.messages[stream]
 	if m == nil {
-		return // it has ended, or never begun
+		return // the stream has ended, or was never begun
 	}
 	for len(piece) > 0 {
 		if m.begun.IsZero() {

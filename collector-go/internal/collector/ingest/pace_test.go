@@ -52,18 +52,18 @@ func (w *wired) reset(stream uint32) *wired {
 	return w
 }
 
-// prefixed is a message of n bytes as gRPC sends it.
+// prefixed returns a message of n bytes as gRPC sends it.
 func prefixed(n int) []byte {
 	return append([]byte{0, 0, byte(n >> 16), byte(n >> 8), byte(n)}, make([]byte, n)...)
 }
 
-// Who begins a message has to go on with it, in whatever pieces frames and padding make of it; who has begun none may
-// be silent.
+// TestPace checks that a sender must continue a message that it has begun, however frames and padding divide it. A
+// sender that has begun none may be silent.
 func TestPace(t *testing.T) {
 	const late = 30 * time.Second // after the first bytes
 	for name, c := range map[string]struct {
 		in, server func(w *wired)
-		after      []byte // comes late, in a frame of its own
+		after      []byte // arrives late, in a separate frame
 		cut        bool
 	}{
 		"a whole message, then silence": {in: func(w *wired) {
@@ -155,7 +155,8 @@ func TestStreamsThatAreFollowedAreBounded(t *testing.T) {
 	require.ErrorIs(t, conn.came(in.Bytes(), time.Now()), errStreamIDs)
 }
 
-// C3: a stream that is opened as it should be, and a batch whose rest never comes, from one who answers every ping.
+// TestAMessageWithoutARestIsCut covers C3: a stream that was opened correctly, and a batch whose rest never arrives,
+// from a client that answers every ping.
 func TestAMessageWithoutARestIsCut(t *testing.T) {
 	c := start(t, func(o *Options) { o.MessageGrace, o.PingAfter = 100*time.Millisecond, time.Second })
 	good := opened(t, c.dial())

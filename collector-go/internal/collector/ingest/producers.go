@@ -12,9 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// producers knows which senders are connected. The journal records every stream that opens, but the end of a producer
+// producers tracks which senders are connected. The journal records every stream that opens, but the end of a producer
 // only when its last stream ends. A sender that reconnects often opens the new stream before the collector notices the
-// end of the old one, and would otherwise look disconnected.
+// end of the old one. Otherwise it would then look disconnected.
 type producers struct {
 	journal Journal
 	stats   *stats
@@ -26,19 +26,19 @@ type producers struct {
 	online  map[journal.ProducerID]*producer
 }
 
-// producer is a connected sender: a task of a topology's metrics consumer. All its streams share one. Its id in the
-// journal may change while it is connected (see renew), so it is read atomically.
+// producer is a connected sender, which is a task of a topology's metrics consumer. All its streams share one producer.
+// Its id in the journal may change while it is connected (see renew), so it is read atomically.
 type producer struct {
 	place journal.ProducerDefined
 	stats *stats
 	id    atomic.Uint32
 
-	streams int // under producers.mu
+	streams int // protected by producers.mu
 
 	mu        sync.Mutex
 	skew      skew
 	published time.Time
-	gauge     prometheus.Gauge // nil until there is something to show
+	gauge     prometheus.Gauge // nil before the first batch with a sending time
 }
 
 // name returns the journal's id of the producer.
@@ -48,7 +48,7 @@ func (p *producer) worker() metric.Worker {
 	return metric.Worker{Topology: p.place.Topology, Host: p.place.Host, Port: p.place.Port}
 }
 
-// connect records a new stream of a producer, in the journal and here, and returns the producer that its streams share.
+// connect records a new stream of a producer in the journal and here. It returns the producer that its streams share.
 func (p *producers) connect(place journal.ProducerDefined) (connected *producer, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *producers) connect(place journal.ProducerDefined) (connected *producer,
 	return connected, nil
 }
 
-// renew defines a producer again after the journal has forgotten it. The new id counts as a new connection.
+// renew defines a producer again after the journal has forgotten it. The new id is recorded as a new connection.
 func (p *producers) renew(o *producer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,7 +89,7 @@ func (p *producers) renew(o *producer) error {
 	return nil
 }
 
-// disconnect notes the end of a stream. The journal records it only for the last stream of the producer.
+// disconnect records the end of a stream. The journal records it only for the last stream of the producer.
 func (p *producers) disconnect(gone *producer) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,8 @@ func (p *producers) disconnect(gone *producer) error {
 	return p.journal.AppendControl(&journal.Disconnected{Producer: gone.name(), TimeMs: p.now().UnixMilli()})
 }
 
-// anyOf reports whether a worker still has a connected producer, whose skew its metric then shows.
+// anyOf reports whether a worker still has a connected producer. The metric of the worker then shows that producer's
+// skew.
 func (p *producers) anyOf(w metric.Worker) bool {
 	for _, other := range p.online {
 		if other.worker() == w {
@@ -117,11 +118,11 @@ func (p *producers) anyOf(w metric.Worker) bool {
 	return false
 }
 
-// publishEvery is how often a producer's skew is shown at most.
+// publishEvery is the least time between two updates of a producer's skew metric.
 const publishEvery = time.Second
 
-// sent updates the clock skew from a batch: sentMs is the producer's clock at sending, and now the collector's at
-// receipt.
+// sent updates the clock skew from a batch. sentMs is the time of sending by the producer's clock, and now the time of
+// receipt by the collector's.
 func (p *producer) sent(sentMs int64, now time.Time) {
 	if sentMs == 0 {
 		return
@@ -141,8 +142,8 @@ func (p *producer) sent(sentMs int64, now time.Time) {
 
 const skewWindow = time.Minute
 
-// skew is the smallest difference between two clocks over the last one to two minutes. Time in transit only adds to the
-// difference, so the smallest is the best estimate.
+// skew is the smallest difference between two clocks over the last one to two minutes. Transit time only adds to the
+// difference, so the smallest difference is the best estimate.
 type skew struct {
 	begun            time.Time
 	current, earlier time.Duration

@@ -18,9 +18,9 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// What the schema's comments state of the protocol, each tried here where no other test does.
+// The statements of the schema's comments about the protocol. Each is tested here unless another test does.
 
-// grouped is a number as the schema's comments write it.
+// grouped formats a number as the schema's comments do.
 func grouped(n int) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -29,7 +29,7 @@ func grouped(n int) string {
 	return text
 }
 
-// Every number that the comments state is ours.
+// TestTheSchemaStatesOurNumbers checks that every number in the comments equals ours.
 func TestTheSchemaStatesOurNumbers(t *testing.T) {
 	var comments strings.Builder
 	for _, file := range []string{"data", "service"} {
@@ -73,8 +73,8 @@ func TestTheSchemaStatesOurNumbers(t *testing.T) {
 	}
 }
 
-// Sequences may jump, batches may be empty, and gaps are kept; a batch that is sent again is known by its name alone,
-// may have another form, and defines what it brings.
+// TestWhatABatchMayBe checks that sequences may have gaps, batches may be empty, and reported gaps are kept. A batch
+// that is sent again is recognised by epoch and sequence alone, may have another content, and its definitions count.
 func TestWhatABatchMayBe(t *testing.T) {
 	c := start(t, nil)
 	s := opened(t, c.dial())
@@ -98,7 +98,7 @@ func TestWhatABatchMayBe(t *testing.T) {
 	require.Equal(t, batches[1].IDs[0], batches[2].IDs[0], "what the second defined is the same series")
 }
 
-// Requests may be compressed; the limit is of what is unpacked.
+// TestCompressedRequests checks that requests may be compressed, and that the limit applies to the unpacked size.
 func TestCompressedRequests(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxBatchBytes = 64 << 10 })
 	s := opened(t, c.dial(), grpc.UseCompressor(gzip.Name))
@@ -108,7 +108,8 @@ func TestCompressedRequests(t *testing.T) {
 	s.fails(codes.ResourceExhausted, "larger than max")
 }
 
-// When the sender half-closes, what is under way is acknowledged before the stream ends with OK.
+// TestAHalfClosedStreamIsAcknowledged checks that batches in flight are acknowledged before a half-closed stream ends
+// with OK.
 func TestAHalfClosedStreamIsAcknowledged(t *testing.T) {
 	slow := newHeldJournal()
 	c := startOn(t, slow, nil)
@@ -126,7 +127,7 @@ func TestAHalfClosedStreamIsAcknowledged(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// Beyond the window the collector reads no further until it has acknowledged something.
+// TestTheWindowIsKept checks that the collector reads no further beyond the window until it has acknowledged a batch.
 func TestTheWindowIsKept(t *testing.T) {
 	slow := newHeldJournal()
 	c := startOn(t, slow, func(o *Options) { o.Window = 2 })
@@ -149,7 +150,7 @@ func TestTheWindowIsKept(t *testing.T) {
 	s.acknowledged(all)
 }
 
-// A client that pings more often than it may is closed.
+// TestPingsAreBounded checks that a client that pings too often is disconnected.
 func TestPingsAreBounded(t *testing.T) {
 	c := start(t, func(o *Options) { o.PingAfter, o.MaxIdle = time.Hour, time.Hour })
 	connection, err := net.Dial("tcp", c.address)

@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// rateBurst is for how long a topology may send beyond its rate when it was silent before: Storm's tasks report all at
-// once, each 10 to 60 s.
+// rateBurst is how long a topology that was silent before may exceed its rate. Storm's tasks all report at once, every
+// 10 to 60 s.
 const rateBurst = time.Minute
 
-// longestRateWait bounds how long a sender is asked to wait; it is asked again where that was too short.
+// longestRateWait bounds how long a sender is asked to wait. If that was too short, it is asked again.
 const longestRateWait = 10 * time.Second
 
-// mostBuckets is how many topologies' buckets are kept before the full ones, which say nothing, go.
+// mostBuckets is the number of buckets from which full ones are removed. A full bucket carries no information.
 const mostBuckets = 1024
 
-// rates limits the samples per second of each topology with a token bucket. A batch is admitted as a whole when the
-// bucket is not empty, and the excess becomes debt. A batch larger than the bucket can therefore still pass. It is safe
+// rates limits the samples per second of each topology with a token bucket. If the bucket is not empty, a batch is
+// admitted as a whole and the excess becomes debt. A batch larger than the bucket can therefore still pass. It is safe
 // for concurrent use.
 type rates struct {
-	perSecond float64 // 0 is no bound
+	perSecond float64 // 0 means unlimited
 
 	mu      sync.Mutex
 	buckets map[string]*bucket
 }
 
-// bucket is how many samples a topology may send at once, as of a time. It is negative while the topology has sent more
-// than its rate.
+// bucket is the number of samples that a topology may send at once, at a certain time. It is negative while the
+// topology has exceeded its rate.
 type bucket struct {
 	samples float64
 	at      time.Time
@@ -48,7 +48,7 @@ func (e *rateError) Error() string {
 	return fmt.Sprintf("topology %s sends more than %.0f samples a second", e.topology, e.perSecond)
 }
 
-// take admits the samples of a batch, or returns a *rateError that says how long the topology has to wait.
+// take admits the samples of a batch, or returns a *rateError with the time that the topology has to wait.
 func (p *rates) take(topology string, samples int, now time.Time) error {
 	if p.perSecond == 0 || samples == 0 {
 		return nil
@@ -81,7 +81,7 @@ func (p *rates) giveBack(topology string, samples int) {
 
 func (p *rates) most() float64 { return p.perSecond * rateBurst.Seconds() }
 
-// fill adds what came since the last look; a clock that went back adds nothing.
+// fill adds the tokens since the last call. It adds none if the clock went back.
 func (p *rates) fill(b *bucket, now time.Time) {
 	b.samples = min(b.samples+max(now.Sub(b.at).Seconds(), 0)*p.perSecond, p.most())
 	b.at = now

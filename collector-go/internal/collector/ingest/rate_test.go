@@ -13,7 +13,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// A topology sends a minute at its rate at once, then as much as comes in; another has its own.
+// TestRates checks that a topology may send a minute of its rate at once, and then its rate. Other topologies are
+// independent.
 func TestRates(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	p := newRates(100)
@@ -34,7 +35,7 @@ func TestRates(t *testing.T) {
 	require.NoError(t, newRates(0).take("anybody", 1<<40, at), "0 is no bound")
 }
 
-// Names that come and go do not pile up, and none gets more by being forgotten.
+// TestRatesForgetsWhoIsSilent checks that changing names do not accumulate, and that no name gains by being forgotten.
 func TestRatesForgetsWhoIsSilent(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	p := newRates(1)
@@ -49,7 +50,8 @@ func TestRatesForgetsWhoIsSilent(t *testing.T) {
 	assert.LessOrEqual(t, len(p.buckets), mostBuckets)
 }
 
-// Whatever is sent when, nobody gets more than a burst, his rate, and one batch beyond.
+// TestRatesHolds checks that no topology sends more than a burst, its rate and one batch, whatever the times of
+// sending.
 func TestRatesHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newRates(rapid.IntRange(1, 50).Draw(t, "rate"))
@@ -67,10 +69,10 @@ func TestRatesHolds(t *testing.T) {
 	})
 }
 
-// Beyond its rate a topology is answered with Full and how long to wait, within the stream: nothing is lost, and the
-// other does not notice.
+// TestATopologyBeyondItsPaceWaits checks that a topology beyond its rate receives Full with a delay, within its stream.
+// Nothing is lost, and another topology is not affected.
 func TestATopologyBeyondItsPaceWaits(t *testing.T) {
-	var ahead atomic.Int64 // of the machine's clock
+	var ahead atomic.Int64 // how far the machine's clock is ahead
 	begun := time.Now()
 	c := start(t, func(o *Options) {
 		o.MaxTopologySamplesPerSecond = 1

@@ -20,14 +20,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// Fixed settings of the transport. They bound what a connection can take before anything is known of its sender.
+// Fixed settings of the transport. They bound the resources of a connection before its sender is known.
 const (
 	maxHeaderBytes  = 16 << 10
-	requestOverhead = 64 // of an ExportRequest over its Batch
-	// flow control; fixed, so that gRPC does not grow it by its own estimate; it is widened by quarters
+	requestOverhead = 64 // bytes of an ExportRequest in addition to its Batch
+	// flow control; fixed, so that gRPC does not grow it by its own estimate; increased in quarters
 	streamBuffer     = 512 << 10
-	connectionBuffer = 4 << 20         // of all streams; gRPC widens it as bytes come, so that it holds no memory
-	readBuffer       = 64 << 10        // of a connection: four frames a read
+	connectionBuffer = 4 << 20         // of all streams; gRPC increases it as bytes arrive, so that it takes no memory
+	readBuffer       = 64 << 10        // of a connection: four frames per read
 	leastPing        = 5 * time.Second // between a client's own pings
 )
 
@@ -58,7 +58,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// grpcServer returns the gRPC server with all limits of the transport, and grpc.health.v1 beside the service.
+// grpcServer returns the gRPC server with all limits of the transport, and a grpc.health.v1 service.
 func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 	o := s.o
 	options := []grpc.ServerOption{
@@ -88,19 +88,20 @@ func (s *Server) grpcServer() (*grpc.Server, *health.Server) {
 	return g, alive
 }
 
-// refused is called with connections beyond the limit, or beyond an address' share.
+// refused counts and logs a connection that was closed because of the limit of connections or an address's share.
 func (s *Server) refused(peer string, why error) {
 	s.stats.connectionsRefused.Inc()
 	s.note(peer, fmt.Errorf("connection: %w", why))
 }
 
-// slow is called with connections that are closed because their sender does not go on.
+// slow counts and logs a connection that was closed because a message was too slow.
 func (s *Server) slow(peer string, why error) {
 	s.stats.connectionsSlow.Inc()
 	s.note(peer, fmt.Errorf("connection cut: %w", why))
 }
 
-// note counts and logs a peer that got no slot, or lost it. The guard limits the rate of its log lines.
+// note counts and logs a peer that was refused or disconnected for lack of capacity. The guard limits the rate of log
+// lines.
 func (s *Server) note(peer string, why error) {
 	if s.o.Guard != nil {
 		s.o.Guard.Note(access.NoSlots, peer, why.Error())

@@ -18,7 +18,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// closedByPeer waits until the other side closes.
+// closedByPeer waits until the other side closes the connection.
 func closedByPeer(t *testing.T, connection net.Conn) {
 	require.NoError(t, connection.SetReadDeadline(time.Now().Add(patience)))
 	_, err := io.Copy(io.Discard, connection)
@@ -44,7 +44,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	good.acknowledged(1)
 }
 
-// TestSlowHandshakesAreCut: a client that connects and sends nothing, or half a preface, is cut off, and makes room.
+// TestSlowHandshakesAreCut checks that a client that connects and sends nothing, or half a preface, is disconnected and
+// frees its connection.
 func TestSlowHandshakesAreCut(t *testing.T) {
 	c := start(t, func(o *Options) { o.HandshakeTimeout, o.MaxConnections = 200*time.Millisecond, 3 })
 	for _, preface := range []string{"", "PRI * HT", "\x16\x03\x01"} {
@@ -58,7 +59,8 @@ func TestSlowHandshakesAreCut(t *testing.T) {
 	opened(t, c.dial())
 }
 
-// TestSilentConnectionsAreCut: who ends the handshake and then answers no ping is cut.
+// TestSilentConnectionsAreCut checks that a client that finishes the handshake and then answers no ping is
+// disconnected.
 func TestSilentConnectionsAreCut(t *testing.T) {
 	c := start(t, func(o *Options) { o.PingAfter, o.PingTimeout = time.Second, 200*time.Millisecond })
 	connection, err := net.Dial("tcp", c.address)
@@ -70,7 +72,8 @@ func TestSilentConnectionsAreCut(t *testing.T) {
 	closedByPeer(t, connection)
 }
 
-// C3: a connection that answers every ping and opens no stream is closed, and a stream keeps another open.
+// TestConnectionsWithoutAStreamAreClosed covers C3: a connection that answers every ping but opens no stream is closed.
+// A stream keeps another one open.
 func TestConnectionsWithoutAStreamAreClosed(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxIdle = 200 * time.Millisecond })
 	good := opened(t, c.dial())
@@ -89,7 +92,7 @@ func TestConnectionsWithoutAStreamAreClosed(t *testing.T) {
 	good.acknowledged(1)
 }
 
-// dialFrom connects from one of this host's own addresses.
+// dialFrom connects from one of this host's addresses.
 func (c *collector) dialFrom(address string) *grpc.ClientConn {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	connection, err := grpc.NewClient("passthrough:///"+c.address,
@@ -102,7 +105,8 @@ func (c *collector) dialFrom(address string) *grpc.ClientConn {
 	return connection
 }
 
-// C3: one address that takes all the connections it gets leaves some to others.
+// TestOneAddressDoesNotTakeAllConnections covers C3: an address that opens all connections that it can leaves some to
+// others.
 func TestOneAddressDoesNotTakeAllConnections(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxConnections = 9 })
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
@@ -121,7 +125,7 @@ func TestOneAddressDoesNotTakeAllConnections(t *testing.T) {
 	good.acknowledged(1)
 }
 
-// One topology, or one address, does not take all streams.
+// TestStreamsAreShared checks that neither one topology nor one address can use all streams.
 func TestStreamsAreShared(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxStreams = 9 })
 	hostile := pb.NewIngestServiceClient(c.dialFrom("127.0.0.2"))
@@ -133,7 +137,8 @@ func TestStreamsAreShared(t *testing.T) {
 	require.NoError(t, attempt(t, pb.NewIngestServiceClient(c.dialFrom("127.0.0.3")), "another"))
 }
 
-// C3: who watches the collector's health, which anybody may, does so for a while, and one address not in all places.
+// TestWatchingHealthIsBounded covers C3: watches of the collector's health need no credentials. They are limited in
+// time, and one address cannot use all of them.
 func TestWatchingHealthIsBounded(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxWatches, o.WatchTime = 3, time.Minute })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -153,7 +158,7 @@ func TestWatchingHealthIsBounded(t *testing.T) {
 	_, err = watch("127.0.0.3")
 	require.NoError(t, err)
 	c.stop()
-	for err == nil { // the last word before the end is that it does not serve
+	for err == nil { // the last message before the end is that it does not serve
 		_, err = first.Recv()
 	}
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
@@ -179,7 +184,7 @@ func TestHealth(t *testing.T) {
 	require.Equal(t, grpc_health_v1.HealthCheckResponse_SERVING, health.GetStatus())
 }
 
-// TestServeEndsInTime: a disk that never answers does not keep Serve from ending.
+// TestServeEndsInTime checks that a disk that never answers does not keep Serve from ending.
 func TestServeEndsInTime(t *testing.T) {
 	slow := newHeldJournal() // never answers
 	c := startOn(t, slow, func(o *Options) { o.DrainTimeout = 200 * time.Millisecond })

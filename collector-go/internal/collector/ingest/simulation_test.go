@@ -14,8 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// slowJournal is a journal whose disk moves when the test lets it. It keeps the contract of journal.Journal: answers in
-// order, and what is queued behind a failed batch fails with it.
+// slowJournal is a journal whose disk proceeds when the test lets it. It keeps the contract of journal.Journal: answers
+// are in order, and what is queued behind a failed batch fails with it.
 type slowJournal struct {
 	full     bool
 	queue    []slowAppend
@@ -93,7 +93,7 @@ func (j *slowJournal) write(n int) {
 	}
 }
 
-// fail is a failed fsync: all that waits is refused.
+// fail simulates a failed fsync: everything that is queued is refused.
 func (j *slowJournal) fail() {
 	failed := j.queue
 	j.queue = nil
@@ -102,7 +102,7 @@ func (j *slowJournal) fail() {
 	}
 }
 
-// wire is both directions of one stream; what is on it arrives when the test lets it.
+// wire is both directions of one stream. Messages arrive when the test lets them.
 type wire struct {
 	grpc.ServerStream
 	up   []*pb.Batch
@@ -113,7 +113,7 @@ func (w *wire) Context() context.Context               { return context.Backgrou
 func (w *wire) Recv() (*pb.ExportRequest, error)       { panic("the test delivers") }
 func (w *wire) Send(response *pb.ExportResponse) error { w.down = append(w.down, response); return nil }
 
-// model is a sender that keeps the protocol, a collector's stream, and the wire between them.
+// model consists of a sender that keeps the protocol, a collector's stream, and the wire between them.
 type model struct {
 	t       *rapid.T
 	server  *Server
@@ -123,7 +123,7 @@ type model struct {
 
 	last  uint64   // the newest sequence
 	held  []uint64 // ascending
-	next  uint64   // to be sent
+	next  uint64   // the next to be sent
 	acked map[uint64]bool
 	gone  map[uint64]bool // abandoned
 }
@@ -139,7 +139,7 @@ func newModel(t *rapid.T) *model {
 	return m
 }
 
-// connect opens a new stream; the sender begins with the oldest batch that it holds.
+// connect opens a new stream. The sender begins with the oldest batch that it holds.
 func (m *model) connect() {
 	if m.stream != nil {
 		m.server.disconnect(m.stream.producer)
@@ -154,7 +154,7 @@ func (m *model) connect() {
 	}
 }
 
-// send puts the next batch on the wire: one that it holds, or a new one.
+// send puts the next batch on the wire, either one that it holds or a new one.
 func (m *model) send() {
 	if len(m.wire.up) >= 8 {
 		return
@@ -172,7 +172,7 @@ func (m *model) send() {
 	m.next++
 }
 
-// receiveState lets the collector see a batch, if its window has room.
+// receiveState lets the collector receive a batch, if its window has capacity.
 func (m *model) receiveState() {
 	if len(m.wire.up) == 0 || len(m.stream.window.flights) >= m.server.o.Window {
 		return
@@ -184,7 +184,7 @@ func (m *model) receiveState() {
 	require.NoError(m.t, m.stream.take(in))
 }
 
-// hear lets the sender see an answer.
+// hear lets the sender receive an answer.
 func (m *model) hear() {
 	if len(m.wire.down) == 0 {
 		return
@@ -205,7 +205,7 @@ func (m *model) hear() {
 	}
 }
 
-// giveUp is what a sender does with a batch that is too old.
+// giveUp abandons a batch that is too old.
 func (m *model) giveUp() {
 	if len(m.held) > 0 && m.held[0] < m.next {
 		m.gone[m.held[0]] = true
@@ -215,8 +215,8 @@ func (m *model) giveUp() {
 
 func (m *model) answer() { require.NoError(m.t, m.stream.answer()) }
 
-// TestOrderOverFull lets sender, wire, collector and disk move in any order: nothing that the sender dropped for an
-// acknowledgement may be missing, nothing may be doubled, and all gets through in the end.
+// TestOrderOverFull lets sender, wire, collector and disk proceed in any order. Nothing that the sender dropped after
+// an acknowledgement may be missing, nothing may be duplicated, and everything is delivered in the end.
 func TestOrderOverFull(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)
@@ -245,7 +245,7 @@ func TestOrderOverFull(t *testing.T) {
 	})
 }
 
-// finish lets everything get through and holds the stats.
+// finish delivers everything and checks the totals.
 func (m *model) finish() {
 	m.journal.full = false
 	last := m.last
@@ -268,8 +268,8 @@ func (m *model) finish() {
 	require.Zero(m.t, m.server.Totals().Balance())
 }
 
-// TestOrderIsKept holds that after a Full with no failed write batches reach the journal in the order of their
-// sequence.
+// TestOrderIsKept checks that batches reach the journal in the order of their sequences after a Full, if no write
+// failed.
 func TestOrderIsKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newModel(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// Totals are counts of samples by outcome since the start, histograms included. They balance at any time: Received =
+// Totals are counts of samples by outcome since the start, including histograms. They balance at any time: Received =
 // Journaled + Deduplicated + the sum of Rejected. A batch that was answered with Full is not counted, because the
-// sender sends it again. A difference means that the collector lost or invented samples, so tests and simulations check
+// sender sends it again. A difference means that the collector lost or invented samples. Tests and simulations check
 // it.
 type Totals struct {
 	Received     uint64
@@ -24,7 +24,7 @@ type Totals struct {
 	Rejected     map[pb.RejectionReason]uint64
 }
 
-// Balance returns Received less all outcomes. Anything but 0 is a bug.
+// Balance returns Received minus all outcomes. Anything but 0 is a bug.
 func (b Totals) Balance() int64 {
 	sum := b.Journaled + b.Deduplicated
 	for _, n := range b.Rejected {
@@ -33,7 +33,7 @@ func (b Totals) Balance() int64 {
 	return int64(b.Received) - int64(sum)
 }
 
-// stats keeps the statistics of ingest and exports them as metrics. One batch changes totals as one step under mu, so
+// stats keeps the statistics of ingest and exports them as metrics. A batch changes the totals in one step under mu, so
 // that a snapshot always balances. Labels are bounded: topologies beyond maxNamedTopologies share one label.
 type stats struct {
 	mu     sync.Mutex
@@ -42,7 +42,7 @@ type stats struct {
 	received, journaled, deduplicated prometheus.Counter
 	rejected                          [maxReason + 1]prometheus.Counter
 	topologyRejected                  *prometheus.CounterVec
-	topologies                        map[string]bool // that topologyRejected and rateLimited name
+	topologies                        map[string]bool // with labels of their own in the metrics
 	rateLimited                       *prometheus.CounterVec
 	surplus                           prometheus.Counter
 
@@ -57,8 +57,8 @@ type stats struct {
 	skew               *prometheus.GaugeVec
 }
 
-// newStats registers the metrics. All labels with a fixed set of values exist from the start with 0, so that a rate
-// over them has no gap at the first event.
+// newStats registers the metrics. All labels with a fixed set of values exist from the start with 0. A rate over them
+// then has no gap at the first event.
 func newStats(registerer prometheus.Registerer, connections *quota.Slots) *stats {
 	const prefix = "bullet_metrics_ingest_"
 	make := promauto.With(registerer)
@@ -114,12 +114,12 @@ func newStats(registerer prometheus.Registerer, connections *quota.Slots) *stats
 	return s
 }
 
-// ReasonName is a reason for rejecting samples as the label of a metric has it, such as "not_a_number".
+// ReasonName returns the label value of a reason for rejecting samples, such as "not_a_number".
 func ReasonName(reason pb.RejectionReason) string {
 	return strings.ToLower(strings.TrimPrefix(reason.String(), "REJECTION_REASON_"))
 }
 
-// maxNamedTopologies bounds the topologies that are named in the figures.
+// maxNamedTopologies bounds the topologies that have labels of their own in metrics.
 const (
 	maxNamedTopologies = 256
 	otherTopologies    = "(other)"
@@ -144,7 +144,7 @@ func (s *stats) enter(topology string, received int, rejected *tally, duplicate 
 	s.add(received, journaled, 0, rejected)
 }
 
-// refuse exports the rejected samples as metrics, by reason and by topology, and returns how many there are.
+// refuse exports the rejected samples as metrics, by reason and by topology, and returns their number.
 func (s *stats) refuse(topology string, rejected *tally) (all int) {
 	topology = s.named(topology)
 	for reason, n := range rejected.samples {
@@ -174,7 +174,7 @@ func (s *stats) named(topology string) string {
 	return topology
 }
 
-// add changes the totals by one batch, all of them at once.
+// add adds one batch to the totals, in one step.
 func (s *stats) add(received, journaled, deduplicated int, rejected *tally) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

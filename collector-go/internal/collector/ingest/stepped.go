@@ -10,16 +10,16 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// Stepped is a stream without network and goroutines, for simulations: the caller delivers each request and decides
-// when the sender is answered. Everything happens in a known order, so a simulation can be repeated from its seed.
-// Admission, limits and accounting are those of any other stream. It is for one goroutine.
+// Stepped is a stream without network and goroutines, for simulations. The caller delivers each request and decides
+// when the sender is answered. Everything happens in a defined order, so a simulation can be repeated from its seed.
+// Admission, limits and accounting are those of any other stream. It is not safe for concurrent use.
 type Stepped struct {
 	stream *stream
 	in     incoming
 }
 
-// Step opens a stream. What the collector answers is given to send, from within Step and Answer. The error is the
-// status of a stream that is refused.
+// Step opens a stream. The collector's answers are passed to send, during Step and Answer. An error is the status of a
+// stream that is refused.
 func (s *Server) Step(open *pb.Open, send func(*pb.ExportResponse)) (*Stepped, error) {
 	if err := checkOpen(open); err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func (s *Server) Step(open *pb.Open, send func(*pb.ExportResponse)) (*Stepped, e
 	return st, st.stream.greet()
 }
 
-// Take takes an encoded ExportRequest, which is the stream's from then on. The error is the status with which the
-// stream has ended; the caller closes it.
+// Take processes an encoded ExportRequest and takes ownership of its bytes. An error is the status with which the
+// stream has ended. The caller must then close it.
 func (s *Stepped) Take(encoded []byte) error {
 	s.in.decode(encoded)
 	err := s.stream.take(&s.in)
@@ -45,20 +45,20 @@ func (s *Stepped) Take(encoded []byte) error {
 	return err
 }
 
-// HasCapacity reports whether the window takes another batch. While it does not, the requests of a stream wait.
+// HasCapacity reports whether the window accepts another batch. While it does not, the requests of a stream wait.
 func (s *Stepped) HasCapacity() bool { return s.stream.hasCapacity() }
 
-// Answer passes on what the journal has answered since the last time. The error is the status with which the stream has
+// Answer sends what the journal has answered since the last call. An error is the status with which the stream has
 // ended.
 func (s *Stepped) Answer() error { return s.stream.answer() }
 
-// Close ends the stream, as when its connection broke.
+// Close ends the stream as if its connection had failed.
 func (s *Stepped) Close() {
 	s.stream.close(make(chan struct{}))
 	s.stream.server.disconnect(s.stream.producer)
 }
 
-// sends is the answering side of a stream.
+// sends is the sending side of a Stepped stream.
 type sends struct {
 	grpc.ServerStream
 	send func(*pb.ExportResponse)
@@ -67,7 +67,7 @@ type sends struct {
 // Context implements grpc.ServerStream.
 func (sends) Context() context.Context { return context.Background() }
 
-// Recv implements grpc.BidiStreamingServer; nobody calls it, since requests are brought.
+// Recv implements grpc.BidiStreamingServer. It is never called, because Take receives the requests.
 func (sends) Recv() (*pb.ExportRequest, error) { return nil, io.EOF }
 
 // Send implements grpc.BidiStreamingServer.

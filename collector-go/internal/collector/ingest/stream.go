@@ -17,8 +17,8 @@ import (
 )
 
 // stream is one sender's stream after its Open. The receiving goroutine owns table and admission. It shares window and
-// the fields below mu with the handler's goroutine, which sends answers. Only the handler's goroutine calls Send, since
-// gRPC does not allow two concurrent sends.
+// the fields below mu with the handler's goroutine, which sends answers. Only the handler's goroutine calls Send,
+// because gRPC does not allow two concurrent sends.
 type stream struct {
 	server   *Server
 	grpc     grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]
@@ -26,17 +26,17 @@ type stream struct {
 	answers  *answers
 	entry    *entry
 
-	// Of the goroutine that takes.
+	// Owned by the receiving goroutine.
 	table         *table
 	admission     admission
-	stateTransfer *stateTransfer // nil where its sender carries no state
+	stateTransfer *stateTransfer // nil if its sender transfers no state
 
-	mu     sync.Mutex // held while a batch is taken
+	mu     sync.Mutex // held while a batch is processed
 	window window
-	epoch  []byte // of the first batch; all others must have it too
+	epoch  []byte // of the first batch; all others must have the same
 	full   []*pb.Full
-	freed  chan struct{} // holds a token when the window may have freed again
-	closed bool          // nothing is taken any more
+	freed  chan struct{} // holds a token if the window may have capacity again
+	closed bool          // no more batches are accepted
 }
 
 // newStream returns a stream for a connected producer. run serves it; Stepped drives it by hand.
@@ -46,13 +46,13 @@ func newStream(s *Server, g grpc.BidiStreamingServer[pb.ExportRequest, pb.Export
 		table: newTable(topology, s.tableLimits(), s)}
 }
 
-// answers is a list of the journal's answers, in order, from the journal's goroutine to the stream's. put never blocks:
-// a slow client must not delay the journal for other streams. The window bounds the list.
+// answers is a list of the journal's answers, in order, from the journal's goroutine to the stream's. put never blocks,
+// because a slow client must not delay the journal for other streams. The window bounds the list.
 type answers struct {
 	mu     sync.Mutex
 	list   []error
 	spare  []error
-	signal chan struct{} // holds a token when there is something to say
+	signal chan struct{} // holds a token if there are answers to send
 }
 
 func newAnswers() *answers { return &answers{signal: make(chan struct{}, 1)} }
@@ -109,7 +109,7 @@ func (s *stream) run() error {
 				return err
 			}
 		case <-changed:
-			changed = s.entry.changed() // before the look, so that no change is missed
+			changed = s.entry.changed() // before the check, so that no change is missed
 			if err := s.entry.check(); err != nil {
 				return err
 			}
@@ -127,7 +127,7 @@ func (s *stream) run() error {
 	}
 }
 
-// greet answers Open with the limits of the collector, so that a sender can adapt its batches to them.
+// greet answers Open with the limits of the collector, so that the sender can adapt its batches to them.
 func (s *stream) greet() error {
 	o := s.server.o
 	opened := &pb.Opened{Window: uint32(o.Window), MaxBatchBytes: uint32(o.MaxBatchBytes), TakesBlocks: true}
@@ -137,8 +137,9 @@ func (s *stream) greet() error {
 	return s.grpc.Send(&pb.ExportResponse{Message: &pb.ExportResponse_Opened{Opened: opened}})
 }
 
-// receive takes requests until an error ends the stream. It stops reading while the window is full, so HTTP/2 flow
-// control slows the sender down. The goroutine ends after the handler has returned, because gRPC then ends RecvMsg.
+// receive processes requests until an error ends the stream. It stops reading while the window is full, so that HTTP/2
+// flow control slows the sender down. The goroutine ends after the handler has returned, because gRPC then ends
+// RecvMsg.
 func (s *stream) receive(stopped <-chan struct{}) error {
 	in := &incoming{}
 	for {
@@ -151,15 +152,15 @@ func (s *stream) receive(stopped <-chan struct{}) error {
 		if err := s.take(in); err != nil {
 			return err
 		}
-		in.forget() // the next one may be long in coming
+		in.forget() // the next request may take long to arrive
 	}
 }
 
-// errStopped ends the receiving goroutine of a stream that has ended. Nobody sees it.
+// errStopped ends the receiving goroutine of a stream that has ended. It is never sent to the sender.
 var errStopped = errors.New("the stream has ended")
 
-// await returns when the window has capacity. Until then the sender has to wait for answers: the window bounds the
-// memory that one stream can take.
+// await returns when the window has capacity. Until then the sender has to wait for answers. The window thereby bounds
+// the memory of one stream.
 func (s *stream) await(stopped <-chan struct{}) error {
 	for {
 		if s.hasCapacity() {
@@ -180,8 +181,8 @@ func (s *stream) hasCapacity() bool {
 	return len(s.window.flights) < s.server.o.Window
 }
 
-// close stops the stream from taking batches. After it, the journal can record the end of the stream behind every batch
-// of the stream.
+// close makes the stream accept no more batches. The journal can then record the end of the stream after all of its
+// batches.
 func (s *stream) close(stopped chan struct{}) {
 	s.mu.Lock()
 	s.closed = true
@@ -189,8 +190,8 @@ func (s *stream) close(stopped chan struct{}) {
 	close(stopped)
 }
 
-// end sends the outstanding answers and returns the stream's status: last, or success when the sender closed its side.
-// It waits for the journal's answers to batches in flight, unless the sender broke the protocol.
+// end sends the outstanding answers and returns the stream's status: last, or success if the sender closed its side. It
+// waits for the journal's answers to batches in flight, unless the sender broke the protocol.
 func (s *stream) end(last error) error {
 	s.mu.Lock()
 	s.closed = true
@@ -230,15 +231,15 @@ func (e *brokenError) Error() string { return e.status.Error() }
 // broken returns an error that ends the stream at once with a status.
 func broken(code codes.Code, err error) error { return &brokenError{status.Error(code, err.Error())} }
 
-// take handles one request: a part of a state, or a batch. It holds mu, so that the end of the stream cannot overtake a
-// batch.
+// take handles one request: a part of a state, or a batch. It holds mu, so that the end of the stream cannot overtake
+// the batch.
 func (s *stream) take(in *incoming) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return errStopped
 	}
-	begun := time.Now().Add(-in.decoded) // less what the batch waited for freed in between
+	begun := time.Now().Add(-in.decoded) // without the time that the batch waited for the window
 	if in.refused != nil && !errors.Is(in.refused, errWire) {
 		return broken(codes.InvalidArgument, in.refused)
 	}
@@ -267,14 +268,14 @@ func (s *stream) take(in *incoming) error {
 	return s.hand(b, now, begun)
 }
 
-// check validates a batch against the protocol and takes its definitions. All batches of a stream must have the same
-// epoch: the acknowledgements name only one.
+// check validates a batch against the protocol and adds its definitions. All batches of a stream must have the same
+// epoch, because an acknowledgement names only one.
 func (s *stream) check(b *pb.Batch) error {
 	if err := s.admission.check(b, s.table); err != nil {
 		return err
 	}
 	if s.epoch == nil {
-		s.epoch = bytes.Clone(b.GetEpoch()) // b's is the message's
+		s.epoch = bytes.Clone(b.GetEpoch()) // that of b belongs to the message
 	}
 	if string(s.epoch) != string(b.GetEpoch()) {
 		return errors.New("batch.epoch changed within the stream: a new epoch needs a new stream")
@@ -282,8 +283,8 @@ func (s *stream) check(b *pb.Batch) error {
 	return nil
 }
 
-// hand appends a batch to the journal without its rejected samples, or answers Full when a limit is reached. begun is
-// the time at which decoding would have begun if the batch had not waited for the window since.
+// hand appends a batch without its rejected samples to the journal, or answers Full if a limit is reached. begun is the
+// start of decoding, adjusted for the time that the batch waited for the window.
 func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 	defer s.admission.release()
 	sequence, topology, samples := b.GetSequence(), s.producer.place.Topology, s.admission.samples(b)
@@ -314,11 +315,11 @@ func (s *stream) hand(b *pb.Batch, arrived, begun time.Time) error {
 }
 
 // mostRenewals bounds how often one batch is admitted again because the journal has forgotten an id. Each attempt
-// defines the ids again, so more than one attempt is needed only when the journal forgets them in between.
+// defines the ids again. More than one attempt is needed only if the journal forgets them again meanwhile.
 const mostRenewals = 3
 
-// admitAndAppend admits a checked batch and appends it to the journal. When the journal has forgotten an id that the
-// batch uses, it defines the id again and retries; the sender does not notice.
+// admitAndAppend admits a checked batch and appends it to the journal. If the journal has forgotten an id that the
+// batch uses, it defines the id again and retries. The sender does not notice.
 func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer, account *account, arrived time.Time) (
 	*tally, error) {
 	for renewals := 0; ; renewals++ {
@@ -344,9 +345,9 @@ func (s *Server) admitAndAppend(a *admission, b *pb.Batch, t *table, p *producer
 	}
 }
 
-// account counts a batch in the accounting once both facts are known: whether Append reported a duplicate, and whether
-// the batch became durable. The journal may answer before Append returns; whichever comes second does the counting. It
-// works after the stream has ended, so that the totals always balance. Accounts are pooled.
+// account adds a batch to the statistics once two facts are known: whether Append reported a duplicate, and whether the
+// batch became durable. The journal may answer before Append returns, and whichever comes second does the counting.
+// This also works after the stream has ended, so that the totals always balance. Accounts are pooled.
 type account struct {
 	server    *Server
 	answers   *answers
@@ -371,19 +372,20 @@ func newAccount(s *Server, answers *answers) *account {
 	return b
 }
 
-// admitted notes what came of a batch at admission.
+// admitted records the result of admitting a batch.
 func (b *account) admitted(a *admission, topology string, arrived time.Time) {
 	b.topology = topology
 	b.received, b.rejected, b.arrived = a.received, a.rejected, arrived
 }
 
-// handed notes the journal's answer to Append.
+// handed records the result of Append.
 func (b *account) handed(duplicate bool) {
 	b.duplicate = duplicate
 	b.enter()
 }
 
-// answered is the journal's callback. It reads answers first: after enter the account may belong to another batch.
+// answered is the journal's callback. It reads answers first, because after enter the account may belong to another
+// batch.
 func (b *account) answered(err error) {
 	b.err = err
 	answers := b.answers
@@ -391,8 +393,8 @@ func (b *account) answered(err error) {
 	answers.put(err)
 }
 
-// enter counts the batch when both parts are there, and returns the account to the pool. Two goroutines call it; the
-// atomic counter decides which of them comes second.
+// enter counts the batch when both facts are known, and returns the account to the pool. Two goroutines call it, and
+// the atomic counter decides which of them comes second.
 func (b *account) enter() {
 	if b.parts.Add(1) < 2 {
 		return

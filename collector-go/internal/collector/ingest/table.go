@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// table maps the ids of one stream to the journal's ids. A sender numbers its series itself, so that a batch needs no
-// name of a series more than once. The table is dropped with the stream, and is for one goroutine.
+// table maps the ids of one stream to the journal's ids. A sender numbers its series itself, so that it sends the name
+// of a series only once. The table is dropped with the stream. It is not safe for concurrent use.
 type table struct {
 	server *Server // assigns the journal's ids, within the limits of all streams
 	limits tableLimits
@@ -20,10 +20,10 @@ type table struct {
 	slots   slots
 	names   names
 	layouts layouts
-	// examples say what is wrong with the first bad definitions; the others are counted without one.
+	// examples explain what is wrong with the first bad definitions. Further ones are only counted.
 	examples []string
-	// limited is how many series have no id because of a limit, whyLimited which limit that is, and retry when to ask
-	// again.
+	// limited is the number of series that have no id because of a limit. whyLimited names the limit. retry is when to
+	// ask for their ids again.
 	limited    int
 	whyLimited string
 	retry      time.Time
@@ -32,45 +32,45 @@ type table struct {
 }
 
 // unresolved holds the series of a message that have no journal id yet. They are defined together, so that the
-// journal's lock is taken once for a message and not once for a series.
+// journal's lock is taken once per message and not once per series.
 type unresolved struct {
-	ids      []uint32 // the stream's
-	nameRows []int    // in names
+	ids      []uint32 // the stream's ids
+	nameRows []int    // indexes of rows in names
 	series   []metric.Raw
-	named    []journal.SeriesID // memory
+	named    []journal.SeriesID // reused memory
 }
 
-// maxUnresolved bounds how many wait: others may be waiting for the journal meanwhile.
+// maxUnresolved bounds the series that are defined together, because others may be waiting for the journal meanwhile.
 const maxUnresolved = 4096
 
-// tableLimits bound what one stream may define.
+// tableLimits bounds what one stream may define.
 type tableLimits struct {
 	series        int
 	layouts       int
-	layoutColumns int // the series that layouts list, each as often as it is listed
+	layoutColumns int // the total number of series in layouts, counted as often as they are listed
 }
 
-// maxExamples bounds what is remembered of bad definitions.
+// maxExamples bounds the stored examples of bad definitions.
 const maxExamples = 64
 
 func newTable(topology string, limits tableLimits, s *Server) *table {
 	return &table{server: s, limits: limits, names: names{topology: topology}}
 }
 
-// slot is the meaning of one id. It has eight bytes, so that a look-up for each sample stays in the processor's cache.
+// slot is the meaning of one id. It has eight bytes, so that a lookup for each sample stays in the processor's cache.
 type slot struct {
 	id  journal.SeriesID
-	row uint32 // place in names times kinds, plus its kind
+	row uint32 // index in names times kinds, plus the kind
 }
 
-// kind is what may be done with samples of an id.
+// kind is how samples of an id are handled.
 type kind uint32
 
 const (
 	undefined kind = iota
 	number
 	histogram
-	limited // good, but its topology has its series
+	limited // valid, but a limit of series is reached
 	bad
 	kinds
 )
@@ -82,8 +82,8 @@ func newSlot(id journal.SeriesID, row int, k kind) slot {
 func (s slot) kind() kind { return kind(s.row % uint32(kinds)) }
 func (s slot) place() int { return int(s.row / uint32(kinds)) }
 
-// slots maps ids to their meaning. It is an array while ids are dense, as those of a sender that counts from 1 are, and
-// a map otherwise. A sender therefore cannot make it allocate memory by choosing a large id.
+// slots maps ids to their meaning. It is an array while ids are dense, as for a sender that counts from 1, and a map
+// otherwise. A sender therefore cannot make it allocate memory by choosing a large id.
 type slots struct {
 	dense  []slot
 	sparse map[uint32]slot
@@ -121,7 +121,7 @@ func (s *slots) put(id uint32, to slot) {
 	s.dense[id] = to
 }
 
-// of are the ids of a kind.
+// of returns the ids of a kind.
 func (s *slots) of(k kind) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		for id, at := range s.dense {
@@ -137,10 +137,10 @@ func (s *slots) of(k kind) iter.Seq[uint32] {
 	}
 }
 
-// add takes the definitions of series. An error ends the stream. A definition that is bad in itself does not: it is
-// remembered as bad, and the samples of its id are rejected with an example.
+// add adds the definitions of series. An error ends the stream. An invalid definition does not end it: the id is marked
+// as bad, and its samples are rejected with an example.
 func (t *table) add(definitions []*pb.SeriesDefinition) error {
-	defer t.resolveAll() // those before a bad one too
+	defer t.resolveAll() // also those before an invalid definition
 	for _, d := range definitions {
 		if err := t.addOne(d); err != nil {
 			return err
@@ -152,15 +152,15 @@ func (t *table) add(definitions []*pb.SeriesDefinition) error {
 	return nil
 }
 
-// addOne takes one definition. A sender may repeat a definition, for example after a Full. An id never changes its
-// meaning, or samples on their way could be stored under another series.
+// addOne adds one definition. A sender may repeat a definition, for example after a Full. An id must never change its
+// meaning, because samples in flight could then be stored under another series.
 func (t *table) addOne(d *pb.SeriesDefinition) error {
 	if d.GetId() == 0 {
 		return fmt.Errorf("batch.series.id is 0 for %.40q: ids start at 1", d.GetName())
 	}
 	before := t.slots.get(d.GetId())
 	if before.kind() == undefined && t.slots.known >= t.limits.series {
-		t.server.stats.surplus.Inc() // it is not kept; its samples are rejected for the limit: see refusal
+		t.server.stats.surplus.Inc() // dropped; its samples are rejected because of the limit (see refusal)
 		return nil
 	}
 	raw, err := rawSeries(t.names.topology, d)
@@ -189,13 +189,13 @@ func (t *table) addOne(d *pb.SeriesDefinition) error {
 	return nil
 }
 
-// redefined is the error for an id that is defined again with another meaning. It ends the stream.
+// redefined returns the error for an id that is defined again with another meaning. It ends the stream.
 func (t *table) redefined(d *pb.SeriesDefinition) error {
 	return fmt.Errorf("batch.series.id %d is defined again with another meaning, as %.40q", d.GetId(), d.GetName())
 }
 
-// keepExample remembers what is wrong with a definition, and returns the number by which its slot finds it. Examples
-// are bounded, because a sender can define any number of bad series.
+// keepExample stores what is wrong with a definition, and returns the index of the example. Examples are bounded,
+// because a sender can define any number of bad series.
 func (t *table) keepExample(err error) int {
 	if len(t.examples) >= maxExamples {
 		return maxExamples
@@ -214,7 +214,8 @@ func (t *table) await(id uint32, raw metric.Raw, place int) {
 	u.ids, u.nameRows, u.series = append(u.ids, id), append(u.nameRows, place), append(u.series, raw)
 }
 
-// resolveAll asks the journal for the ids of the unresolved series. full reports that a limit left one without an id.
+// resolveAll asks the journal for the ids of the unresolved series. full is true if a limit left a series without an
+// id.
 func (t *table) resolveAll() (full bool) {
 	u := &t.unresolved
 	if len(u.ids) == 0 {
@@ -226,7 +227,7 @@ func (t *table) resolveAll() (full bool) {
 	}
 	for i, name := range u.named {
 		if name == 0 || t.slots.get(u.ids[i]).kind() != limited {
-			continue // a limit leaves it without an id, or it came twice
+			continue // a limit leaves it without an id, or it was defined twice
 		}
 		t.limited--
 		k := number
@@ -240,7 +241,7 @@ func (t *table) resolveAll() (full bool) {
 	return err != nil
 }
 
-// renew queues a series to be defined again, under whatever id the journal has for it now.
+// renew queues a series to be defined again. The journal may assign another id.
 func (t *table) renew(id uint32) {
 	s := t.slots.get(id)
 	if k := s.kind(); k == number || k == histogram {
@@ -252,11 +253,11 @@ func (t *table) renew(id uint32) {
 	t.await(id, t.names.get(s.place()), s.place())
 }
 
-// retryEvery is how often a stream asks again for the ids of series that met a limit.
+// retryEvery is how often a stream asks again for the ids of series that exceeded a limit.
 const retryEvery = 10 * time.Second
 
-// retryLimited asks again for the series that met the topology's limit. Other series may have been forgotten since, so
-// a stream recovers without a reconnect.
+// retryLimited asks again for the ids of series that exceeded the topology's limit. Other series may have been
+// forgotten since, so a stream recovers without a reconnect.
 func (t *table) retryLimited(now time.Time) {
 	if t.limited == 0 || now.Before(t.retry) {
 		return
@@ -272,7 +273,7 @@ func (t *table) retryLimited(now time.Time) {
 }
 
 // renewAll renews every series and layout that a batch uses, because the journal has forgotten some of them. It does
-// not find out which, because this is rare.
+// not find out which ones, because this is rare.
 func (t *table) renewAll(b *pb.Batch) {
 	for _, id := range b.GetSamples().GetSeriesIds() {
 		t.renew(id)
@@ -292,8 +293,8 @@ func (t *table) renewAll(b *pb.Batch) {
 	t.resolveAll()
 }
 
-// refusal returns the reason for which samples of an id are rejected. An undefined id counts as a limit when the stream
-// has used all its ids, because the definition was then dropped here (see surplus).
+// refusal returns the reason for which samples of an id are rejected. If the stream has used all its ids, an undefined
+// id counts as a limit, because its definition was dropped here (see surplus).
 func (t *table) refusal(s slot) pb.RejectionReason {
 	switch {
 	case s.kind() == bad:
@@ -304,7 +305,7 @@ func (t *table) refusal(s slot) pb.RejectionReason {
 	return pb.RejectionReason_REJECTION_REASON_UNKNOWN_SERIES
 }
 
-// refusalExample explains a refusal to whoever runs the sender. It names the series and the limit.
+// refusalExample explains a refusal to the sender's operator. It names the series and the limit.
 func (t *table) refusalExample(id uint32, s slot) string {
 	switch {
 	case s.kind() == limited:
@@ -320,18 +321,18 @@ func (t *table) refusalExample(id uint32, s slot) string {
 	return fmt.Sprintf("id %d was not defined on this stream", id)
 }
 
-// name is a series' name, for examples.
+// name returns the name of a series, for examples.
 func (t *table) name(s slot) string { return t.names.get(s.place()).Name }
 
-// names holds the series that a stream defined, so that they can be defined again when the journal has forgotten them.
-// Their strings are shared with the journal's, which keeps a row small.
+// names holds the series that a stream defined, so that they can be defined again if the journal has forgotten them.
+// Their strings are shared with those of the journal, which keeps a row small.
 type names struct {
 	topology string
 	rows     []nameRow
-	newest   metric.Raw // most texts of a series are those of the one before
+	newest   metric.Raw // most texts of a series equal those of the one before
 }
 
-// nameRow is a series in the smallest form from which its name can be made again. A collector has one for each series
+// nameRow is the most compact form of a series from which its name can be restored. A collector has one for each series
 // of each stream.
 type nameRow struct {
 	host, component, name, key unique.Handle[string]
@@ -341,7 +342,7 @@ type nameRow struct {
 	shape, temporality         uint8
 }
 
-// add keeps a series and returns its row.
+// add stores a series and returns the index of its row.
 func (n *names) add(r metric.Raw) (place int) {
 	row := nameRow{port: r.Port, task: r.Task, intervalMs: uint32(r.IntervalMs), packSpanMs: uint32(r.PackSpanMs),
 		shape: uint8(r.Shape), temporality: uint8(r.Temporality)}
@@ -357,7 +358,7 @@ func (n *names) add(r metric.Raw) (place int) {
 	return len(n.rows) - 1
 }
 
-// shared is the handle of a text, given that of the one before.
+// shared returns the handle of a text. If the text equals newest, it reuses the handle before, which avoids a lookup.
 func shared(text, newest string, before unique.Handle[string]) unique.Handle[string] {
 	if text == newest && before != (unique.Handle[string]{}) {
 		return before

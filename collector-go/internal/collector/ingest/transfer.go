@@ -21,10 +21,10 @@ import (
 type StateTransfer struct {
 	// Transfers is where the feed puts exported states.
 	Transfers *checkpoint.Transfers
-	// Arriving looks at what a sender brings of its topology, and returns the series that it names, in the order of
-	// journal.Moved.Series.
+	// Arriving checks the state that a sender brings of its topology. It returns the series that the state names, in
+	// the order of journal.Moved.Series.
 	Arriving func(topology string, state []byte) ([]metric.Raw, error)
-	// MaxBytes is the most that a sender may bring.
+	// MaxBytes is the largest state that a sender may bring.
 	MaxBytes int
 }
 
@@ -32,7 +32,7 @@ type StateTransfer struct {
 // one gRPC message.
 const maxStatePart = 256 << 10
 
-// generation counts the collectors that an epoch of a sender has used. 0 and 1 both mean the first one.
+// generation is the number of collectors that an epoch of a sender has used. 0 and 1 both mean the first one.
 type generation uint64
 
 // epoch returns the epoch under which the journal stores the batches of a generation. Each generation has its own. A
@@ -62,20 +62,19 @@ func checkGeneration(o *pb.Open) error {
 type stateTransfer struct {
 	sent         []byte // the epoch, as on the wire
 	epoch        journal.Epoch
-	lastSequence uint64 // of the epoch, in the journal
+	lastSequence uint64 // the last of the epoch in the journal
 	changed      <-chan struct{}
 	leave        func()
-	sentSequence uint64 // sequence of the newest state that went out
-	sentState    bool   // one went out
+	sentSequence uint64 // sequence of the newest state that was sent
+	sentState    bool   // a state was sent
 
-	// Under stream.mu.
-	awaits bool // the sender's state is still to come
+	// Protected by stream.mu.
+	awaits bool // the sender's state has not arrived completely
 	parts  []byte
 }
 
-// beginTransfer enables state transfer for a stream whose sender supports it. It asks for the sender's state when the
-// journal does not know the epoch of this generation and an earlier collector existed. endTransfer ends what
-// beginTransfer begins.
+// beginTransfer enables state transfer for a stream whose sender supports it. If the journal does not know the epoch of
+// this generation and there was an earlier collector, it requests the sender's state. endTransfer undoes it.
 func (s *stream) beginTransfer(open *pb.Open) error {
 	c := s.server.o.StateTransfer
 	if c == nil || open.GetGeneration() == 0 {
@@ -112,8 +111,8 @@ func (s *stream) endTransfer() {
 	}
 }
 
-// moved appends a sender's new generation to the journal. It defines the producer again when the journal has forgotten
-// it.
+// moved appends a sender's new generation to the journal. If the journal has forgotten the producer, moved defines it
+// again.
 func (s *Server) moved(p *producer, m *journal.Moved) error {
 	for renewals := 0; ; renewals++ {
 		m.Producer, m.TimeMs = p.name(), s.o.Now().UnixMilli()
@@ -135,8 +134,8 @@ func (s *Server) moved(p *producer, m *journal.Moved) error {
 	}
 }
 
-// receiveState takes one part of the sender's state. When the state is complete, it appends it to the journal as
-// journal.Moved, so that every reader of the journal imports it at the same position.
+// receiveState processes one part of the sender's state. When the state is complete, it appends a journal.Moved, so
+// that every reader of the journal imports the state at the same position.
 func (s *stream) receiveState(part *pb.State) error {
 	x := s.stateTransfer
 	if string(part.GetEpoch()) != string(x.sent) {
@@ -155,7 +154,7 @@ func (s *stream) receiveState(part *pb.State) error {
 	m := &journal.Moved{Epoch: x.epoch, State: state}
 	if len(state) > 0 {
 		topology := s.producer.place.Topology
-		s.server.arriving.Lock() // one at a time, since each takes memory while it is decoded
+		s.server.arriving.Lock() // one at a time, because decoding takes much memory
 		series, err := s.server.o.StateTransfer.Arriving(topology, state)
 		s.server.arriving.Unlock()
 		if err != nil {
@@ -191,8 +190,8 @@ func (s *stream) sendState() error {
 	}
 }
 
-// stateChanged returns a channel that holds a token when there may be a state to send. It is nil, and so never ready,
-// when the sender transfers no state.
+// stateChanged returns a channel that holds a token if there may be a state to send. If the sender transfers no state,
+// it is nil and never ready.
 func (s *stream) stateChanged() <-chan struct{} {
 	if s.stateTransfer == nil {
 		return nil
@@ -200,15 +199,15 @@ func (s *stream) stateChanged() <-chan struct{} {
 	return s.stateTransfer.changed
 }
 
-// transferOwners holds the streams that transfer state, one task for each topology. Two tasks of a topology would each
-// bring a state, and neither would be complete.
+// transferOwners records the streams that transfer state, one task for each topology. Two tasks of a topology would
+// each bring a state, and neither would be complete.
 type transferOwners struct {
 	mu    sync.Mutex
 	task  map[string]transferOwner
-	first map[string]journal.Epoch // of which this process has journaled that their sender carries it, by topology
+	first map[string]journal.Epoch // by topology: epoch whose first generation this process has journaled
 }
 
-// begins reports whether the first generation of a sender is still to be recorded in the journal. It is recorded once
+// begins reports whether the first generation of a sender must still be recorded in the journal. It is recorded once
 // per process, because batches from before a restart do not show that the sender transfers its state.
 func (c *transferOwners) begins(topology string, epoch journal.Epoch) bool {
 	c.mu.Lock()
@@ -216,7 +215,7 @@ func (c *transferOwners) begins(topology string, epoch journal.Epoch) bool {
 	return c.first[topology] != epoch
 }
 
-// begun notes that the first generation of a sender is in the journal.
+// begun records that the first generation of a sender is in the journal.
 func (c *transferOwners) begun(topology string, epoch journal.Epoch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,17 +225,17 @@ func (c *transferOwners) begun(topology string, epoch journal.Epoch) {
 	c.first[topology] = epoch
 }
 
-// maxFirst bounds what is kept of topologies that went; one that is forgotten is journaled once more.
+// maxFirst bounds transferOwners.first. The first generation of a forgotten topology is recorded once more.
 const maxFirst = 1024
 
 // transferOwner is the task that transfers the state of a topology, and its newest stream.
 type transferOwner struct {
 	task   int32
-	stream *stream // the newest
+	stream *stream // the newest stream
 }
 
-// acquire records the stream of a topology, and refuses a further task of the same topology. A new stream of the same
-// task replaces the old one, since a sender reconnects before the old stream's end is noticed.
+// acquire records the stream of a topology, and refuses a second task of the same topology. A new stream of the same
+// task replaces the old one, because a sender reconnects before the end of the old stream is noticed.
 func (c *transferOwners) acquire(topology string, task int32, of *stream) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

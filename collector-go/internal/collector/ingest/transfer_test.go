@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// carrying is a collector whose senders carry states, which are names of series here, and its desk.
+// carrying returns a collector that transfers states, which are lists of series names here, and its exported states.
 func carrying(t *testing.T) (*collector, *checkpoint.Transfers) {
 	desk := checkpoint.NewTransfers()
 	return start(t, func(o *Options) {
@@ -32,7 +32,7 @@ func carrying(t *testing.T) (*collector, *checkpoint.Transfers) {
 
 var movedEpoch = bytes.Repeat([]byte{7}, 16)
 
-// carry opens a stream of a generation, and returns what it was opened with.
+// carry opens a stream of a generation, and returns the answer.
 func carry(t *testing.T, c *collector, generation uint64, task int32) (*client, *pb.Opened) {
 	x := carryOn(t, c, generation, task)
 	return x, x.receive().GetOpened()
@@ -56,7 +56,7 @@ func (c *client) one(sequence uint64) {
 	c.batch(&pb.Batch{Sequence: sequence, Series: []*pb.SeriesDefinition{series(1, "a")}, Samples: samples(1, 1)})
 }
 
-// whole receives a state in all of its parts.
+// whole receives all parts of a state.
 func (c *client) whole() (sequence uint64, data []byte) {
 	for {
 		part := c.receive().GetState()
@@ -124,7 +124,7 @@ func TestASenderThatComesFromElsewhereBringsWhatItCarries(t *testing.T) {
 	assert.Zero(t, o.GetTakenSequence())
 	x.state("some", false)
 	x.state("thing", true)
-	x.one(1) // again, from where the state ends
+	x.one(1) // again, from the end of the state
 	x.acknowledged(1)
 	moves := c.moves()
 	require.Len(t, moves, 2)
@@ -176,7 +176,8 @@ func TestWhatASenderBringsIsLookedAt(t *testing.T) {
 	}
 }
 
-// A collector that is set to hand states out has batches in its journal that came before.
+// TestASenderCarriesFromWhenItMay covers a collector that begins to export states and has earlier batches in its
+// journal.
 func TestASenderCarriesFromWhenItMay(t *testing.T) {
 	j, err := journal.Open(t.TempDir(), journal.DefaultOptions())
 	require.NoError(t, err)
@@ -194,14 +195,14 @@ func TestASenderCarriesFromWhenItMay(t *testing.T) {
 		assert.True(t, o.GetGivesStates())
 		assert.Equal(t, taken+1, o.GetTakenSequence())
 		x.one(taken + 2)
-		x.acknowledged(taken + 2) // and the mark before it
+		x.acknowledged(taken + 2) // and the control record before it
 	}
 	c.stop()
 	assert.Len(t, c.moves(), 1)
 	require.NoError(t, j.Close())
 }
 
-// A sender that cannot carry anything, and one whose collector does not hand it out, go on as ever.
+// TestWhoCarriesNothing checks a sender without state transfer, and one whose collector exports no states.
 func TestWhoCarriesNothing(t *testing.T) {
 	c, _ := carrying(t)
 	x := export(t, c.dial())

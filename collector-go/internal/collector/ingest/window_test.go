@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAcknowledgementStaysBelowWhatIsUnderWay covers a sender that goes back unasked.
+// TestAcknowledgementStaysBelowWhatIsUnderWay covers a sender that goes back without being asked.
 func TestAcknowledgementStaysBelowWhatIsUnderWay(t *testing.T) {
 	var w window
 	w.launch(7, nil)
@@ -23,7 +23,8 @@ func TestAcknowledgementStaysBelowWhatIsUnderWay(t *testing.T) {
 	require.False(t, ok, "it is said once")
 }
 
-// TestSkippedBatchIsNotOvertaken: 1 is refused, 2 is skipped, and the sender gives 1 up; 3 must not be taken before 2.
+// TestSkippedBatchIsNotOvertaken checks that after 1 was refused, 2 was skipped and the sender abandoned 1, batch 3 is
+// not accepted before 2.
 func TestSkippedBatchIsNotOvertaken(t *testing.T) {
 	var w window
 	require.True(t, w.takes(1, 1))

@@ -11,7 +11,7 @@ import (
 // the same memory. Blocks must have passed block.Block.Check.
 //
 // Unless Append returns an error, done is called exactly once, from the journal's goroutine, in the order of the calls
-// of Append. It must not block. It receives nil when the batch is durable, and ErrFull or ErrClosed when the batch was
+// of Append. It must not block. It receives nil when the batch is durable, and ErrFull or ErrClosed if the batch was
 // not written. An ErrFull from Append itself has the same meaning: the sender keeps the batch and sends it again.
 //
 // duplicate reports that the journal has, or is about to write, a batch of the same topology, epoch and sequence. Such
@@ -56,7 +56,7 @@ func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error)
 }
 
 // checkedTail returns the encoded tail of a batch (see encodeTail), or an error that names the invalid part. It runs
-// before mu is taken, since encoding histograms takes time.
+// before mu is locked, because encoding histograms takes time.
 func checkedTail(b *Batch) ([]byte, error) {
 	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
 		return nil, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs),
@@ -73,14 +73,14 @@ func checkedTail(b *Batch) ([]byte, error) {
 	return encodeTail(b)
 }
 
-// knows reports whether a batch was written or is queued. The queue counts too: a sender that reconnects may send a
-// batch again before the first copy is durable.
+// knows reports whether a batch was written or is queued. Queued batches count because a sender that reconnects may
+// send a batch again before the first copy is durable.
 func (j *Journal) knows(key batchName) bool {
 	_, waiting := j.inFlight[key]
 	return waiting || j.state.epochs.has(key.origin, key.sequence)
 }
 
-// admit returns nil when a batch may be queued now, or a *FullError with the reason. Duplicates pass the same checks,
+// admit returns nil if a batch may be queued now, or a *FullError with the reason. Duplicates pass the same checks,
 // because each of them occupies a place in the queue until the first copy is durable.
 func (j *Journal) admit(o origin, size int64) error {
 	switch {
@@ -100,8 +100,9 @@ func (j *Journal) admit(o origin, size int64) error {
 	return nil
 }
 
-// hasCapacityFor reports whether the deduplication state can take the epoch of a batch. At the limit it drops epochs
-// that were silent for two hours. It looks for such epochs at most once a second, because the look visits all of them.
+// hasCapacityFor reports whether the deduplication state can store the epoch of a batch. At the limit it drops epochs
+// that were silent for two hours. It searches for such epochs at most once a second, because the search visits all of
+// them.
 func (j *Journal) hasCapacityFor(o origin) bool {
 	if len(j.state.epochs) < j.o.MaxEpochs || j.state.epochs[o] != nil {
 		return true
@@ -146,7 +147,7 @@ func (j *Journal) AppendControl(e Entry) error {
 	if len(payload) > maxRecordBytes {
 		return fmt.Errorf("%w: %d of %d bytes", ErrTooLarge, len(payload), maxRecordBytes)
 	}
-	entry, _, err := decodeControl(k, payload) // a copy of our own
+	entry, _, err := decodeControl(k, payload) // a separate copy
 	if err != nil {
 		return err
 	}
@@ -177,8 +178,8 @@ func (j *Journal) AppendControl(e Entry) error {
 	return nil
 }
 
-// capacityForMove applies the checks of Append to a state that moves here: a state may be several MB. The caller holds
-// mu.
+// capacityForMove applies the checks of Append to a state that moves here, because a state may be several MB. The
+// caller must hold mu.
 func (j *Journal) capacityForMove(m *Moved, size int64) error {
 	row := j.state.dict.producers.get(uint32(m.Producer))
 	if row == nil || row.gone {
@@ -192,8 +193,8 @@ func (j *Journal) capacityForMove(m *Moved, size int64) error {
 	return j.admit(origin{epoch: m.Epoch, topology: row.Topology}, size)
 }
 
-// enqueue queues a record behind the definitions that no record holds yet. The order matters: a reader must receive a
-// definition before the first batch that uses it. The caller holds mu.
+// enqueue queues a record behind the definitions that are in no record yet. The order matters: a reader must receive a
+// definition before the first batch that uses it. The caller must hold mu.
 func (j *Journal) enqueue(r queued) {
 	for _, definition := range j.fresh.take() {
 		j.queue.push(definition)

@@ -14,7 +14,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// appendBatch appends the payload of a batch record, of kind kindOf. tail is its histograms and notes (see encodeTail).
+// appendBatch appends the payload of a batch record, of kind kindOf. tail contains the histograms and notes (see
+// encodeTail).
 func appendBatch(to []byte, b *Batch, tail []byte) []byte {
 	to = binary.AppendUvarint(to, uint64(b.Producer))
 	to = append(to, b.Epoch[:]...)
@@ -28,8 +29,8 @@ func appendBatch(to []byte, b *Batch, tail []byte) []byte {
 	return append(to, tail...)
 }
 
-// kindOf is the kind of a batch's record. A batch without blocks keeps the kind of format version 1, so that its record
-// needs no count of blocks.
+// kindOf returns the kind of a batch's record. A batch without blocks keeps the kind of format version 1, so that its
+// record needs no count of blocks.
 func kindOf(b *Batch) kind {
 	if len(b.Blocks) > 0 {
 		return kindBlocks
@@ -37,8 +38,8 @@ func kindOf(b *Batch) kind {
 	return kindBatch
 }
 
-// Upper bounds in bytes of what the parts of a batch take in a record. They are generous: a batch counts for the
-// queue's limit by them before it is encoded, and a bound that is too low would let the queue exceed its memory.
+// Upper bounds in bytes of the parts of a batch in a record. They are generous. The queue's limit counts a batch by
+// these bounds before it is encoded. A bound that is too low would let the queue exceed its memory.
 const (
 	batchHeaderBytes = 80
 	columnCellBytes  = 24
@@ -46,8 +47,8 @@ const (
 	offsetBytes      = 5
 )
 
-// payloadBound returns an upper bound of the payload's length in bytes. It is also about what the batch takes in
-// memory, so the queue is limited by it.
+// payloadBound returns an upper bound of the payload's length in bytes. The batch takes about as much in memory, so the
+// queue's limit uses this bound.
 func payloadBound(b *Batch, tail []byte) int64 {
 	n := int64(batchHeaderBytes + columnCellBytes*len(b.IDs) + len(tail))
 	for i := range b.Blocks {
@@ -58,7 +59,7 @@ func payloadBound(b *Batch, tail []byte) int64 {
 }
 
 // appendColumns appends the single samples by column: all ids, then all times, then all values. Neighbours in a column
-// are alike, so their differences take a byte each.
+// are similar, so their differences take a byte each.
 func appendColumns(to []byte, b *Batch) []byte {
 	to = appendIDs(to, b.IDs)
 	before := b.SentMs
@@ -69,10 +70,10 @@ func appendColumns(to []byte, b *Batch) []byte {
 	return block.AppendTrimmed(to, b.Values)
 }
 
-// emptyTail is that of a batch without histograms and notes.
+// emptyTail is the tail of a batch without histograms and notes.
 var emptyTail = []byte{0, 0}
 
-// encodeTail encodes the last part of a batch's payload: histograms and notes. They stay in protobuf, since they are
+// encodeTail encodes the last part of a batch's payload: histograms and notes. They stay in protobuf, because they are
 // rare and have many fields. It is the only part whose encoding can fail, so Append encodes it before it queues
 // anything.
 func encodeTail(b *Batch) ([]byte, error) {
@@ -98,8 +99,8 @@ func encodeTail(b *Batch) ([]byte, error) {
 	return to, nil
 }
 
-// decodeBatch fills b from a payload and reuses the memory that b has. Only the blocks refer to the payload. An error
-// means that the payload is not one that appendBatch wrote; b is then incomplete and must not be used.
+// decodeBatch fills b from a payload and reuses the memory of b. Only the blocks refer to the payload. An error means
+// that appendBatch cannot have written the payload. b is then incomplete and must not be used.
 func decodeBatch(k kind, payload []byte, b *Batch) error {
 	c := varint.Of(payload)
 	b.Producer = ProducerID(c.Uint32())
@@ -121,7 +122,7 @@ func decodeBatch(k kind, payload []byte, b *Batch) error {
 	return payloadError(c.Done())
 }
 
-// decodeColumns is the inverse of appendColumns. Ids outside the range of uint32 are damage and fail the reader.
+// decodeColumns is the inverse of appendColumns. Ids outside the range of uint32 count as damage and fail the reader.
 func decodeColumns(c *varint.Reader, b *Batch) {
 	n := c.Count(2)
 	b.IDs = slices.Grow(b.IDs[:0], n)[:n]

@@ -8,8 +8,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// The parts of a block's form byte: its codec, and flags for what follows. A block without offsets or gaps, which is
-// the usual one, takes no byte for either.
+// The parts of the byte that describes a block's form: its codec, and flags for what follows. A block without offsets
+// or gaps, which is the usual one, takes no byte for either.
 const (
 	formCodec    = 0x3f
 	formOffsets  = 0x40
@@ -17,8 +17,8 @@ const (
 	minBlock     = 7 // bytes
 )
 
-// appendBlocks appends a batch's blocks. Presence and values are copied as the sender encoded them: decoding and
-// encoding every sample would cost most of the time that an append takes.
+// appendBlocks appends the blocks of a batch. Presence and values are copied as the sender encoded them, because
+// decoding and encoding every sample would take most of the time of an append.
 func appendBlocks(to []byte, b *Batch) []byte {
 	to = binary.AppendUvarint(to, uint64(len(b.Blocks)))
 	for i := range b.Blocks {
@@ -46,8 +46,8 @@ func appendBlocks(to []byte, b *Batch) []byte {
 	return to
 }
 
-// sizesHold reports whether the parts of a block are as long as its columns and rows require. It does not look at the
-// values, which ingest has checked already.
+// sizesHold reports whether the parts of a block are as long as its columns and rows require. It does not check the
+// values, which ingest has already checked.
 func sizesHold(x *block.Block) bool {
 	switch {
 	case x.Columns < 1 || x.Columns > block.MaxColumns, x.Rows < 1 || x.Rows > block.MaxRows,

@@ -8,7 +8,7 @@ func (j *Journal) FreeSeries() int {
 }
 
 // ForgetIdle forgets the series of a topology, and their layouts, that were idle for more than two hours. It returns
-// how many series that were; "" stands for all topologies. It visits the whole dictionary, so call it only at a limit.
+// the number of these series. "" stands for all topologies. It visits the whole dictionary, so call it only at a limit.
 func (j *Journal) ForgetIdle(topology string) (series int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -25,8 +25,8 @@ func (j *Journal) ForgetIdle(topology string) (series int) {
 	return len(f.Series)
 }
 
-// ofTopologyOnly returns the idle series of one topology, and the layouts of these. Producers are left out, because
-// they take no part of a topology's limit.
+// ofTopologyOnly returns the idle series and layouts of one topology. Producers are left out, because they do not count
+// for a topology's limit.
 func (d *dictionary) ofTopologyOnly(f *Forgotten, topology string) *Forgotten {
 	part := &Forgotten{}
 	for _, id := range f.Series {

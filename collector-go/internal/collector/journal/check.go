@@ -11,31 +11,31 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Report is the result of Check: the amount of data read, and the damage found. Damage costs only the records that it
+// Report is the result of Check: the amount of data read, and the damage found. Damage loses only the records that it
 // hits.
 type Report struct {
 	Segments, Records, Batches, Samples int
 	Bytes                               int64
-	// Findings are the damaged stretches, the first maxFindings of them; Damaged counts all.
+	// Findings are the first maxFindings damaged stretches. Damaged counts all of them.
 	Findings []Finding
 	Damaged  int
 }
 
 // Finding is a damaged stretch of a segment, a record with an impossible payload, or a missing segment. AfterMs and
-// BeforeMs bound the time of the loss, so that an operator can see which part of a graph to distrust.
+// BeforeMs bound the time of the loss, so that an operator can see which part of a graph is unreliable.
 type Finding struct {
 	Segment  string // the file's name
-	From, To int64  // offsets in it
-	Missing  bool   // the file is not there; it was To bytes long, and may have held anything
-	// of the record that is damaged, such as "batch" or "series", where its header can be read; else empty
+	From, To int64  // offsets in the file
+	Missing  bool   // the file does not exist; it was To bytes long, and may have contained anything
+	// Kind is the kind of the damaged record, such as "batch" or "series", if its header can be read; otherwise empty
 	Kind string
 
-	// What was lost came to the collector between these, ms since the Unix epoch; 0 where nothing whole lies before or
-	// behind.
+	// AfterMs and BeforeMs bound when the collector received the lost data, in ms since the Unix epoch. 0 means that
+	// there is no intact entry before or after.
 	AfterMs, BeforeMs int64
 }
 
-// String is the finding in a line, with what it costs.
+// String describes the finding and its cost in one line.
 func (f Finding) String() string {
 	var text strings.Builder
 	if f.Missing {
@@ -53,7 +53,7 @@ func (f Finding) String() string {
 	return text.String()
 }
 
-// cost says what was lost with the stretch. Definitions are written twice, so damage to one copy loses nothing.
+// cost describes what was lost with the stretch. Definitions are written twice, so damage to one copy loses nothing.
 func (f Finding) cost() string {
 	switch f.Kind {
 	case "":
@@ -72,11 +72,11 @@ func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC333
 const maxFindings = 1000
 
 // CheckVersions reads the headers of all segments in dir and changes nothing. It returns an error that wraps
-// disk.ErrNewer and names the segments that a newer program wrote. A program checks this before it changes any file of
+// disk.ErrNewer and names the segments that a newer program wrote. A program must call it before it changes any file of
 // its data directory.
 func CheckVersions(dir string, fs disk.FS) (err error) {
 	j := newJournal(dir, Options{FS: fs})
-	names, _ := j.fs.ReadDir(dir) // opening it reports what is wrong with that
+	names, _ := j.fs.ReadDir(dir) // opening the journal reports an error of this
 	for _, name := range names {
 		if number, ok := parseSegmentName(name); ok {
 			if _, one := j.measure(&segment{number: number}); errors.Is(one, disk.ErrNewer) {
@@ -87,8 +87,8 @@ func CheckVersions(dir string, fs disk.FS) (err error) {
 	return err
 }
 
-// Reach returns a position that the journal in dir does not exceed, computed from file sizes alone. It reads no
-// entries, so it is cheap; End reads the newest segments and is exact. It returns 0 when there is no journal.
+// Reach returns a position that the end of the journal in dir does not exceed. It uses only file sizes and reads no
+// entries, so it is cheap. End reads the newest segments and is exact. Reach returns 0 if there is no journal.
 func Reach(dir string, fs disk.FS) Position {
 	j := newJournal(dir, Options{FS: fs})
 	names, _ := j.fs.ReadDir(dir)
@@ -108,7 +108,8 @@ func Reach(dir string, fs disk.FS) Position {
 	return reach
 }
 
-// End is the position behind the last whole record of the journal in dir, which stays as it is; 0 where there is none.
+// End returns the position behind the last intact record of the journal in dir, or 0 if there is none. It changes
+// nothing.
 func End(dir string, fs disk.FS) (Position, error) {
 	j := newJournal(dir, Options{FS: fs})
 	found, err := j.findSegments()
@@ -121,9 +122,9 @@ func End(dir string, fs disk.FS) (Position, error) {
 	return found[len(found)-1].endPosition(), nil
 }
 
-// Check reads all segments in dir and changes nothing. It may run beside a collector: then it may find the last record
-// of the newest segment half-written. fs may be nil for the operating system's. The error is what kept Check from
-// reading on.
+// Check reads all segments in dir and changes nothing. It may run while a collector writes to the journal, and may then
+// find the last record of the newest segment half-written. If fs is nil, the operating system's file system is used. An
+// error is what kept Check from reading on.
 func Check(dir string, fs disk.FS) (Report, error) {
 	j := newJournal(dir, Options{FS: fs})
 	found, err := j.findSegments()
@@ -142,12 +143,13 @@ func Check(dir string, fs disk.FS) (Report, error) {
 	return c.report, nil
 }
 
-// check is the state of one run of Check. Findings wait for the time of the next whole entry, which bounds the loss.
+// check is the state of one run of Check. A finding is complete with the time of the next intact entry, which bounds
+// the loss.
 type check struct {
 	j      *Journal
 	report Report
-	lastMs int64 // the time of the last whole entry
-	open   int   // the first finding that waits for the time of the next
+	lastMs int64 // the time of the last intact entry
+	open   int   // index of the first finding without the time of the next entry
 }
 
 func (c *check) find(f Finding) {
@@ -167,7 +169,7 @@ func (c *check) segment(s segment) error {
 			kind := scan.kindAt(from, to).String()
 			c.find(Finding{Segment: segmentName(s.number), From: from, To: to, Kind: kind})
 		}
-		reader := newReader(c.j, 0) // a segment reads alone
+		reader := newReader(c.j, 0) // each segment is read independently
 		for {
 			rec, err := scan.next()
 			switch {
@@ -184,7 +186,7 @@ func (c *check) segment(s segment) error {
 	})
 }
 
-// record checks a whole record: its payload must decode, and may refer only to what its segment defines.
+// record checks an intact record. Its payload must decode, and may refer only to definitions in its segment.
 func (c *check) record(s segment, rec record, reader *Reader) {
 	c.report.Records++
 	entry, err := reader.decode(rec, true)
@@ -205,7 +207,7 @@ func (c *check) record(s segment, rec record, reader *Reader) {
 	}
 }
 
-// timeOf is an entry's time by the collector's clock, 0 where it has none.
+// timeOf returns an entry's time by the collector's clock, or 0 if it has none.
 func timeOf(entry Entry) int64 {
 	switch e := entry.(type) {
 	case *Batch:

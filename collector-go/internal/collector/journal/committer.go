@@ -8,37 +8,37 @@ import (
 )
 
 const (
-	groupBytes  = 8 << 20   // of records that are made durable at once; one record may exceed it
-	writeBytes  = 512 << 10 // of them that are encoded before they are written: they stay in the processor's cache
-	plentyBytes = 256 << 10 // that are not kept waiting for more
+	groupBytes  = 8 << 20   // of records that are made durable together; one record may exceed it
+	writeBytes  = 512 << 10 // of records that are encoded at a time, so that they stay in the processor's cache
+	plentyBytes = 256 << 10 // of queued records that are written without waiting for more
 )
 
-// committer is the one goroutine that writes to disk. It takes the queued records as a group, writes and fsyncs them at
-// once, and then calls their callbacks. While the disk is busy the next group grows, so throughput does not depend on
-// the latency of an fsync.
+// committer is the only goroutine that writes to disk. It takes the queued records as a group, writes and fsyncs them
+// together, and then calls their callbacks. The next group grows while the disk is busy, so throughput does not depend
+// on the latency of an fsync.
 //
-// After any failed write or fsync it never writes to that file again. The kernel may have dropped the dirty pages, so a
-// second fsync could succeed without the data. It seals the segment, drops the queued batches, and retries with a new
-// file.
+// After a failed write or fsync it never writes to that file again. The kernel may have dropped the dirty pages, so a
+// second fsync could succeed without the data. The committer seals the segment, drops the queued batches, and retries
+// with a new file.
 //
-// All fields except the channels belong to its goroutine, or to the caller of Commit in a stepped journal.
+// All fields except the channels belong to its goroutine, or, in a stepped journal, to the caller of Commit.
 type committer struct {
 	j         *Journal
-	work      chan struct{} // holds a token when there may be something to write
-	plenty    chan struct{} // holds a token when so much waits that no more is to be waited for
+	work      chan struct{} // holds a token if there may be something to write
+	plenty    chan struct{} // holds a token if so much is queued that the committer must not wait for more
 	closing   chan struct{}
 	stopped   chan struct{}
-	unsettled []segment // found at the start, not yet known to be durable
+	unsettled []segment // found at the start and not yet known to be durable
 
 	active disk.File // nil after a failure
 	number uint32
 	offset int64
 	limit  int64 // offset at which the segment is full
 
-	looked    time.Time // when the active segment's file was found in its place
-	continued bool      // nothing failed since the segment before began: the ring goes on
+	looked    time.Time // when the active segment's file was last found in the directory
+	continued bool      // nothing has failed since the previous segment began, so the ring continues
 	buffer    []byte
-	begun     time.Time // of the last write
+	begun     time.Time // start of the last write
 }
 
 func newCommitter(j *Journal) *committer {
@@ -47,7 +47,7 @@ func newCommitter(j *Journal) *committer {
 		stopped: make(chan struct{})}
 }
 
-// begin opens the first segment and starts the goroutine. A disk that refuses the segment is no reason not to start:
+// begin opens the first segment and starts the goroutine. If the disk refuses the segment, the journal starts anyway:
 // the goroutine tries again, and senders keep their batches meanwhile.
 func (c *committer) begin() {
 	c.open()
@@ -56,8 +56,8 @@ func (c *committer) begin() {
 	}
 }
 
-// open starts a fresh segment, or notes why it could not. It signals work in both cases, since records that were queued
-// during a failure still wait.
+// open starts a new segment, or records why it could not. It signals work in both cases, because records that were
+// queued during a failure are still waiting.
 func (c *committer) open() {
 	if err := c.startSegment(nil); err != nil {
 		c.fail(nil, err)
@@ -65,8 +65,8 @@ func (c *committer) open() {
 	c.wake()
 }
 
-// Commit does what the goroutine would do, for a journal with Options.Stepped: it tries a new segment after a failure,
-// writes the queued records and calls back. Only the goroutine that calls Close may call it.
+// Commit does the work of the goroutine, for a journal with Options.Stepped. It tries a new segment after a failure,
+// writes the queued records and calls their callbacks. It must be called by the goroutine that calls Close.
 func (j *Journal) Commit() {
 	if j.committer.active == nil {
 		j.committer.open()
@@ -76,7 +76,7 @@ func (j *Journal) Commit() {
 
 func (c *committer) wake() { signal(c.work) }
 
-// signal puts a token into a channel of capacity one, unless it holds one already. The receiver looks at the state
+// signal puts a token into a channel of capacity one, unless it holds one already. The receiver checks the state
 // itself, so one token stands for any number of changes.
 func signal(to chan struct{}) {
 	select {
@@ -85,7 +85,7 @@ func signal(to chan struct{}) {
 	}
 }
 
-// stop writes what is queued, ends the goroutine and closes the active segment. Called by Close alone, once.
+// stop writes what is queued, ends the goroutine and closes the active segment. Only Close calls it, once.
 func (c *committer) stop() error {
 	close(c.closing)
 	if c.j.o.Stepped {
@@ -128,7 +128,7 @@ func (c *committer) retry() bool {
 	return true
 }
 
-// gather delays the next write for a moment when little is queued, so that more records share one fsync.
+// gather delays the next write for a moment if little is queued, so that more records share one fsync.
 func (c *committer) gather() {
 	rest := c.j.o.GatherInterval - time.Since(c.begun)
 	if rest <= 0 || !c.waitsLittle() {
@@ -143,18 +143,18 @@ func (c *committer) gather() {
 	}
 }
 
-// waitsLittle reports whether something waits, but not plenty; from then on plenty is signaled.
+// waitsLittle reports whether records are queued, but not many. From then on, plenty is signalled when there are many.
 func (c *committer) waitsLittle() bool {
 	c.j.mu.Lock()
 	defer c.j.mu.Unlock()
 	select {
-	case <-c.plenty: // of before
+	case <-c.plenty: // from before
 	default:
 	}
 	return len(c.j.queue.records) > 0 && !c.j.queue.plenty()
 }
 
-// drain writes group after group until nothing waits or a write fails.
+// drain writes group after group until the queue is empty or a write fails.
 func (c *committer) drain() {
 	var group []queued
 	for c.active != nil {
@@ -171,7 +171,7 @@ func (c *committer) drain() {
 	}
 }
 
-// takeGroup returns the next group. before is the previous group, whose memory is reused.
+// takeGroup returns the next group. The memory of before, the previous group, is reused.
 func (c *committer) takeGroup(before []queued) []queued {
 	c.j.mu.Lock()
 	defer c.j.mu.Unlock()
@@ -179,7 +179,7 @@ func (c *committer) takeGroup(before []queued) []queued {
 	return c.j.queue.take()
 }
 
-// commit writes a group and makes it durable with one fsync. It encodes a part at a time, so that the bytes are still
+// commit writes a group and makes it durable with one fsync. It encodes one part at a time, so that the bytes are still
 // in the processor's cache when they are written.
 func (c *committer) commit(group []queued) error {
 	if c.offset >= c.limit {
@@ -218,7 +218,7 @@ func (c *committer) commit(group []queued) error {
 	return nil
 }
 
-// writtenAtOnce is how many records are encoded and written together, at least one.
+// writtenAtOnce returns how many records are encoded and written together. It is at least one.
 func writtenAtOnce(records []queued) (n int) {
 	for size := int64(0); n < len(records) && (n == 0 || size+records[n].size() <= writeBytes); n++ {
 		size += records[n].size()
@@ -226,8 +226,8 @@ func writtenAtOnce(records []queued) (n int) {
 	return n
 }
 
-// stillThere checks, once per RetryInterval, that the file of the active segment is still in the directory. Data
-// written to a removed file disappears with the process, even if fsync succeeds.
+// stillThere checks, once per RetryInterval, that the file of the active segment is still in the directory. Data that
+// is written to a removed file is lost when the process ends, even if fsync succeeds.
 func (c *committer) stillThere(now time.Time) error {
 	if now.Sub(c.looked) < c.j.o.RetryInterval {
 		return nil
@@ -244,7 +244,7 @@ func (c *committer) stillThere(now time.Time) error {
 	return nil
 }
 
-// writeDurably writes bytes at an offset and syncs the file. Without an error they survive a loss of power.
+// writeDurably writes bytes at an offset and syncs the file. If it succeeds, the bytes survive a power failure.
 func writeDurably(f disk.File, b []byte, at int64) error {
 	if _, err := f.WriteAt(b, at); err != nil {
 		return fmt.Errorf("write: %w", err)
@@ -255,7 +255,7 @@ func writeDurably(f disk.File, b []byte, at int64) error {
 	return nil
 }
 
-// rotate closes the full segment and starts the next one. taken is the group that will be written to it first.
+// rotate closes the full segment and starts the next one. taken is the group that will be written first to it.
 func (c *committer) rotate(taken []queued) error {
 	if err := c.active.Close(); err != nil {
 		c.active = nil
@@ -265,8 +265,8 @@ func (c *committer) rotate(taken []queued) error {
 	return c.startSegment(taken)
 }
 
-// succeed publishes a durable group to readers and calls its callbacks. It calls them without mu, since they may take
-// the locks of streams.
+// succeed publishes a durable group to readers and calls its callbacks. It calls them without mu, because they may lock
+// the mutexes of streams.
 func (c *committer) succeed(records []queued) {
 	j := c.j
 	written := newGroup(0, positionOf(c.number, c.offset), records)
@@ -299,9 +299,9 @@ func (c *committer) succeed(records []queued) {
 	}
 }
 
-// fail seals the segment and refuses the queued batches, so that their senders keep them. It keeps the lasting records
-// (see queued.lasting). Bytes behind the segment's end do not belong to the journal: the header of the next segment
-// records where this one ended.
+// fail seals the segment and refuses the queued batches, so that their senders keep them. It keeps the records that
+// must not be lost (see queued.lasting). Bytes behind the segment's end do not belong to the journal. The header of the
+// next segment records where this one ended.
 func (c *committer) fail(group []queued, err error) {
 	c.seal()
 	c.continued = false
@@ -311,7 +311,7 @@ func (c *committer) fail(group []queued, err error) {
 	j.failure = err
 	dropped := j.queue.empty(group)
 	clear(j.inFlight)
-	j.ring.clear() // the definitions that are dropped here are only in the next segment's header
+	j.ring.clear() // the definitions that are dropped here will be only in the next segment's header
 	j.showSizes()
 	j.mu.Unlock()
 	j.figures.fsyncFailed.Inc()

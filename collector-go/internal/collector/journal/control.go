@@ -7,8 +7,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// encodeControl encodes a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. Control records carry
-// no samples. They tie the clock and the presence of senders to the order of the batches.
+// encodeControl encodes a control record: a *Connected, *Disconnected, *Moved, *Tick or *Started. Control records
+// contain no samples. They record the clock and the presence of senders in the order of the batches.
 func encodeControl(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 	switch e := e.(type) {
 	case *Connected:
@@ -27,8 +27,8 @@ func encodeControl(e Entry) (k kind, payload []byte, timeMs int64, err error) {
 	return k, binary.AppendVarint(payload, timeMs), timeMs, nil
 }
 
-// decodeControl is the inverse of encodeControl. timeMs is returned apart, because recovery sets the journal's clock
-// from every control record whatever its kind. errPayload means that the payload is not one of this kind.
+// decodeControl is the inverse of encodeControl. timeMs is returned separately, because recovery sets the journal's
+// clock from control records of every kind. errPayload means that the payload is not one of this kind.
 func decodeControl(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 	c := varint.Of(payload)
 	var producer ProducerID
@@ -58,8 +58,8 @@ func decodeControl(k kind, payload []byte) (e Entry, timeMs int64, err error) {
 	return e, timeMs, payloadError(c.Done())
 }
 
-// appendMoved appends everything but the time, which every control record has at its end. The series are in the order
-// of the state that moves: they need not rise, and one may occur twice.
+// appendMoved appends everything but the time, which is at the end of every control record. The series are in the order
+// of the state that moves: they need not be sorted, and one may occur twice.
 func appendMoved(to []byte, m *Moved) []byte {
 	to = append(binary.AppendUvarint(to, uint64(m.Producer)), m.Epoch[:]...)
 	first := byte(0)

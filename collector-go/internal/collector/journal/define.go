@@ -11,8 +11,8 @@ import (
 // Define does not wait for the disk.
 //
 // A series keeps its ID for as long as the journal remembers it. The journal forgets a series that was idle for a day.
-// When Options.MaxSeries are in use, it forgets the longest idle ones after two hours. A series that comes back gets a
-// new ID, and readers receive a Forgotten entry for the old one. Define returns ErrSeriesLimit when no ID can be freed.
+// If Options.MaxSeries are in use, it forgets the longest idle ones after two hours. A series that comes back gets a
+// new ID, and readers receive a Forgotten entry for the old one. Define returns ErrSeriesLimit if no ID can be freed.
 func (j *Journal) Define(series metric.Raw) (SeriesID, error) {
 	if id := j.DefineAll(nil, []metric.Raw{series}, 1)[0]; id != 0 {
 		return id, nil
@@ -36,7 +36,7 @@ func (j *Journal) DefineAll(to []SeriesID, series []metric.Raw, mostNew int) []S
 	return to
 }
 
-// define returns the ID of one series, or 0 when it has none and may get none. The caller holds mu.
+// define returns the ID of one series, or 0 if it has none and may not get one. The caller must hold mu.
 func (j *Journal) define(series *metric.Raw, hour int64, mostNew int) SeriesID {
 	d := j.state.dict
 	hash := d.hashSeries(series)
@@ -62,7 +62,7 @@ func (j *Journal) define(series *metric.Raw, hour int64, mostNew int) SeriesID {
 
 func (j *Journal) nowHour() int64 { return j.state.nowMs / hourMs }
 
-// SeriesOf returns how many series of a topology are defined. Ingest uses it to give each topology a share of the
+// SeriesOf returns the number of defined series of a topology. Ingest uses it to give each topology a share of the
 // limit.
 func (j *Journal) SeriesOf(topology string) int {
 	j.mu.Lock()
@@ -70,8 +70,8 @@ func (j *Journal) SeriesOf(topology string) int {
 	return j.state.dict.ofTopology[topology]
 }
 
-// LayoutsOf returns how many layouts of a topology are defined, and how many columns they have together. A layout
-// belongs to the topology of its first series.
+// LayoutsOf returns the number of defined layouts of a topology, and the number of their columns. A layout belongs to
+// the topology of its first series.
 func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -117,8 +117,8 @@ func (j *Journal) capacityForLayout(columns int) bool {
 	return j.state.dict.knownLayouts < j.o.MaxLayouts && j.state.dict.columns+columns <= j.o.MaxLayoutColumns
 }
 
-// DefineProducer returns the ID of a producer; p.ID is ignored. The journal remembers a producer as it remembers a
-// series (see Define). It never forgets a producer while a stream of it is open (see AppendControl).
+// DefineProducer returns the ID of a producer; p.ID is ignored. The journal remembers a producer for as long as a
+// series (see Define). It never forgets a producer that has an open stream (see AppendControl).
 func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -140,8 +140,9 @@ func (j *Journal) DefineProducer(p ProducerDefined) (ProducerID, error) {
 	return row.ID, nil
 }
 
-// noteStream counts the open streams of a producer, so that it is not forgotten while one is open. For a sender that
-// moved here it also creates the epoch, so that a reconnect does not ask for the state again. The caller holds mu.
+// noteStream counts the open streams of a producer, so that the producer is not forgotten while one is open. For a
+// sender that moved here it also creates the epoch, so that a reconnect does not request the state again. The caller
+// must hold mu.
 func (s *state) noteStream(e Entry) error {
 	switch e := e.(type) {
 	case *Started:
@@ -169,7 +170,7 @@ func (s *state) noteStream(e Entry) error {
 	return nil
 }
 
-// noStreams notes that no producer is connected.
+// noStreams records that no producer is connected.
 func (s *state) noStreams() {
 	for row := range s.dict.producers.all() {
 		row.streams = 0

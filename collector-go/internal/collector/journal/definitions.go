@@ -9,14 +9,14 @@ import (
 
 const minSeriesBytes = 13
 
-// used is a definition and the hour of its last use, as they are written.
+// used is a definition and the hour of its last use, in the form in which they are written.
 type used[T any] struct {
 	row  *T
 	hour int64
 }
 
 // stringTable is the string table of a series record. Each distinct string is written once, because series share most
-// of them.
+// of their strings.
 type stringTable struct {
 	index map[string]uint64
 	list  []string
@@ -51,8 +51,8 @@ func encodeSeries(rows []used[SeriesDefined]) []byte {
 	return append(payload, body...)
 }
 
-// appendRaw appends a series' name with its strings as numbers of the table. listsOnly knows how many numbers it writes
-// and has to change together with it.
+// appendRaw appends a series' name, with its strings as indexes into the table. listsOnly depends on the number of
+// values that appendRaw writes, so change both together.
 func appendRaw(to []byte, r *metric.Raw, table *stringTable) []byte {
 	for _, s := range [...]string{r.Topology, r.Host, r.Component, r.Name, r.Key} {
 		to = binary.AppendUvarint(to, table.of(s))
@@ -81,10 +81,10 @@ func decodeSeries(payload []byte) ([]seriesRow, error) {
 	return rows, payloadError(c.Done())
 }
 
-// listsOnly reports whether a series record is sound and lists only known series. A reader that moves to the next
-// segment knows nearly all rows of its header; this check costs a quarter of decoding them.
+// listsOnly reports whether a series record is valid and lists only known series. A reader that continues with the next
+// segment already knows nearly all rows of its header. This check takes a quarter of the time of decoding them.
 func listsOnly(payload []byte, known func(id uint32) bool) bool {
-	const numbersBefore, bytesWithin, numbersAfter = 7, 2, 3 // of a row, behind its id: see appendRaw
+	const numbersBefore, bytesWithin, numbersAfter = 7, 2, 3 // of a row, after its id: see appendRaw
 	c := varint.Of(payload)
 	for range c.Count(1) {
 		c.Sized()
@@ -148,7 +148,7 @@ func decodeLayouts(payload []byte) ([]layoutRow, error) {
 	return rows, payloadError(c.Done())
 }
 
-// appendIDs appends how many ids there are, and each as its difference to the one before.
+// appendIDs appends the number of ids, and each id as the difference to the one before.
 func appendIDs[ID ~uint32](to []byte, ids []ID) []byte {
 	to = binary.AppendUvarint(to, uint64(len(ids)))
 	var before int64
@@ -174,7 +174,7 @@ func decodeIDs[ID ~uint32](c *varint.Reader) []ID {
 	return ids
 }
 
-// encodeProducers is the payload of a record of producers with the hours of their last use.
+// encodeProducers returns the payload of a producers record.
 func encodeProducers(rows []used[ProducerDefined]) []byte {
 	payload := binary.AppendUvarint(nil, uint64(len(rows)))
 	for _, r := range rows {
@@ -190,7 +190,7 @@ func encodeProducers(rows []used[ProducerDefined]) []byte {
 	return payload
 }
 
-// decodeProducers is the inverse of encodeProducers. Rows of version 1 (withHour false) have no hour: they get nowHour.
+// decodeProducers is the inverse of encodeProducers. Rows of version 1 (withHour false) have no hour and get nowHour.
 func decodeProducers(payload []byte, withHour bool, nowHour int64) ([]producerRow, error) {
 	c := varint.Of(payload)
 	rows := make([]producerRow, c.Count(6))

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	rowsPerRecord = 4096 // of a segment header; keeps a record well under maxRecordBytes
+	rowsPerRecord = 4096 // of a segment header; it keeps a record far below maxRecordBytes
 	hourMs        = 3_600_000
-	copiesOnDisk  = 2 // of each definition, in records of their own
+	copiesOnDisk  = 2 // of each definition, in separate records
 )
 
 // seriesRow is a series in the dictionary. The embedded SeriesDefined never changes, because readers share it without a
-// lock. usedHour has a resolution of an hour so that a batch seldom writes to the rows it uses.
+// lock. usedHour has a resolution of one hour, so that a batch rarely writes to the rows that it uses.
 type seriesRow struct {
 	SeriesDefined
 	usedHour int64    // last use, hours since the Unix epoch
-	twin     SeriesID // the next row of the same hash; 0: none
-	gone     bool     // forgotten, though the record of that is not durable yet
+	twin     SeriesID // the next row with the same hash; 0 if there is none
+	gone     bool     // forgotten, although the Forgotten record is not durable yet
 }
 
 // layoutRow is a layout in the dictionary. The embedded LayoutDefined never changes, because readers share it. A layout
@@ -34,21 +34,20 @@ type layoutRow struct {
 	gone     bool
 }
 
-// producerRow is a producer in the dictionary. It is not forgotten while a stream of it is open, however long it is
-// silent, since its Disconnected will still name it.
+// producerRow is a producer in the dictionary. It is not forgotten while it has an open stream, however long it is
+// silent, because its Disconnected entry will still refer to it.
 type producerRow struct {
 	ProducerDefined
 	usedHour int64
-	streams  int // that are open
+	streams  int // number of open streams
 	gone     bool
 }
 
-// dictionary assigns ids to series, layouts and producers. A forgotten row is first marked as gone and stays until
-// drop. In between, batches that are queued already may refer to it, and a segment header must still define it for
-// them.
+// dictionary assigns ids to series, layouts and producers. A forgotten row is first marked as gone and stays until drop
+// is called. Until then, queued batches may refer to it, and a segment header must still define it for them.
 //
-// The dictionary of a large collector has 500,000 series, so its layout is chosen for memory. Series are found by a
-// hash and not by a map with the whole series as its key, and their strings are shared. It is protected by Journal.mu.
+// The dictionary of a large collector has 500,000 series, so it is optimised for memory. Series are found by a hash and
+// not by a map with the whole series as its key. Their strings are shared. The dictionary is protected by Journal.mu.
 type dictionary struct {
 	series    byID[seriesRow]
 	layouts   byID[layoutRow]
@@ -57,18 +56,18 @@ type dictionary struct {
 	// Rows that are not gone.
 	known         int                     // series
 	columns       int                     // of all layouts
-	bySeries      map[uint64]SeriesID     // the first row by the hash of its series; ids begin at 1
+	bySeries      map[uint64]SeriesID     // the first row by the hash of its series; ids start at 1
 	byLayout      map[uint64][]*layoutRow // by the hash of their lists
 	knownLayouts  int
 	byProducer    map[ProducerDefined]*producerRow
 	ofTopology    map[string]int // series by topology
 	layoutsByName map[string]layoutCount
 	seed          maphash.Seed
-	last          metric.Raw // the texts of the newest row
+	last          metric.Raw // the strings of the newest row
 }
 
-// layoutCount is how many layouts a topology has, and how many columns these have together. Ingest limits a topology's
-// share by both.
+// layoutCount is the number of layouts of a topology, and the number of their columns. Ingest limits a topology's share
+// by both.
 type layoutCount struct{ layouts, columns int }
 
 func newDictionary() *dictionary {
@@ -82,7 +81,7 @@ func newDictionary() *dictionary {
 	}
 }
 
-// addSeries stores a row under its id. Recovery meets most rows more than once; a known row keeps the later hour of
+// addSeries stores a row under its id. Recovery reads most rows more than once. A known row keeps the later hour of
 // last use.
 func (d *dictionary) addSeries(row seriesRow, hash uint64) *seriesRow {
 	if known := d.series.get(uint32(row.ID)); known != nil {
@@ -98,9 +97,9 @@ func (d *dictionary) addSeries(row seriesRow, hash uint64) *seriesRow {
 	return &row
 }
 
-// hashSeries is the key of a series in bySeries.
+// hashSeries returns the key of a series in bySeries.
 func (d *dictionary) hashSeries(s *metric.Raw) uint64 {
-	const odd = 0x9e3779b97f4a7c15 // so that texts that change places give another sum
+	const odd = 0x9e3779b97f4a7c15 // so that strings in exchanged places give a different sum
 	var rest [26]byte
 	binary.LittleEndian.PutUint32(rest[0:], s.Port)
 	binary.LittleEndian.PutUint32(rest[4:], uint32(s.Task))
@@ -114,7 +113,7 @@ func (d *dictionary) hashSeries(s *metric.Raw) uint64 {
 	return sum
 }
 
-// seriesOf returns the row of a series, or nil. It compares the rows that have the same hash: a map with series as keys
+// seriesOf returns the row of a series, or nil. It compares the rows that have the same hash. A map with series as keys
 // would take more memory than the rows themselves.
 func (d *dictionary) seriesOf(series *metric.Raw, hash uint64) *seriesRow {
 	for id := d.bySeries[hash]; id != 0; {
@@ -127,7 +126,7 @@ func (d *dictionary) seriesOf(series *metric.Raw, hash uint64) *seriesRow {
 	return nil
 }
 
-// unlist takes a row out of the chain of its hash, so that seriesOf does not find it any more. The row itself stays.
+// unlist removes a row from the chain of its hash, so that seriesOf no longer finds it. The row itself stays.
 func (d *dictionary) unlist(row *seriesRow) {
 	hash := d.hashSeries(&row.Series)
 	if id := d.bySeries[hash]; id == row.ID {
@@ -148,8 +147,8 @@ func (d *dictionary) unlist(row *seriesRow) {
 	}
 }
 
-// intern lets series share their strings. The host name of a worker occurs in thousands of series. Most strings equal
-// those of the previous series, so these are compared first, which is cheaper than the table of unique.
+// intern lets series share their strings, because the host name of a worker occurs in thousands of series. Most strings
+// equal those of the previous series. They are compared first, which is cheaper than a lookup by the package unique.
 func (d *dictionary) intern(r *metric.Raw) {
 	l := &d.last
 	for _, text := range [...]struct{ of, last *string }{{&r.Topology, &l.Topology}, {&r.Host, &l.Host},
@@ -176,7 +175,7 @@ func (d *dictionary) addLayout(row layoutRow) *layoutRow {
 	return &row
 }
 
-// countLayout adds a layout to the counts (by 1) or takes it out (by -1).
+// countLayout adds a layout to the counts (by = 1) or removes it from them (by = -1).
 func (d *dictionary) countLayout(row *layoutRow, by int) {
 	d.knownLayouts += by
 	d.columns += by * len(row.Series)
@@ -221,15 +220,15 @@ func (d *dictionary) addProducer(row producerRow) *producerRow {
 	return &row
 }
 
-// place is a producer less its id.
+// place returns the producer without its id, as the key of byProducer.
 func (p ProducerDefined) place() ProducerDefined {
 	p.ID = 0
 	return p
 }
 
 // use records that a batch uses its producer, series and layouts, so that they do not become idle. It marks a layout as
-// a whole instead of each of its series; useSeriesOfLayouts adds those later. The error wraps ErrForgotten for an id
-// that was forgotten, and is a plain error for an id that was never defined.
+// a whole instead of each of its series; useSeriesOfLayouts adds those later. If an id was forgotten, the error wraps
+// ErrForgotten. If an id was never defined, it does not.
 func (s *state) use(b *Batch, hour int64) (*producerRow, error) {
 	producer := s.dict.producers.get(uint32(b.Producer))
 	if producer == nil || producer.gone {
@@ -272,7 +271,7 @@ func (s *state) useSeries(id uint32, hour int64) error {
 	return nil
 }
 
-// missing returns why an id is not known. Ids are assigned in rising order, so an id below next was known once.
+// missing returns why an id is unknown. Ids are assigned in ascending order, so an id below next was known once.
 func missing(what string, id, next uint32) error {
 	if id > 0 && id < next {
 		return fmt.Errorf("%w: %s %d", ErrForgotten, what, id)

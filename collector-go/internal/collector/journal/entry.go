@@ -6,32 +6,32 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Position is a place in the journal. It grows with every record across all segments, and survives restarts. The upper
-// 32 bits are the segment's number and the lower 32 bits the offset in its file. 0 is before the first record.
+// Position is a place in the journal. It increases with every record across all segments, and survives restarts. The
+// upper 32 bits are the segment's number and the lower 32 bits the offset in its file. 0 is before the first record.
 //
-// A position is never given to another record: every start opens a new segment, even after a tail was cut. A store can
-// therefore keep a position as its cursor.
+// A position is never assigned to another record: every start opens a new segment, even after a tail was cut. A store
+// can therefore keep a position as its cursor.
 type Position uint64
 
-// SeriesID is the journal's own name of a series. It is never reused for another series of the same journal, so a stale
-// id can be recognised as forgotten and never means something else.
+// SeriesID is the id that the journal assigned to a series. It is never reused for another series of the same journal.
+// A stale id can therefore be recognised as forgotten and never refers to another series.
 type SeriesID uint32
 
-// ProducerID is the journal's own name of a producer (one sender's place: topology, host, port, task). It is the same
-// when that producer comes back on another stream.
+// ProducerID is the id that the journal assigned to a producer, which is a sender's topology, host, port and task. It
+// stays the same if that producer opens another stream.
 type ProducerID uint32
 
-// Epoch identifies one start of a sender. Sequences restart with each epoch, so deduplication compares both.
+// Epoch identifies one process of a sender. Sequences restart with each epoch, so deduplication compares both.
 type Epoch [16]byte
 
-// LayoutID is the journal's own name of a layout: an ordered list of series. It is never used again for another within
-// one journal.
+// LayoutID is the id that the journal assigned to a layout, which is an ordered list of series. It is never reused for
+// another layout of the same journal.
 type LayoutID uint32
 
 // Entry is one record as a reader receives it: *SeriesDefined, *LayoutDefined, *ProducerDefined, *Forgotten, *Batch,
 // *Connected, *Disconnected, *Moved, *Tick or *Started. Readers share entries, so an entry must never be changed. It
-// stays valid after the next call of Next, except for the block bytes of a batch that was read from a file (see
-// Batch.Retained).
+// stays valid after the next call of Next, with one exception. The block bytes of a batch that was read from a file do
+// not (see Batch.Retained).
 type Entry interface{ entry() }
 
 // SeriesDefined comes before the first batch that uses its ID, and again in every segment header.
@@ -40,15 +40,15 @@ type SeriesDefined struct {
 	Series metric.Raw
 }
 
-// LayoutDefined comes before the first batch that uses its ID, behind the definitions of its series, and again in
-// every segment header.
+// LayoutDefined comes before the first batch that uses its ID, after the definitions of its series, and again in every
+// segment header.
 type LayoutDefined struct {
 	ID     LayoutID
 	Series []SeriesID
 }
 
-// Forgotten records that idle ids were forgotten. No later entry uses them, so a reader drops everything it holds for
-// them. A series that comes back gets another ID. A reader receives only ids that it received as definitions before.
+// Forgotten records that idle ids were forgotten. No later entry uses them, so a reader can drop their state. A series
+// that comes back gets another ID. A reader receives only ids whose definitions it received before.
 type Forgotten struct {
 	Series    []SeriesID
 	Layouts   []LayoutID
@@ -66,8 +66,8 @@ type ProducerDefined struct {
 	Task       int32
 }
 
-// Batch holds the samples that one producer sent together, without those that ingest rejected. Epoch and Sequence
-// identify it for deduplication.
+// Batch holds the samples that one producer sent together, without those that ingest rejected. Topology, Epoch and
+// Sequence identify it for deduplication.
 type Batch struct {
 	Producer   ProducerID
 	Epoch      Epoch
@@ -75,30 +75,30 @@ type Batch struct {
 	SentMs     int64 // by the producer's clock
 	ReceivedMs int64 // by the collector's clock
 
-	// Samples as columns of equal length.
+	// Samples in columns of equal length.
 	IDs     []SeriesID
 	TimesMs []int64
 	Values  []float64
 
-	// Blocks are samples too, each of a layout's series.
+	// Blocks contain samples too, each block for the series of one layout.
 	Blocks []Block
 
-	// Histograms; their SeriesId is a SeriesID of this journal.
+	// Histograms are distributions. Their SeriesId is a SeriesID of this journal.
 	Histograms []*bulletmetricsv1.HistogramSample
 
-	// Notes are the rest of what the producer said: drops, gaps, topology, workers, annotations, clocks, closing; every
-	// other field is empty. nil where there is none.
+	// Notes contain what else the producer reported: drops, gaps, topology, workers, annotations, clocks, closing. All
+	// other fields are empty. nil if there is nothing.
 	Notes *bulletmetricsv1.Batch
 }
 
-// Block is a block as its sender encoded it, with the journal's ID of its layout. Nothing is decoded on the way to a
-// store, because decoding would take most of the time of ingest.
+// Block is a block as its sender encoded it, with the journal's ID of its layout. The journal does not decode it,
+// because decoding would take most of the time of ingest.
 type Block struct {
 	Layout LayoutID
 	block.Block
 }
 
-// Samples is the number of samples in the batch, histograms included.
+// Samples returns the number of samples in the batch, including histograms.
 func (b *Batch) Samples() int {
 	n := len(b.IDs) + len(b.Histograms)
 	for i := range b.Blocks {
@@ -113,21 +113,21 @@ type Connected struct {
 	TimeMs   int64
 }
 
-// Disconnected records that a producer's stream ended, for whatever reason. The producer may come back on another one.
+// Disconnected records that a producer's stream ended, for whatever reason. The producer may open another one.
 type Disconnected struct {
 	Producer ProducerID
 	TimeMs   int64
 }
 
-// Moved records that a sender arrived with a generation that this journal had not seen. A generation counts the
-// collectors that an epoch of the sender has used. The state that the sender brings replaces everything known of its
-// topology. A sender without a state clears it, unless First is set (docs/decisions/0018).
+// Moved records that a sender arrived with a generation that was new to this journal. A generation is the number of
+// collectors that an epoch of the sender has used. The state that the sender brings replaces everything known about its
+// topology. If the sender brings no state, the known state is cleared, unless First is set (docs/decisions/0018).
 type Moved struct {
 	Producer ProducerID
-	Epoch    Epoch      // of the generation: that of the batches which follow
-	First    bool       // it has sent to no other collector since it started: what was known goes on
-	Series   []SeriesID // this journal's, for those that the state names, in its order
-	State    []byte     // as a collector's feed encoded it; empty where there is none
+	Epoch    Epoch      // epoch of the batches of this generation
+	First    bool       // the sender has used no other collector since it started, so the known state stays valid
+	Series   []SeriesID // this journal's ids of the series in the state, in its order
+	State    []byte     // as encoded by a collector's feed; empty if there is none
 	TimeMs   int64
 }
 
@@ -135,8 +135,8 @@ type Moved struct {
 // produces the same slices. Topologies whose sender moves between collectors are the exception.
 type Tick struct{ TimeMs int64 }
 
-// Started records that the collector started: no producer is connected. Streams that a crash ended have no
-// Disconnected, so this entry stands for all of them.
+// Started records that the collector started, so that no producer is connected. Streams that a crash ended have no
+// Disconnected entry, so this entry stands for all of them.
 type Started struct{ TimeMs int64 }
 
 func (*SeriesDefined) entry()   {}

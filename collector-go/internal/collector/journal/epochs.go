@@ -15,18 +15,18 @@ import (
 
 const (
 	keepEpochMs  = 24 * hourMs
-	crowdEpochMs = 2 * hourMs // kept when there are too many: a sender gives a batch up after 1 h
-	maxSpans     = 128        // holes in an epoch's sequence that are remembered
+	crowdEpochMs = 2 * hourMs // used if there are too many; a sender abandons a batch after 1 h
+	maxSpans     = 128        // runs of an epoch's sequences that are stored
 )
 
-// span is a run of sequences, both ends included.
+// span is a run of sequences, including both ends.
 type span struct{ first, last uint64 }
 
 // history is the set of sequences that were journaled for one epoch, as runs. Senders send in order, so it usually
-// holds a single run, whatever the number of batches.
+// contains a single run, whatever the number of batches.
 type history struct {
 	seenMs int64
-	spans  []span // ascending, apart by more than one
+	spans  []span // ascending, with gaps between them
 }
 
 // has reports whether a batch of this sequence was journaled. It searches, because up to maxSpans runs are kept.
@@ -35,16 +35,16 @@ func (h *history) has(sequence uint64) bool {
 	return i < len(h.spans) && h.spans[i].first <= sequence
 }
 
-// add records the sequences from first to last. When there are more than maxSpans runs, the two lowest are merged. That
+// add records the sequences from first to last. If there are more than maxSpans runs, the two lowest are merged. That
 // is safe because a sender sends its sequences in order: a gap that far back will never be sent.
 func (h *history) add(first, last uint64) {
-	if n := len(h.spans); n > 0 && h.spans[n-1].last+1 == first { // as almost always
+	if n := len(h.spans); n > 0 && h.spans[n-1].last+1 == first { // the usual case
 		h.spans[n-1].last = last
 		return
 	}
 	begin := sort.Search(len(h.spans), func(i int) bool { return h.spans[i].last+1 >= first })
 	end := begin
-	for ; end < len(h.spans) && h.spans[end].first <= last+1; end++ { // runs that touch
+	for ; end < len(h.spans) && h.spans[end].first <= last+1; end++ { // runs that touch or overlap
 		first, last = min(first, h.spans[end].first), max(last, h.spans[end].last)
 	}
 	h.spans = slices.Replace(h.spans, begin, end, span{first, last})
@@ -54,19 +54,19 @@ func (h *history) add(first, last uint64) {
 	}
 }
 
-// origin identifies the sender whose sequences are counted. The topology is part of it, because two topologies could
-// have the same epoch and are still two senders. Format version 1 did not record the topology; its epochs match any.
+// origin identifies the sender to which sequences belong. It includes the topology, because senders of two topologies
+// could have the same epoch. Format version 1 did not record the topology, so its epochs match any.
 type origin struct {
 	epoch    Epoch
 	topology string // of the producer
-	any      bool   // known from format version 1
+	any      bool   // from format version 1, which matches any topology
 }
 
 // epochs is the deduplication state: the journaled sequences of each sender. Each segment header repeats it, so a
 // restart reads only the newest segment.
 type epochs map[origin]*history
 
-// has reports whether a batch was journaled, by its topology or by an epoch of format version 1 that matches any.
+// has reports whether a batch was journaled, for its topology or for an epoch of format version 1 that matches any.
 func (e epochs) has(o origin, sequence uint64) bool {
 	if h := e[o]; h != nil && h.has(sequence) {
 		return true
@@ -75,7 +75,7 @@ func (e epochs) has(o origin, sequence uint64) bool {
 	return h != nil && h.has(sequence)
 }
 
-// add notes a durable batch. Queued batches are in Journal.inFlight instead, since their write may still fail.
+// add records a durable batch. Queued batches are in Journal.inFlight instead, because their write may still fail.
 func (e epochs) add(o origin, sequence uint64, seenMs int64) {
 	h := e.of(o)
 	h.add(sequence, sequence)
@@ -92,8 +92,8 @@ func (e epochs) of(o origin) *history {
 	return h
 }
 
-// forget drops the epochs that were last seen before a time. A batch of such an epoch that still came would be stored
-// twice, so the time must lie further back than any sender keeps a batch.
+// forget drops the epochs that were last seen before a time. A batch of such an epoch that still arrived would be
+// stored twice. The time must therefore be further back than any sender keeps a batch.
 func (e epochs) forget(beforeMs int64) {
 	for s, h := range e {
 		if h.seenMs < beforeMs {
@@ -102,7 +102,7 @@ func (e epochs) forget(beforeMs int64) {
 	}
 }
 
-// encode returns the payloads of as many epochs records as are needed. Equal states give equal bytes.
+// encode returns the payloads of the epochs records, as many as needed. Equal states give equal bytes.
 func (e epochs) encode() [][]byte {
 	keys := make([]origin, 0, len(e))
 	for s := range e {
@@ -127,7 +127,7 @@ func (e epochs) encode() [][]byte {
 	return payloads
 }
 
-// form is the byte before an epoch's topology: 0 means that it matches any topology, 1 that its name follows.
+// form returns the byte before an epoch's topology. 0 means that it matches any topology, 1 that its name follows.
 func (o origin) form() byte {
 	if o.any {
 		return 0
@@ -147,8 +147,8 @@ func appendHistory(to []byte, h *history) []byte {
 	return to
 }
 
-// decode adds the rows of an epochs record to those already known. It never replaces rows: the header that a crash tore
-// has fewer rows than the segment before it. Rows of version 1 (scoped false) match any topology.
+// decode adds the rows of an epochs record to those already known. It never replaces rows, because a header that a
+// crash interrupted has fewer rows than the segment before it. Rows of version 1 (scoped false) match any topology.
 func (e epochs) decode(payload []byte, scoped bool) error {
 	c := varint.Of(payload)
 	for range c.Count(18) {
@@ -172,8 +172,8 @@ func (e epochs) decode(payload []byte, scoped bool) error {
 	return payloadError(c.Done())
 }
 
-// decodeSpans reads the runs of a history. Runs that do not ascend fail the reader, because has searches by their
-// order.
+// decodeSpans reads the runs of a history. Runs that are not in ascending order fail the reader, because has relies on
+// their order.
 func decodeSpans(c *varint.Reader) (spans []span) {
 	var end uint64
 	for range min(c.Count(2), maxSpans) {

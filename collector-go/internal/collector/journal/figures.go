@@ -5,9 +5,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// figures are the journal's own metrics. The gauges are set wherever the state changes (showSizes and showDictionary),
-// so that a scrape needs no lock of the journal. Their names and labels are an interface to users: docs/metrics.md
-// lists them, and alert rules use them.
+// figures are the journal's own metrics. The gauges are set when the state changes (showSizes and showDictionary), so
+// that a scrape does not lock the journal. Their names and labels are an interface to users: docs/metrics.md lists
+// them, and alert rules use them.
 type figures struct {
 	records       prometheus.Counter
 	written       prometheus.Counter
@@ -31,7 +31,7 @@ type figures struct {
 	failing       prometheus.Gauge
 }
 
-// newFigures registers the metrics. Without a registerer they count for nobody, as in tests and in bullet-metrics fsck.
+// newFigures registers the metrics. Without a registerer they are not exported, as in tests and in bullet-metrics fsck.
 func newFigures(registerer prometheus.Registerer) *figures {
 	make := promauto.With(registerer)
 	counter := func(name, help string) prometheus.Counter {

@@ -9,12 +9,12 @@ import (
 
 const (
 	idleHours     = 24     // after which series, layouts and producers are forgotten
-	crowdIdleHour = 2      // and after which they may be when a limit is reached
-	pressedMs     = 60_000 // between two looks for what is idle when a limit is reached
-	freedPart     = 16     // of a limit is freed at least, where so much is idle: one part of so many
+	crowdIdleHour = 2      // after which they may be forgotten if a limit is reached
+	pressedMs     = 60_000 // between two searches for idle rows while a limit is reached
+	freedPart     = 16     // at least 1/16 of a limit is freed, if that much is idle
 )
 
-// encodeForgotten is the payload of a forgotten record.
+// encodeForgotten returns the payload of a forgotten record.
 func encodeForgotten(f *Forgotten) []byte {
 	payload := appendIDs(nil, f.Series)
 	payload = appendIDs(payload, f.Layouts)
@@ -33,7 +33,7 @@ func decodeForgotten(payload []byte) (*Forgotten, error) {
 
 func (f *Forgotten) empty() bool { return len(f.Series)+len(f.Layouts)+len(f.Producers) == 0 }
 
-// before are the hours before which what was last used then is forgotten.
+// before contains hours since the Unix epoch. Rows that were last used before them are forgotten.
 type before struct{ series, layouts, producers int64 }
 
 // idle returns the ids that were last used before the given hours. A layout keeps its series in use, and is forgotten
@@ -62,7 +62,7 @@ func (d *dictionary) idle(b before, nowHour int64) *Forgotten {
 	return f
 }
 
-// known returns the hour of a last use. A row from before the journal had a clock counts as used now, so that it is not
+// known returns the hour of last use. A row from before the journal had a clock counts as used now, so that it is not
 // forgotten at once.
 func known(usedHour, nowHour int64) int64 {
 	if usedHour == 0 {
@@ -71,7 +71,7 @@ func known(usedHour, nowHour int64) int64 {
 	return usedHour
 }
 
-// useSeriesOfLayouts brings the series' hours up to those of their layouts.
+// useSeriesOfLayouts sets the hours of last use of series to at least those of their layouts.
 func (d *dictionary) useSeriesOfLayouts() {
 	for layout := range d.layouts.all() {
 		for _, id := range layout.Series {
@@ -82,10 +82,10 @@ func (d *dictionary) useSeriesOfLayouts() {
 	}
 }
 
-// retire takes forgotten ids out of use: nobody can look them up any more. Their rows stay until drop, which runs when
-// the record of it is durable.
+// retire marks forgotten ids as gone, so that they can no longer be looked up. Their rows stay until drop, which runs
+// when the Forgotten record is durable.
 func (d *dictionary) retire(f *Forgotten) {
-	for _, id := range f.Layouts { // before their series, which say whose they are
+	for _, id := range f.Layouts { // before their series, which determine their topology
 		row := d.layouts.get(uint32(id))
 		if row == nil || row.gone {
 			continue
@@ -123,8 +123,8 @@ func (d *dictionary) retire(f *Forgotten) {
 	}
 }
 
-// drop frees the rows of forgotten ids. It runs when the record of it is durable, because the header of a segment that
-// starts before must still define them.
+// drop frees the rows of forgotten ids. It runs when the Forgotten record is durable, because the header of a segment
+// that starts earlier must still define them.
 func (d *dictionary) drop(f *Forgotten) {
 	d.retire(f)
 	for _, id := range f.Layouts {
@@ -138,20 +138,20 @@ func (d *dictionary) drop(f *Forgotten) {
 	}
 }
 
-// forgetIdle forgets what nobody used for a day. The caller holds mu.
+// forgetIdle forgets everything that was idle for a day. The caller must hold mu.
 func (j *Journal) forgetIdle() {
 	hour := j.state.nowMs/hourMs - idleHours
 	j.forget(before{hour, hour, hour})
 }
 
-// forget takes what was last used before the given hours out of use, and queues the record of that. The caller holds
-// mu.
+// forget retires the rows that were last used before the given hours, and queues the Forgotten record. The caller must
+// hold mu.
 func (j *Journal) forget(b before) {
 	j.retireIDs(j.state.dict.idle(b, j.nowHour()))
 }
 
-// retireIDs takes idle ids out of use and queues the records that say so. The record is written twice, because a reader
-// that missed it would keep the ids indefinitely. The caller holds mu.
+// retireIDs retires idle ids and queues the Forgotten record. The record is written twice, because a reader that missed
+// it would keep the ids forever. The caller must hold mu.
 func (j *Journal) retireIDs(f *Forgotten) {
 	if f.empty() {
 		return
@@ -171,11 +171,11 @@ func (j *Journal) retireIDs(f *Forgotten) {
 	}
 }
 
-// pressure limits how often a limit makes the journal look for idle rows. Each look visits the whole dictionary, so a
+// pressure limits how often a full dictionary is searched for idle rows. Each search visits the whole dictionary, so a
 // flood of new series must not cause one for each of them.
 type pressure struct{ lookedMs int64 }
 
-// due reports whether to look again now.
+// due reports whether to search again now.
 func (p *pressure) due(nowMs int64) bool {
 	if p.lookedMs != 0 && nowMs >= p.lookedMs && nowMs-p.lookedMs < pressedMs {
 		return false
@@ -184,13 +184,13 @@ func (p *pressure) due(nowMs int64) bool {
 	return true
 }
 
-// idleRow is what a row would free, and the hour of its last use.
+// idleRow is the hour of a row's last use, and how much forgetting the row would free.
 type idleRow struct {
 	hour   int64
 	weight int
 }
 
-// longestIdle returns the hour before which rows of at least the needed weight were last used. When too few rows are
+// longestIdle returns the hour before which rows of at least the needed weight were last used. If too few rows are
 // idle, it returns an hour that covers all of them.
 func longestIdle(rows []idleRow, need int) int64 {
 	slices.SortFunc(rows, func(a, b idleRow) int { return int(a.hour - b.hour) })
@@ -206,7 +206,7 @@ func longestIdle(rows []idleRow, need int) int64 {
 }
 
 // forgetSeries frees series at the limit, the longest idle first. It frees at least a sixteenth of the limit if that
-// much is idle, so that the next new series need not search again. The caller holds mu.
+// much is idle, so that the next new series need not search again. The caller must hold mu.
 func (j *Journal) forgetSeries() {
 	if !j.pressedSeries.due(j.state.nowMs) {
 		return
@@ -222,8 +222,8 @@ func (j *Journal) forgetSeries() {
 	j.forget(before{series: longestIdle(rows, 1+j.o.MaxSeries/freedPart)})
 }
 
-// forgetLayouts frees layouts at the limit, as forgetSeries frees series. Layouts are weighed by their columns, since
-// these take the memory. The caller holds mu.
+// forgetLayouts frees layouts at the limit, as forgetSeries frees series. Layouts are weighed by their columns, because
+// these take most of the memory. The caller must hold mu.
 func (j *Journal) forgetLayouts(columns int) {
 	if !j.pressedLayouts.due(j.state.nowMs) {
 		return
@@ -239,7 +239,7 @@ func (j *Journal) forgetLayouts(columns int) {
 }
 
 // forgetProducers frees producers at the limit. A producer with an open stream is in use, however long it was silent.
-// The caller holds mu.
+// The caller must hold mu.
 func (j *Journal) forgetProducers() {
 	if !j.pressedProducers.due(j.state.nowMs) {
 		return
@@ -254,5 +254,5 @@ func (j *Journal) forgetProducers() {
 	j.forget(before{producers: longestIdle(rows, 1+j.o.MaxProducers/freedPart)})
 }
 
-// crowdHour is the hour before which what was last used then may be forgotten for others.
+// crowdHour returns the hour before which idle rows may be forgotten in favour of new ones.
 func (j *Journal) crowdHour() int64 { return j.state.nowMs/hourMs - crowdIdleHour }

@@ -15,15 +15,15 @@ const (
 
 var magic = [magicBytes]byte{'B', 'M', 'J', 'O', 'U', 'R', 'N', formatVersion}
 
-// segmentHeader is the segment record: the first record of a segment, which describes it. The counts of rows let
-// recovery detect a segment header that is incomplete.
+// segmentHeader is the first record of a segment, which describes it. By the numbers of rows, recovery detects a
+// segment header that is incomplete.
 type segmentHeader struct {
 	version      uint64
 	number       uint32
-	previous     Position // where the segment before ends
+	previous     Position // where the previous segment ends
 	nextSeries   SeriesID
 	nextProducer ProducerID
-	series       uint64 // rows that follow
+	series       uint64 // number of rows that follow
 	producers    uint64
 	epochs       uint64
 	timeMs       int64
@@ -47,7 +47,7 @@ func (h segmentHeader) encode() []byte {
 }
 
 // decodeHeader is the inverse of encode. For a segment of a newer version it returns only the version, with an error
-// that wraps disk.ErrNewer: a program must not start on a journal that it would misread.
+// that wraps disk.ErrNewer. A program must not start on a journal that it would misread.
 func decodeHeader(payload []byte) (segmentHeader, error) {
 	c := varint.Of(payload)
 	h := segmentHeader{version: c.Uint()}
@@ -73,10 +73,10 @@ type state struct {
 	nextSeries   SeriesID
 	nextLayout   LayoutID
 	nextProducer ProducerID
-	nowMs        int64 // the latest entry's time: the only clock that the journal has
+	nowMs        int64 // time of the latest entry, which is the journal's only clock
 }
 
-// newState returns the state of an empty journal. Ids begin at 1, so that 0 can stand for none.
+// newState returns the state of an empty journal. Ids start at 1, so that 0 can mean none.
 func newState() *state {
 	return &state{dict: newDictionary(), epochs: epochs{}, nextSeries: 1, nextLayout: 1, nextProducer: 1}
 }
@@ -89,8 +89,8 @@ type snapshot struct {
 	epochs [][]byte
 }
 
-// snapshot copies the content of a segment header. It copies pointers to rows that never change. Encoding a dictionary
-// of 500,000 series can therefore happen without the journal's lock, while streams continue to append.
+// snapshot copies the content of a segment header. It copies pointers to rows that never change. A dictionary of
+// 500,000 series can therefore be encoded without the journal's lock, while streams continue to append.
 func (s *state) snapshot(number uint32, previous Position) *snapshot {
 	s.epochs.forget(s.nowMs - keepEpochMs)
 	rows := definitions{
@@ -114,8 +114,8 @@ func (s *state) snapshot(number uint32, previous Position) *snapshot {
 		producers: uint64(len(rows.producers)), epochs: uint64(len(s.epochs))}}
 }
 
-// encode returns the beginning of a segment file: the magic bytes, and the segment header twice. With two copies, no
-// single damaged place costs the dictionary of the whole segment.
+// encode returns the beginning of a segment file: the magic bytes, and the segment header twice. With two copies,
+// damage in one place does not lose the dictionary of the whole segment.
 func (s *snapshot) encode() []byte {
 	records := append([]queued{{kind: kindSegment, payload: s.header.encode()}}, s.rows.records()...)
 	for _, part := range s.epochs {

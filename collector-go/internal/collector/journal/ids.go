@@ -5,20 +5,20 @@ import (
 	"math/bits"
 )
 
-// maxID bounds the ids of series, layouts and producers. A damaged id can therefore not make a reader allocate memory
+// maxID bounds the ids of series, layouts and producers. A damaged id therefore cannot make a reader allocate memory
 // for billions of rows.
 const maxID = 1 << 30
 
 const chunkIDs = 1024
 
-// byID stores rows by id in chunks. Ids rise and are never reused. Old chunks therefore become empty as their rows are
-// forgotten, and their memory is freed. A plain slice would grow for as long as the journal lives.
+// byID stores rows by id in chunks. Ids increase and are never reused. Old chunks therefore become empty as their rows
+// are forgotten, and their memory is freed. A plain slice would grow for as long as the journal exists.
 type byID[T any] struct {
 	chunks []*chunk[T]
 	known  int
 }
 
-// chunk holds the rows of neighbouring ids. known says when the last of them is gone and the chunk can be freed.
+// chunk holds the rows of adjacent ids. known is the number of rows; at 0 the chunk can be freed.
 type chunk[T any] struct {
 	rows  [chunkIDs]*T
 	known int
@@ -32,7 +32,7 @@ func (l *byID[T]) get(id uint32) *T {
 	return nil
 }
 
-// put stores a row under an id that has none. An id is never given to another row, so readers may keep the pointer.
+// put stores a row under an id that has none. An id is never assigned to another row, so readers may keep the pointer.
 func (l *byID[T]) put(id uint32, row *T) {
 	i := int(id / chunkIDs)
 	for len(l.chunks) <= i {
@@ -59,7 +59,7 @@ func (l *byID[T]) drop(id uint32) {
 	}
 }
 
-// all iterates over the rows by rising id. That is the order in which a segment header lists them, so that equal
+// all iterates over the rows in ascending order of id. A segment header lists them in that order, so that equal
 // dictionaries give equal bytes.
 func (l *byID[T]) all() iter.Seq[*T] {
 	return func(yield func(*T) bool) {
@@ -79,7 +79,7 @@ func (l *byID[T]) all() iter.Seq[*T] {
 const setIDs = 4096
 
 // idSet is a set of ids with one bit for each. Every reader has such sets, so a map would be too large. Empty chunks
-// are freed as those of byID are.
+// are freed like those of byID.
 type idSet []*[setIDs / 64]uint64
 
 func (s idSet) has(id uint32) bool {
@@ -87,7 +87,7 @@ func (s idSet) has(id uint32) bool {
 	return i < len(s) && s[i] != nil && s[i][id%setIDs/64]>>(id%64)&1 == 1
 }
 
-// add puts an id into the set, and reports whether it was new.
+// add adds an id to the set, and reports whether it was new.
 func (s *idSet) add(id uint32) bool {
 	i := int(id / setIDs)
 	for len(*s) <= i {
@@ -102,7 +102,7 @@ func (s *idSet) add(id uint32) bool {
 	return isNew
 }
 
-// remove takes an id out of the set, and reports whether it was there.
+// remove removes an id from the set, and reports whether it was there.
 func (s idSet) remove(id uint32) bool {
 	if !s.has(id) {
 		return false

@@ -35,7 +35,8 @@ func LockFile(dir string) string { return filepath.Join(dir, lockName) }
 // Journal appends entries to segments and serves them to readers. It is safe for concurrent use.
 //
 // One mutex, mu, protects all state in memory: the dictionary, the deduplication state, the queue and the list of
-// segments. Nobody holds mu during a write or an fsync, so a slow disk delays acknowledgements but never blocks Append.
+// segments. mu is never held during a write or an fsync, so a slow disk delays acknowledgements but never blocks
+// Append.
 type Journal struct {
 	dir     string
 	o       Options
@@ -46,39 +47,39 @@ type Journal struct {
 
 	mu sync.Mutex
 	// state is the dictionary, the deduplication state and the clock. Its epochs contain only durable batches.
-	state *state // its epochs hold what is durable
+	state *state // epochs contains only durable batches
 	// inFlight holds the batches that are queued or being written. Together with state.epochs it answers whether a
-	// batch is a duplicate. A failed write clears it, since those batches will come again.
+	// batch is a duplicate. A failed write clears it, because those batches will be sent again.
 	inFlight  map[batchName]struct{} // queued or being written
-	fresh     definitions            // defined, and in no record yet
+	fresh     definitions            // defined, but in no record yet
 	queue     queue
 	ring      ring
-	readers   map[*Reader]Position // how far each that is open has read
-	sweptHour int64                // when a tick last looked for what is idle
+	readers   map[*Reader]Position // how far each open reader has read
+	sweptHour int64                // when a tick last searched for idle rows
 
 	// These limit how often a full dictionary is searched for idle rows.
 	pressedSeries, pressedLayouts, pressedProducers pressure
 
-	capacityLookSecond int64 // when hasCapacityFor last looked
+	capacityLookSecond int64 // when hasCapacityFor last searched
 	shortage           disk.Shortage
 	failure            error // why nothing can be written at the moment
 	closed             bool
 	segments           []segment // oldest first
 	bytes              int64     // of all segments
-	before             Position  // what is before it was deleted
-	newest             uint32    // number of the newest segment that was ever begun
+	before             Position  // everything before it was deleted
+	newest             uint32    // greatest segment number that was ever used
 	durable            Position
 	changed            chan struct{} // closed and replaced when any of the above changes for readers
 
-	// releasing serializes Release, which deletes files and must not hold mu meanwhile.
+	// releasing serializes Release, which deletes files and must not hold mu while doing so.
 	releasing        sync.Mutex
-	deletionUnsynced bool // guarded by releasing
+	deletionUnsynced bool // protected by releasing
 	committer        *committer
 	closing          sync.Once
 }
 
-// leastSegments is the least number of segments that MaxBytes is divided into. Space is freed by whole segments, so
-// larger segments would take a large part of the backlog from a store that lags.
+// leastSegments is the minimum number of segments into which MaxBytes is divided. Space is freed by whole segments.
+// Larger segments would take a large part of the backlog from a store that lags.
 const leastSegments = 8
 
 // batchName identifies a batch for deduplication: the topology and epoch of its sender, and its sequence.
@@ -89,9 +90,9 @@ type batchName struct {
 
 // Open opens the journal in dir, creates the directory if necessary, and cuts a half-written tail that a crash left.
 //
-// It fails when another process holds the lock, when dir cannot be read, or when a newer version wrote the journal. A
-// full or failing disk is not an error here: the collector starts, refuses batches and retries, so that senders keep
-// their data (see Ready).
+// It fails if another process holds the lock, if dir cannot be read, or if a newer version wrote the journal. A full or
+// failing disk is not an error here. The collector starts, refuses batches and retries, so that senders keep their data
+// (see Ready).
 func Open(dir string, o Options) (*Journal, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
@@ -121,9 +122,9 @@ func (j *Journal) takeLock() (disk.Lock, error) {
 	return lock, nil
 }
 
-// keepLock takes the lock again when the locked directory was removed and an empty one has taken its place. Without the
-// new lock another collector could start in the same directory. keepLock refuses a directory that already has segments:
-// they belong to another journal, and appending to them would mix two histories.
+// keepLock takes the lock again if the locked directory was removed and an empty one has taken its place. Without the
+// new lock, another collector could start in the same directory. keepLock refuses a directory that already has
+// segments. They belong to another journal, and appending to them would mix two histories.
 func (j *Journal) keepLock() error {
 	if linked, err := j.lock.Linked(); err != nil || linked {
 		return err
@@ -160,8 +161,7 @@ func newJournal(dir string, o Options) *Journal {
 	if j.o.Now == nil {
 		j.o.Now = time.Now
 	}
-	// When the journal is full, a store that lags loses whole segments, so a segment must be a small part of the
-	// journal.
+	// If the journal is full, a store that lags loses whole segments, so a segment must be a small part of the journal.
 	j.o.SegmentBytes = min(o.SegmentBytes, max(o.MaxBytes/leastSegments, leastSegmentBytes))
 	j.ring.limit = o.RingBytes
 	j.committer = newCommitter(j)
@@ -187,7 +187,7 @@ func (j *Journal) Close() error {
 	return err
 }
 
-// Ready returns why the journal accepts no batches at the moment, or nil when it accepts them. The error is shown to
+// Ready returns why the journal accepts no batches at the moment, or nil if it accepts them. The error is shown to
 // operators, for example by the health check.
 func (j *Journal) Ready() error {
 	j.mu.Lock()
@@ -204,8 +204,8 @@ func (j *Journal) Ready() error {
 	return nil
 }
 
-// wakeReaders makes waiting readers look for new entries. Closing a channel reaches any number of readers, and a reader
-// that is busy does not miss it. The caller holds mu.
+// wakeReaders makes waiting readers check for new entries. Closing a channel notifies any number of readers, and a
+// reader that is busy does not miss it. The caller must hold mu.
 func (j *Journal) wakeReaders() {
 	close(j.changed)
 	j.changed = make(chan struct{})
@@ -218,7 +218,7 @@ func (j *Journal) Oldest() Position {
 	return j.before
 }
 
-// Durable returns the position behind the last durable entry. No reader of this journal was ever given a greater
+// Durable returns the position behind the last durable entry. No reader of this journal ever received a greater
 // position, not even before a restart, unless the newest segment has lost its end.
 func (j *Journal) Durable() Position {
 	j.mu.Lock()
@@ -227,8 +227,8 @@ func (j *Journal) Durable() Position {
 }
 
 // NowMs returns the time of the newest entry in ms since the Unix epoch, by the collector's clock, or 0 for an empty
-// journal. The journal uses this time for expiry instead of the system clock, so that replay decides as the first run
-// did.
+// journal. The journal uses this time for expiry instead of the system clock. A replay then makes the same decisions as
+// the first run.
 func (j *Journal) NowMs() int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -8,11 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// errPayload means that a record is intact by its checksum and still cannot be what was written. Recovery and readers
-// count such a record as damage and skip it.
+// errPayload means that a record has a valid checksum but cannot be what was written. Recovery and readers count such a
+// record as damage and skip it.
 var errPayload = errors.New("payload does not match its record")
 
-// payloadError makes an error of a payload's reader an errPayload.
+// payloadError wraps an error of decoding a payload in errPayload.
 func payloadError(err error) error {
 	if err == nil || errors.Is(err, errPayload) {
 		return err
@@ -20,8 +20,8 @@ func payloadError(err error) error {
 	return fmt.Errorf("%w: %w", errPayload, err)
 }
 
-// nextID reads an id, which is written as its difference to the one before. Ids of neighbouring rows are close
-// together, so most of them take one byte.
+// nextID reads an id, which is written as the difference to the one before. Ids of adjacent rows are close together, so
+// most of them take one byte.
 func nextID(c *varint.Reader, before int64) int64 {
 	id := before + c.Int()
 	if id <= 0 || id >= maxID {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// positionOf is the place in a segment's file.
+// positionOf returns the position of an offset in the file of a segment.
 func positionOf(number uint32, offset int64) Position {
 	return Position(uint64(number)<<32 | uint64(offset))
 }
 
-// Segment is the number of the segment that the place is in.
+// Segment returns the number of the segment that contains the position.
 func (p Position) Segment() uint32 { return uint32(p >> 32) }
 func (p Position) offset() int64   { return int64(uint32(p)) }
 
-// String names segment and offset, for logs.
+// String returns segment and offset, for logs.
 func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Segment(), p.offset()) }
 
 const segmentSuffix = ".segment"
 
-// segmentName is the name of a segment's file in the journal's directory.
+// segmentName returns the name of a segment's file in the journal's directory.
 func segmentName(number uint32) string { return fmt.Sprintf("%010d%s", number, segmentSuffix) }
 
 // parseSegmentName is the inverse of segmentName. Other files in the directory are ignored.

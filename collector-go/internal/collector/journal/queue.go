@@ -2,29 +2,29 @@ package journal
 
 import "slices"
 
-// maxQueuedRecords bounds the queue where bytes do not: control records are small, and batches may be.
+// maxQueuedRecords bounds the queue in addition to its bytes, because control records are small and batches may be.
 const maxQueuedRecords = 65_536
 
 // queued is a record that waits to be written. A record without a kind is a duplicate batch. Nothing is written for it,
 // and its callback runs when the first copy is durable.
 type queued struct {
 	kind    kind
-	payload []byte      // of a batch: its histograms and notes; the rest is encoded into what is written
-	entry   Entry       // what readers get; nil where that is nothing, or definitions
-	defined []Entry     // what readers get of a record of definitions
+	payload []byte      // for a batch only its histograms and notes; the rest is encoded on writing
+	entry   Entry       // what readers receive; nil for none, or for definitions
+	defined []Entry     // what readers receive for a record of definitions
 	done    func(error) // of a batch
 	key     batchName   // of a batch
-	of      string      // whose share of the queue it takes, a topology; "" where nobody's
-	bytes   int64       // bound of the payload's length
-	end     Position    // once it is written
+	of      string      // topology to whose share of the queue it counts; "" for none
+	bytes   int64       // upper bound of the payload's length
+	end     Position    // set when it is written
 }
 
-// size is the number of bytes that a record counts for in the queue. A duplicate has a size too, so that a sender
-// cannot fill memory with endless duplicates.
+// size returns the number of bytes that a record counts for in the queue. A duplicate has a size too, so that a sender
+// cannot fill the memory with duplicates.
 func (r *queued) size() int64 { return headerBytes + max(r.bytes, int64(len(r.payload))) }
 
-// lasting reports whether the record stays queued after a failed write. Senders send batches again, but nobody repeats
-// the start or end of a stream, a move, or the forgetting of ids.
+// lasting reports whether the record stays queued after a failed write. Senders send batches again. Nobody repeats the
+// start or end of a stream, a move, or the forgetting of ids.
 func (r *queued) lasting() bool {
 	switch r.kind {
 	case kindConnected, kindDisconnected, kindMoved, kindStarted, kindForgotten:
@@ -33,8 +33,8 @@ func (r *queued) lasting() bool {
 	return false
 }
 
-// appendTo encodes the record for a position. A batch is encoded only now and not in Append, because its checksum
-// covers its position. The streams also do not have to wait for the encoding.
+// appendTo encodes the record for a position. A batch is encoded here and not in Append, because its checksum covers
+// its position. The streams then also do not wait for the encoding.
 func (r *queued) appendTo(to []byte, at Position) []byte {
 	start := len(to)
 	to = beginRecord(to)
@@ -47,7 +47,7 @@ func (r *queued) appendTo(to []byte, at Position) []byte {
 	return to
 }
 
-// appendQueued appends records to what stands at start in a file, and notes where each ends.
+// appendQueued appends records to the content of a file from start on, and sets the end of each record.
 func appendQueued(to []byte, start Position, records []queued) []byte {
 	for i := range records {
 		r := &records[i]
@@ -64,28 +64,28 @@ func appendQueued(to []byte, start Position, records []queued) []byte {
 type queue struct {
 	records []queued
 	bytes   int64
-	spare   []queued // memory of a group that was written
+	spare   []queued // memory of a written group, for reuse
 	shares  map[string]share
 }
 
-// share is what a topology has in the queue, counted as the queue is.
+// share is the part of the queue that one topology uses, counted like the queue.
 type share struct {
 	records int
 	bytes   int64
 }
 
-// shareOfFree limits a topology to this many times the free space of the queue. One topology alone may take two thirds
-// of it. Whatever the others do, some of it stays free for a topology that starts to send.
+// shareOfFree limits a topology to this many times the free space of the queue. One topology alone may use two thirds
+// of it. Whatever the others do, some space stays free for a topology that starts to send.
 const shareOfFree = 2
 
-// full reports whether a topology has its share of a queue that may hold most bytes.
+// full reports whether a topology has reached its share of a queue with the limit most, in bytes.
 func (q *queue) full(topology string, most int64) bool {
 	has := q.shares[topology]
 	return has.bytes > 0 && has.bytes >= shareOfFree*(most-q.bytes) || has.records > 0 &&
 		has.records >= shareOfFree*(maxQueuedRecords-len(q.records))
 }
 
-// count adds to a topology's share.
+// count adds records and bytes to a topology's share.
 func (q *queue) count(topology string, records int, bytes int64) {
 	if topology == "" {
 		return
@@ -102,7 +102,7 @@ func (q *queue) count(topology string, records int, bytes int64) {
 	q.shares[topology] = has
 }
 
-// push adds a record at the end, in the memory of a written group if there is any.
+// push adds a record at the end. It reuses the memory of a written group if there is any.
 func (q *queue) push(r queued) {
 	if q.records == nil {
 		q.records, q.spare = q.spare, nil
@@ -112,11 +112,11 @@ func (q *queue) push(r queued) {
 	q.count(r.of, 1, r.size())
 }
 
-// plenty reports whether so much waits, or is being written, that it is not to wait for more.
+// plenty reports whether so much is queued or being written that the committer must not wait for more.
 func (q *queue) plenty() bool { return q.bytes >= plentyBytes || len(q.records) >= maxQueuedRecords/2 }
 
-// take removes the records of the next group: as many as fit groupBytes, at least one. Their bytes count until written
-// is called.
+// take removes the records of the next group: as many as fit into groupBytes, at least one. Their bytes count until
+// written is called.
 func (q *queue) take() []queued {
 	var size int64
 	n := 0
@@ -134,7 +134,7 @@ func (q *queue) take() []queued {
 	return group
 }
 
-// written gives back the bytes of a group.
+// written removes the bytes of a group from the counts.
 func (q *queue) written(group []queued) {
 	for i := range group {
 		size := group[i].size()
@@ -143,7 +143,7 @@ func (q *queue) written(group []queued) {
 	}
 }
 
-// reuse keeps the memory of a written group for the next one. The group must not be used any more.
+// reuse keeps the memory of a written group for the next one. The caller must not use the group any more.
 func (q *queue) reuse(group []queued) {
 	if cap(group) > cap(q.spare) && cap(group) <= maxSpareRecords {
 		clear(group)
@@ -154,7 +154,7 @@ func (q *queue) reuse(group []queued) {
 const maxSpareRecords = 4096
 
 // empty removes all records except the lasting ones, and returns the removed ones for their callbacks. failed is the
-// group whose write failed; its lasting records come first, so that the order is kept.
+// group whose write failed. Its lasting records come first, so that the order is preserved.
 func (q *queue) empty(failed []queued) (dropped []queued) {
 	all := append(failed, q.records...)
 	*q = queue{}
@@ -168,8 +168,8 @@ func (q *queue) empty(failed []queued) (dropped []queued) {
 	return dropped
 }
 
-// definitions are new ids that no record holds yet. They are written in front of the next record, so that defining a
-// thousand series costs no write of its own.
+// definitions are new ids that are in no record yet. They are written before the next record, so that defining a
+// thousand series needs no separate write.
 type definitions struct {
 	series    []used[SeriesDefined]
 	layouts   []used[LayoutDefined]
@@ -178,7 +178,7 @@ type definitions struct {
 
 func (d *definitions) empty() bool { return len(d.series)+len(d.layouts)+len(d.producers) == 0 }
 
-// entries is what readers get of definitions: series before the layouts that list them.
+// entries returns what readers receive for the definitions. Series come before the layouts that list them.
 func (d *definitions) entries() []Entry {
 	entries := make([]Entry, 0, len(d.series)+len(d.layouts)+len(d.producers))
 	for _, r := range d.series {
@@ -193,10 +193,10 @@ func (d *definitions) entries() []Entry {
 	return entries
 }
 
-// columnsPerRecord bounds a layouts record, which holds one layout at least.
+// columnsPerRecord bounds a layouts record. A record contains at least one layout.
 const columnsPerRecord = 1 << 20
 
-// records returns the records that define everything, each of them once.
+// records returns the records of all definitions, once each.
 func (d *definitions) records() []queued {
 	var records []queued
 	for rows := range slices.Chunk(d.series, rowsPerRecord) {
@@ -223,7 +223,7 @@ func (d *definitions) records() []queued {
 	return records
 }
 
-// take returns their records, each copiesOnDisk times.
+// take removes the definitions and returns their records, each copiesOnDisk times.
 func (d *definitions) take() []queued {
 	if d.empty() {
 		return nil

@@ -12,39 +12,39 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// Reader reads durable entries in order, for one store. It is for one goroutine.
+// Reader reads durable entries in order, for one store. It is not safe for concurrent use.
 //
-// A reader that keeps up receives the very entries that were appended, from the ring in memory, and decodes nothing. A
-// reader that lags reads the segment files. Both deliver the same entries in the same order, which the slicer relies
-// on. To start in the middle of a segment, a reader first reads the definitions of its header.
+// A reader that keeps up receives the appended entries themselves from the ring in memory, and decodes nothing. A
+// reader that lags reads the segment files. Both deliver the same entries in the same order, on which the slicer
+// relies. To start in the middle of a segment, a reader first reads the definitions in its header.
 type Reader struct {
 	j    *Journal
-	from Position // where it was asked to start; before, it reads definitions alone
-	at   Position // to resume from
+	from Position // start position; before it, only definitions are read
+	at   Position // position to resume from
 
-	// In memory: a group, and which of its items is next.
+	// In memory: a group, and the index of its next item.
 	group *group
 	item  int
 
 	// In a file.
-	number uint32 // of the segment being read; 0 where there is none
+	number uint32 // of the segment being read; 0 if none is
 	file   disk.File
 	scan   scanner
-	closed segment // that could not be opened
+	closed segment // a segment that could not be opened
 
-	// What is defined up to the reader's place, so that segment headers are not repeated to the caller, and no batch
-	// comes without its definitions. complete reports that nothing is missing from it.
+	// The ids that are defined up to the reader's position. They keep segment headers from being repeated to the
+	// caller, and batches from coming without their definitions. complete reports that no definition is missing.
 	series    idSet
-	layouts   map[LayoutID]int // columns
+	layouts   map[LayoutID]int // number of columns
 	producers idSet
 	complete  bool
 
-	pending []Entry // definitions to be handed out before the next record
+	pending []Entry // definitions to return before the next record
 }
 
 // Reader returns a reader that starts after from: a position that a Reader returned, or 0 for the oldest entry. It
-// returns ErrExpired when entries after from have been deleted, and ErrAhead when from belongs to another journal.
-// Close it: an open reader keeps entries in the ring.
+// returns ErrExpired if entries after from have been deleted, and ErrAhead if from belongs to another journal. The
+// caller must close the reader, because an open reader keeps entries in the ring.
 func (j *Journal) Reader(from Position) (*Reader, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -62,8 +62,8 @@ func (j *Journal) Reader(from Position) (*Reader, error) {
 	return r, nil
 }
 
-// readByAll returns the position up to which all open readers have read; 0 when there is no reader. The caller holds
-// mu.
+// readByAll returns the position up to which all open readers have read, or 0 if there is no reader. The caller must
+// hold mu.
 func (j *Journal) readByAll() Position {
 	if len(j.readers) == 0 {
 		return 0
@@ -79,11 +79,14 @@ func newReader(j *Journal, from Position) *Reader {
 	return &Reader{j: j, from: from, at: from, layouts: map[LayoutID]int{}}
 }
 
-// Next waits for the next entry and returns it with the position to resume from after it. Before the first entry come
-// the definitions that hold at the reader's place; their position is the reader's place itself. The entry is shared
-// with other readers and must not be changed. It stays valid, but for the bytes of a batch's blocks, which are the
-// reader's own memory until the next call. ErrRead means that the disk did not return what was written: Next may be
-// called again. After Journal.Close what is durable is still handed out, then ErrClosed.
+// Next waits for the next entry and returns it with the position to resume from after it. The definitions that are
+// valid at the start position come before the first entry. Their position is the start position itself.
+//
+// The entry is shared with other readers and must not be changed. It stays valid, except for the bytes of a batch's
+// blocks, which the next call may overwrite.
+//
+// ErrRead means that the disk did not return what was written, and Next may be called again. After Journal.Close, Next
+// still returns the durable entries, and then ErrClosed.
 func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 	for {
 		if entry := r.nextPending(); entry != nil {
@@ -107,7 +110,7 @@ func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 			return 0, nil, err
 		}
 		if len(r.pending) > 0 {
-			r.from = min(r.from, r.place()) // no record lies between
+			r.from = min(r.from, r.place()) // there is no record in between
 			continue
 		}
 		if err := r.advance(ctx); err != nil {
@@ -116,8 +119,8 @@ func (r *Reader) Next(ctx context.Context) (Position, Entry, error) {
 	}
 }
 
-// nextPending returns the next definition to hand out. Before the reader has reached its start it hands out none,
-// because a later record may still forget the id.
+// nextPending returns the next pending definition. Before the reader has reached its start it returns none, because a
+// later record may still forget the id.
 func (r *Reader) nextPending() Entry {
 	if len(r.pending) == 0 || r.place() < r.from {
 		return nil
@@ -127,7 +130,7 @@ func (r *Reader) nextPending() Entry {
 	return entry
 }
 
-// nextOfGroup is the group's next entry. At its end, nil, the reader has left it.
+// nextOfGroup returns the group's next entry. At the end of the group it returns nil and leaves the group.
 func (r *Reader) nextOfGroup() Entry {
 	for r.item < len(r.group.items) {
 		next := r.group.items[r.item]
@@ -141,7 +144,7 @@ func (r *Reader) nextOfGroup() Entry {
 	return nil
 }
 
-// place returns how far the reader has read. It may be before at, while the reader collects definitions for its start.
+// place returns how far the reader has read. It may be before at while the reader collects definitions for its start.
 func (r *Reader) place() Position {
 	if r.number == 0 {
 		return r.at
@@ -149,7 +152,7 @@ func (r *Reader) place() Position {
 	return positionOf(r.number, r.scan.off)
 }
 
-// Close ends the reader: the journal keeps nothing in memory for it any more.
+// Close ends the reader. The ring then no longer keeps entries for it.
 func (r *Reader) Close() error {
 	r.j.mu.Lock()
 	delete(r.j.readers, r)
@@ -178,8 +181,8 @@ func (r *Reader) read(rec record) Entry {
 	return entry
 }
 
-// decode returns the entry of a record, if it has one and wanted is true. Definitions go to pending instead, since one
-// record holds up to 4,096 of them.
+// decode returns the entry of a record, if it has one and wanted is true. Definitions go to pending instead, because
+// one record contains up to 4,096 of them.
 func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 	switch {
 	case rec.kind == kindForgotten:
@@ -214,7 +217,7 @@ func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 	return entry, err
 }
 
-// decodeBatch is a batch whose blocks refer to the record.
+// decodeBatch returns a batch whose blocks refer to the record. It fails if the caller lacks a definition.
 func (r *Reader) decodeBatch(rec record) (Entry, error) {
 	b := new(Batch)
 	if err := decodeBatch(rec.kind, rec.payload, b); err != nil {
@@ -238,8 +241,8 @@ func (b *Batch) Retained() *Batch {
 	return &kept
 }
 
-// decodeDefinitions returns the entries of a record that defines something. The records that only segment headers have
-// define nothing that a reader needs.
+// decodeDefinitions returns the entries of a record that defines something. The records that occur only in segment
+// headers define nothing that a reader needs.
 func decodeDefinitions(rec record) (entries []Entry, err error) {
 	switch rec.kind {
 	case kindSeries:
@@ -270,7 +273,7 @@ func decodeDefinitions(rec record) (entries []Entry, err error) {
 	return entries, nil
 }
 
-// admit filters an entry, from memory or file, so that the caller sees each definition once. It drops definitions that
+// admit filters an entry from memory or a file, so that the caller sees each definition once. It drops definitions that
 // the caller has, and ids of a Forgotten that the caller never received.
 func (r *Reader) admit(entry Entry) Entry {
 	switch e := entry.(type) {
@@ -294,7 +297,7 @@ func (r *Reader) admit(entry Entry) Entry {
 }
 
 // share replaces definitions that were read from a file by the dictionary's own rows. A reader that keeps them then
-// keeps no second copy of 500,000 series.
+// does not keep a second copy of 500,000 series.
 func (j *Journal) share(definitions []Entry) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -345,7 +348,7 @@ func (r *Reader) admitForgotten(f *Forgotten) Entry {
 	return known
 }
 
-// forget takes out of pending what was forgotten before the reader's place.
+// forget removes from pending the definitions that were forgotten before the reader's start.
 func (r *Reader) forget(f *Forgotten) {
 	r.pending = slices.DeleteFunc(r.pending, func(entry Entry) bool {
 		switch e := entry.(type) {
@@ -362,7 +365,7 @@ func (r *Reader) forget(f *Forgotten) {
 }
 
 // knowsAll reports whether the caller received every definition that a batch uses. If not, the definition was in a
-// damaged record, and the batch counts as damaged too: nobody could say what its numbers mean.
+// damaged record. The batch then counts as damaged too, because the meaning of its values is unknown.
 func (r *Reader) knowsAll(b *Batch) bool {
 	if !r.hasSeries(b.IDs) || !r.producers.has(uint32(b.Producer)) {
 		return false
@@ -380,8 +383,8 @@ func (r *Reader) knowsAll(b *Batch) bool {
 	return true
 }
 
-// advance finds more entries to read: in the ring, in the same segment, or in the next one. When there are none it
-// waits until the journal changes or ctx ends.
+// advance finds more entries to read: in the ring, in the same segment, or in the next one. If there are none, it waits
+// until the journal changes or ctx ends.
 func (r *Reader) advance(ctx context.Context) error {
 	if r.number != 0 && r.place() >= r.from {
 		r.complete = true
@@ -410,8 +413,8 @@ func (r *Reader) advance(ctx context.Context) error {
 	}
 }
 
-// open starts to read a segment. The segment may have been released since the step was chosen. That is no error when
-// the reader needed only its definitions, because the next segment header repeats them.
+// open starts to read a segment. The segment may have been released since the step was chosen. That is no error if the
+// reader needed only its definitions, because the next segment header repeats them.
 func (r *Reader) open(s step) error {
 	if err := r.closeFile(); err != nil {
 		return fmt.Errorf("journal: close %s: %w", segmentName(r.number), err)
@@ -436,14 +439,14 @@ func (r *Reader) open(s step) error {
 	return nil
 }
 
-// Skip skips what Next could not read (ErrRead), and counts it as damage. It skips one record when its length can
-// be read, otherwise the rest of a disk page. When the file cannot be opened, it skips the whole segment. Without a
+// Skip skips what Next could not read (ErrRead), and counts it as damage. It skips one record if its length can be
+// read, otherwise the rest of a disk page. If the file cannot be opened, it skips the whole segment. Without a
 // preceding ErrRead it does nothing.
 func (r *Reader) Skip() {
 	if s := r.closed; s.number != 0 {
 		r.j.reportDamage(s.number, 0, s.end)
 		r.number, r.at, r.closed = s.number, max(r.at, s.endPosition()), segment{}
-		r.from, r.complete = positionOf(s.number+1, 0), false // its definitions come again with the next header
+		r.from, r.complete = positionOf(s.number+1, 0), false // the next header repeats its definitions
 		r.scan = scanner{number: s.number, off: s.end, end: s.end, window: r.scan.window[:0]}
 		return
 	}
@@ -453,7 +456,7 @@ func (r *Reader) Skip() {
 }
 
 // step is the decision where a reader continues: in a group of the ring, or in a segment from an offset up to its end.
-// When that is where the reader already is, it waits for changed.
+// If the reader has already read that far, it must wait for changed.
 type step struct {
 	group *group
 	item  int
@@ -464,8 +467,8 @@ type step struct {
 	err     error
 }
 
-// stepFrom decides where a reader continues that has read everything it knew of. It also records the reader's position,
-// so that the ring can release the groups that every reader has.
+// stepFrom decides where a reader that has read everything continues. It also records the reader's position, so that
+// the ring can release the groups that every reader has received.
 func (j *Journal) stepFrom(r *Reader) step {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -488,7 +491,7 @@ func (j *Journal) stepFrom(r *Reader) step {
 		case s.number <= r.number || s.number < r.at.Segment():
 		case !r.complete || s.number > r.at.Segment():
 			return step{segment: s, offset: magicBytes}
-		case s.endPosition() > r.at: // left the memory, and has no file
+		case s.endPosition() > r.at: // the position is no longer in the ring, and no file is open
 			return step{segment: s, offset: r.at.offset()}
 		}
 	}

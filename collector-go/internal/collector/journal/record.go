@@ -5,21 +5,21 @@ import (
 	"hash/crc32"
 )
 
-// kind is the type of a record. The values are those on disk and never change meaning; a changed payload gets a new
-// kind.
+// kind is the type of a record. The values are those on disk and never change their meaning. If a payload changes, it
+// gets a new kind.
 type kind uint8
 
 const (
 	kindSegment kind = iota + 1
 	kindSeries
-	kindProducersV1 // of format version 1, read and no longer written
+	kindProducersV1 // of format version 1; still read, but no longer written
 	kindEpochsV1    // likewise
 	kindBatch
 	kindConnected
 	kindDisconnected
 	kindTick
 	kindStarted
-	kindLayouts // from here on of format version 2
+	kindLayouts // from here on, of format version 2
 	kindForgotten
 	kindBlocks // a batch with blocks
 	kindProducers
@@ -40,7 +40,7 @@ func (k kind) defines() bool {
 
 func (k kind) batch() bool { return k == kindBatch || k == kindBlocks }
 
-// String returns the name of the kind as docs/formats/journal.md has it.
+// String returns the name of the kind in docs/formats/journal.md.
 func (k kind) String() string {
 	names := [...]string{"", "segment", "series", "producers", "epochs", "batch", "connected", "disconnected", "tick",
 		"started", "layouts",
@@ -54,12 +54,12 @@ func (k kind) String() string {
 
 const (
 	headerBytes    = 12
-	maxRecordBytes = 16 << 20 // payload; twice what the largest message that ingest takes can grow to
+	maxRecordBytes = 16 << 20 // of the payload; twice the largest size to which an accepted message can grow
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// record is an intact record of a segment. Its payload is the scanner's memory, valid until the scanner's next call.
+// record is an intact record of a segment. Its payload refers to the scanner's memory and is valid until the next call.
 type record struct {
 	kind       kind
 	payload    []byte
@@ -69,7 +69,7 @@ type record struct {
 // beginRecord reserves the bytes of a record's header. The caller appends the payload, then calls finishRecord.
 func beginRecord(to []byte) []byte { return append(to, make([]byte, headerBytes)...) }
 
-// finishRecord fills in the header of a record that will stand at position at.
+// finishRecord fills in the header of a record that will be written at position at.
 func finishRecord(record []byte, at Position, k kind) {
 	header, payload := record[:headerBytes], record[headerBytes:]
 	binary.LittleEndian.PutUint32(header[0:], uint32(len(payload)))
@@ -78,8 +78,8 @@ func finishRecord(record []byte, at Position, k kind) {
 	binary.LittleEndian.PutUint16(header[10:], headerCheck(at, header))
 }
 
-// recordSum is the checksum of a whole record. It covers the record's position, so that an intact record in a stale
-// disk block, or inside a text, is not taken for one that belongs there.
+// recordSum returns the checksum of a whole record. It covers the record's position. An intact record in a stale disk
+// block, or inside a text, is therefore not accepted as a record at that place.
 func recordSum(at Position, header, payload []byte) uint32 {
 	var prefix [14]byte
 	binary.LittleEndian.PutUint64(prefix[0:], uint64(at))
@@ -88,8 +88,8 @@ func recordSum(at Position, header, payload []byte) uint32 {
 	return crc32.Update(crc32.Checksum(prefix[:], castagnoli), castagnoli, payload)
 }
 
-// headerCheck is a checksum of the record header alone. With it the scanner can tell a damaged payload, whose length
-// can be trusted, from a damaged header. Behind a damaged header it must search byte by byte.
+// headerCheck returns a checksum of the record header alone. With it the scanner can distinguish a damaged payload,
+// whose length is reliable, from a damaged header. After a damaged header it must search byte by byte.
 func headerCheck(at Position, header []byte) uint16 {
 	var prefix [18]byte
 	binary.LittleEndian.PutUint64(prefix[0:], uint64(at))
@@ -97,7 +97,7 @@ func headerCheck(at Position, header []byte) uint16 {
 	return uint16(crc32.Checksum(prefix[:], castagnoli))
 }
 
-// parseHeader returns the kind and the payload's length of a record, if header is one that was written for the
+// parseHeader returns the kind and the payload's length of a record. ok is false if header was not written for this
 // position.
 func parseHeader(at Position, header []byte) (k kind, length int64, ok bool) {
 	k = kind(header[8])
@@ -111,7 +111,7 @@ func parseHeader(at Position, header []byte) (k kind, length int64, ok bool) {
 	return k, length, true
 }
 
-// intact reports whether the payload is the one that the header was written for.
+// intact reports whether the header was written for this payload.
 func intact(at Position, header, payload []byte) bool {
 	return binary.LittleEndian.Uint32(header[4:]) == recordSum(at, header, payload)
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// settleBytes is larger than any single write. It therefore covers everything that a failed fsync can have left in
-// doubt.
+// settleBytes is larger than any single write. It therefore covers everything that may not be durable after a failed
+// fsync.
 const settleBytes = groupBytes + maxRecordBytes + headerBytes
 
-// recover rebuilds the state from the newest segment with a complete header, and the segments behind it. It does not
-// treat what it reads as durable: settle does that, because reading may show bytes that only the page cache holds.
+// recover rebuilds the state from the newest segment with a complete header, and the segments after it. It does not
+// treat what it reads as durable, because reading may return bytes that only the page cache holds. settle makes them
+// durable.
 func (j *Journal) recover() error {
 	found, err := j.findSegments()
 	if err != nil {
@@ -30,7 +31,7 @@ func (j *Journal) recover() error {
 	j.committer.unsettled = found[start:]
 	if len(found) > 0 {
 		last := found[len(found)-1]
-		j.newest, j.durable = last.number, last.endPosition() // whatever a reader was given before lies behind
+		j.newest, j.durable = last.number, last.endPosition() // no reader was given a greater position before
 	}
 	j.state.noStreams()
 	j.forgetIdle()
@@ -38,8 +39,8 @@ func (j *Journal) recover() error {
 	return nil
 }
 
-// findSegments lists the segments with their ends. The header of a later segment names the end of the one before; the
-// last segment ends with its file. It also reports segments that are missing from the sequence.
+// findSegments lists the segments with their ends. The header of a segment contains the end of the one before. The last
+// segment ends with its file. findSegments also logs segments that are missing in the sequence.
 func (j *Journal) findSegments() ([]segment, error) {
 	names, err := j.fs.ReadDir(j.dir)
 	if err != nil {
@@ -76,7 +77,7 @@ func (j *Journal) findSegments() ([]segment, error) {
 	return found, nil
 }
 
-// measure reads a segment's size, and what its header records about the segment before it.
+// measure returns a segment's size, and what its header records about the segment before it.
 func (j *Journal) measure(s *segment) (previous Position, err error) {
 	err = j.withFile(s.number, func(f disk.File) error {
 		if s.size, err = f.Size(); err != nil {
@@ -92,8 +93,8 @@ func (j *Journal) measure(s *segment) (previous Position, err error) {
 	return previous, err
 }
 
-// rebuild builds the state from the fewest newest segments that suffice, and returns the first of them. It sets their
-// ends to the ends of their last whole records.
+// rebuild builds the state from the fewest newest segments that suffice, and returns the index of the first of them. It
+// sets their ends to the ends of their last intact records.
 func (j *Journal) rebuild(found []segment) (start int, err error) {
 	for start = len(found) - 1; start >= 0; start-- {
 		j.state = newState()
@@ -115,7 +116,7 @@ func (j *Journal) rebuild(found []segment) (start int, err error) {
 	return max(start, 0), nil
 }
 
-// replayFile applies the records of one segment to a state, and cuts the segment's end to that of its last intact
+// replayFile applies the records of one segment to a state, and sets the segment's end to that of its last intact
 // record. complete reports whether its header suffices without an older segment.
 func (j *Journal) replayFile(s *segment, into *state) (complete bool, err error) {
 	err = j.withFile(s.number, func(f disk.File) error {
@@ -131,7 +132,7 @@ func (j *Journal) replayFile(s *segment, into *state) (complete bool, err error)
 	return complete, nil
 }
 
-// withFile opens the file of a segment for the duration of a call.
+// withFile opens the file of a segment for the duration of do.
 func (j *Journal) withFile(number uint32, do func(disk.File) error) error {
 	f, err := j.fs.Open(filepath.Join(j.dir, segmentName(number)))
 	if err != nil {
@@ -141,8 +142,8 @@ func (j *Journal) withFile(number uint32, do func(disk.File) error) error {
 	return do(f)
 }
 
-// reportDamage counts a damaged stretch and logs where it is. Damage never stops the journal: the records beside it are
-// intact, and refusing to start would lose them too.
+// reportDamage counts and logs a damaged stretch. Damage never stops the journal: the records around it are intact, and
+// refusing to start would lose them too.
 func (j *Journal) reportDamage(number uint32, from, to int64) {
 	j.figures.damaged.Inc()
 	j.log.Warn("journal holds a damaged or half-written record; skipped it",
@@ -150,8 +151,8 @@ func (j *Journal) reportDamage(number uint32, from, to int64) {
 }
 
 // settle makes the recovered segments durable before readers see them. After a failed fsync the operating system may
-// show bytes that are not on disk. The tail is therefore written again and fsynced. The directory comes first, because
-// the previous process may have ended before its newest file name was durable.
+// return bytes that are not on disk. The tail is therefore written again and fsynced. The directory is synced first,
+// because the previous process may have ended before its newest file name was durable.
 func (c *committer) settle() error {
 	if len(c.unsettled) == 0 {
 		return nil
@@ -172,10 +173,10 @@ func (c *committer) settle() error {
 	return nil
 }
 
-// settleSegment cuts the tail of a segment and writes its last whole records again in place. A segment that a crash
-// left empty is removed.
+// settleSegment cuts the tail of a segment and writes its last intact records again in place. It removes a segment that
+// contains no record after a crash.
 func (c *committer) settleSegment(s *segment) error {
-	if s.end <= magicBytes { // a crash while it was begun left nothing in it
+	if s.end <= magicBytes { // after a crash while the segment was created
 		return c.j.fs.Remove(filepath.Join(c.j.dir, segmentName(s.number)))
 	}
 	return c.j.withFile(s.number, func(f disk.File) error {

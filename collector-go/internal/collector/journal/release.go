@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Release declares that no reader needs entries before p. It deletes the segments that lie wholly before p, oldest
-// first. The newest segment always stays, because it holds the dictionary and the deduplication state.
+// Release declares that no reader needs entries before p. It deletes the segments that lie completely before p, oldest
+// first. The newest segment always stays, because it contains the dictionary and the deduplication state.
 func (j *Journal) Release(p Position) error {
 	j.releasing.Lock()
 	defer j.releasing.Unlock()
@@ -23,7 +23,7 @@ func (j *Journal) Release(p Position) error {
 	}
 }
 
-// releasable is the oldest segment, if it ends at or before p.
+// releasable returns the oldest segment, if it ends at or before p and is not the newest.
 func (j *Journal) releasable(p Position) (segment, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -33,7 +33,7 @@ func (j *Journal) releasable(p Position) (segment, bool) {
 	return j.segments[0], true
 }
 
-// deleteSegment removes the oldest segment. The previous deletion is made durable first, so that a loss of power never
+// deleteSegment removes the oldest segment. It first makes the previous deletion durable, so that a power failure never
 // leaves a gap in the middle of the journal.
 func (j *Journal) deleteSegment(s segment) error {
 	if err := j.syncDeletion(); err != nil {
@@ -69,11 +69,11 @@ func (j *Journal) forgetOldest(s segment) {
 }
 
 // NearlyFull reports whether segments should be released although a store still needs them, and where the oldest one
-// ends. That is so when less than one segment of MaxBytes is left, or when the disk was short of space for
+// ends. That is the case if less than one segment of MaxBytes is left, or if the disk was short of space for
 // MakeRoomAfter.
 //
-// A full journal refuses every sender, so that a single broken store would stop all others. The caller releases the
-// oldest segment instead (docs/decisions/0008). Call it once a second; the newest segment never counts as the oldest.
+// A full journal refuses every sender, so a single broken store would stop all others. The caller releases the oldest
+// segment instead (docs/decisions/0008). Call it once a second. The newest segment never counts as the oldest.
 func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 	missing := j.diskLacks()
 	j.mu.Lock()
@@ -97,12 +97,12 @@ func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 	return j.segments[0].endPosition(), true
 }
 
-// segmentsFree is the number of segments that must fit into the free space of the disk; on a small disk a tenth of it
-// is enough. It is more than the store keeps free by removing slices. The backlog of a store that lags is removed
-// before slices.
+// segmentsFree is the number of segments that must fit into the free space of the disk. On a small disk, a tenth of it
+// is enough. It is more than the store keeps free by removing slices. The backlog of a store that lags is therefore
+// removed before slices.
 const segmentsFree = 6
 
-// diskLacks returns how many bytes of free space the disk lacks; 0 or less when it has enough. A disk that does not
+// diskLacks returns how many bytes of free space the disk lacks, or 0 or less if it has enough. A disk that does not
 // report its free space counts as large enough.
 func (j *Journal) diskLacks() int64 {
 	free, size, err := j.fs.Free(j.dir)

@@ -30,13 +30,13 @@ func (s *state) replay(rec record) error {
 	entry, timeMs, err := decodeControl(rec.kind, rec.payload)
 	if err == nil {
 		s.nowMs = timeMs
-		_ = s.noteStream(entry) // fails for a producer that damage hides: nothing to note
+		_ = s.noteStream(entry) // fails for a producer whose definition is damaged; there is nothing to record then
 	}
 	return err
 }
 
-// replayHeader takes the next ids and the clock of a segment record. An id counts only if it is greater than the known
-// one: an id that was given once must never be given again.
+// replayHeader applies the next ids and the clock of a segment record. An id never decreases, because an id that was
+// assigned once must never be assigned again.
 func (s *state) replayHeader(payload []byte) error {
 	h, err := decodeHeader(payload)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *state) replayHeader(payload []byte) error {
 	return nil
 }
 
-// replaySeries adds the rows of a series record. Each record is on disk twice, so most rows are known already.
+// replaySeries adds the rows of a series record. Each record is on disk twice, so most rows are already known.
 func (s *state) replaySeries(payload []byte) error {
 	rows, err := decodeSeries(payload)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *state) replaySeries(payload []byte) error {
 	return nil
 }
 
-// replayLayouts adds the rows of a layouts record. A layout with a series that damage hides is refused, because nobody
-// could say what its columns mean; its blocks then count as damage too.
+// replayLayouts adds the rows of a layouts record. It refuses a layout with a series whose definition is damaged,
+// because the meaning of its columns is unknown. The blocks of that layout then count as damage too.
 func (s *state) replayLayouts(payload []byte) error {
 	rows, err := decodeLayouts(payload)
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *state) replayLayouts(payload []byte) error {
 	return nil
 }
 
-// replayProducers adds the rows of a record of producers. Those of format version 1 have no hour of last use and count
-// as used at the time of the record before them.
+// replayProducers adds the rows of a producers record. Rows of format version 1 have no hour of last use and count as
+// used at the time of the record before them.
 func (s *state) replayProducers(rec record) error {
 	rows, err := decodeProducers(rec.payload, rec.kind == kindProducers, s.nowMs/hourMs)
 	if err != nil {
@@ -94,8 +94,8 @@ func (s *state) replayProducers(rec record) error {
 	return nil
 }
 
-// replayBatch notes a batch as journaled, so that it is recognised when its sender sends it again. The samples are not
-// looked at: the feeds read them.
+// replayBatch records a batch as journaled, so that it is recognised if its sender sends it again. It ignores the
+// samples, which the feeds read.
 func (s *state) replayBatch(rec record) error {
 	var b Batch
 	if err := decodeBatch(rec.kind, rec.payload, &b); err != nil {
@@ -110,7 +110,7 @@ func (s *state) replayBatch(rec record) error {
 	return nil
 }
 
-// replayForgotten removes forgotten rows at once. No queued batch can refer to them any more, unlike at run time.
+// replayForgotten removes forgotten rows at once. Unlike at run time, no queued batch can refer to them any more.
 func (s *state) replayForgotten(payload []byte) error {
 	f, err := decodeForgotten(payload)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *state) replayForgotten(payload []byte) error {
 	return nil
 }
 
-// replaySegment applies a segment's records to the state, up to scan.end. end is the offset behind the last whole
+// replaySegment applies a segment's records to the state, up to scan.end. end is the offset behind the last intact
 // record. complete reports that the segment header was complete, so that no older segment is needed.
 func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err error) {
 	var h segmentHeader
@@ -150,15 +150,15 @@ func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err erro
 	}
 }
 
-// holds reports whether the state has as many rows as the segment header promises. If not, the header was damaged in
-// both copies, and recovery starts one segment earlier.
+// holds reports whether the state has as many rows as the segment header states. If not, the header was damaged in both
+// copies, and recovery starts one segment earlier.
 func (s *state) holds(h segmentHeader) bool {
 	return uint64(s.dict.series.known) >= h.series && uint64(s.dict.layouts.known) >= h.layouts &&
 		uint64(s.dict.producers.known) >= h.producers && uint64(len(s.epochs)) >= h.epochs
 }
 
-// readHeader finds the first intact segment record of a segment. There are two copies, so damage to one place does not
-// hide it. found is false when both are damaged or the file has none yet.
+// readHeader returns the first intact segment record of a segment. There are two copies, so damage to one place does
+// not hide it. found is false if both are damaged or the file has none yet.
 func readHeader(file io.ReaderAt, number uint32, size int64) (h segmentHeader, found bool, err error) {
 	scan := scanner{file: file, number: number, off: magicBytes, end: size}
 	for {

@@ -2,19 +2,19 @@ package journal
 
 import "sort"
 
-// entryBytes is what an entry takes in memory beside what it holds.
+// entryBytes is the memory that an entry takes in addition to its content.
 const entryBytes = 128
 
 // ring holds the newest durable entries in memory, for readers that keep up. Such readers receive the appended entries
-// themselves, so that nothing is read from disk or decoded. The ring never has a gap: a reader whose position is older
-// than its first group reads the file. It is protected by Journal.mu.
+// themselves, so that nothing is read from disk or decoded. The ring never has a gap: a reader whose position is before
+// its first group reads the file. It is protected by Journal.mu.
 type ring struct {
 	limit  int64
 	bytes  int64
-	groups []*group // oldest first; each begins where the one before ends
+	groups []*group // the oldest first; each begins where the one before ends
 }
 
-// group is the entries of one write. It never changes, so readers use it without a lock.
+// group holds the entries of one write. It never changes, so readers use it without a lock.
 type group struct {
 	from, to Position
 	items    []item
@@ -27,7 +27,7 @@ type item struct {
 	entry Entry
 }
 
-// newGroup is the entries of records that were written after from, up to to.
+// newGroup returns a group of the entries of records that were written between from and to.
 func newGroup(from, to Position, records []queued) *group {
 	n := 0
 	for i := range records {
@@ -51,10 +51,10 @@ func newGroup(from, to Position, records []queued) *group {
 	return g
 }
 
-// push adds the newest group. It removes old groups beyond the limit, and those that all open readers have read.
+// push adds the newest group. It removes old groups beyond the limit, and those that all open readers have received.
 func (r *ring) push(g *group, had Position) {
 	if n := len(r.groups); n > 0 && r.groups[n-1].to != g.from {
-		r.clear() // no gap
+		r.clear() // there must be no gap
 	}
 	r.groups = append(r.groups, g)
 	r.bytes += g.bytes
@@ -67,7 +67,7 @@ func (r *ring) push(g *group, had Position) {
 
 func (r *ring) clear() { r.groups, r.bytes = nil, 0 }
 
-// after returns the group that continues after a position, and the index of its first item. It returns nil when that
+// after returns the group that continues after a position, and the index of its first item. It returns nil if that
 // position is not in memory.
 func (r *ring) after(place Position) (*group, int) {
 	i := sort.Search(len(r.groups), func(i int) bool { return r.groups[i].to > place })

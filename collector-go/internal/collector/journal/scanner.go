@@ -6,27 +6,27 @@ import (
 	"io"
 )
 
-// readAheadBytes is how much one read of the disk takes, unless a record is larger. A reader that lags reads through
-// its segments in order, so large reads cost it fewer system calls.
+// readAheadBytes is the size of one read from disk, unless a record is larger. A reader that lags reads its segments in
+// order, so large reads need fewer system calls.
 const readAheadBytes = 256 << 10
 
-// scanner reads the whole records of one segment and skips damage. Opening, reading and checking a journal all use it,
-// so that they agree on what is damaged. It is for one goroutine.
+// scanner reads the intact records of one segment and skips damage. Opening, reading and checking a journal all use it,
+// so that they agree on what is damaged. It is not safe for concurrent use.
 type scanner struct {
 	file   io.ReaderAt
 	number uint32
-	off    int64 // of the next record
-	end    int64 // nothing is read from here on
+	off    int64 // offset of the next record
+	end    int64 // offset at which reading ends
 
-	// damaged is called with every range [from, to) that holds no whole record.
+	// damaged is called with every range [from, to) that contains no intact record.
 	damaged func(from, to int64)
 
-	window      []byte // the file's bytes from windowStart on
+	window      []byte // bytes of the file from windowStart on
 	windowStart int64
 }
 
-// next returns the next whole record, which is valid until the next call, or io.EOF at the end. After io.EOF the caller
-// may raise end and call again; that is how a reader follows the segment that is being written.
+// next returns the next intact record, which is valid until the next call, or io.EOF at the end. After io.EOF the
+// caller may increase end and call again. A reader follows the segment that is being written in this way.
 func (s *scanner) next() (record, error) {
 	for s.off < s.end {
 		rec, ok, err := s.recordAt(s.off)
@@ -44,7 +44,7 @@ func (s *scanner) next() (record, error) {
 	return record{}, io.EOF
 }
 
-// skip moves to the next whole record, or to the end, and reports what lies between.
+// skip moves to the next intact record, or to the end, and reports the damaged range in between.
 func (s *scanner) skip() error {
 	from := s.off
 	to, err := s.afterDamage(from)
@@ -58,11 +58,11 @@ func (s *scanner) skip() error {
 	return nil
 }
 
-// pageBytes is what a disk fails to read at least.
+// pageBytes is the smallest unit that a disk fails to read.
 const pageBytes = 4096
 
-// skipUnreadable skips the record at off. When its header cannot be read, it skips the rest of the disk page, since
-// a disk fails in units of a page.
+// skipUnreadable skips the record at off. If its header cannot be read, it skips the rest of the disk page, because a
+// disk fails in units of a page.
 func (s *scanner) skipUnreadable() {
 	from, to := s.off, (s.off/pageBytes+1)*pageBytes
 	if length, sound, err := s.lengthAt(from); err == nil && sound {
@@ -74,7 +74,7 @@ func (s *scanner) skipUnreadable() {
 	}
 }
 
-// afterDamage finds the next whole record behind a damaged one. A sound record header leads there by its length.
+// afterDamage finds the next intact record after a damaged one. If the record header is valid, its length leads there.
 // Otherwise every offset is tried, which is slow but happens only on damage.
 func (s *scanner) afterDamage(off int64) (int64, error) {
 	length, sound, err := s.lengthAt(off)
@@ -95,8 +95,8 @@ func (s *scanner) afterDamage(off int64) (int64, error) {
 	return s.end, nil
 }
 
-// recordAt returns the record at an offset, if an intact one is there. An error means that the disk failed to read,
-// which is not damage: the same bytes may come with the next try.
+// recordAt returns the record at an offset, if there is an intact one. An error means that the disk failed to read,
+// which is not damage: the next try may succeed.
 func (s *scanner) recordAt(off int64) (record, bool, error) {
 	length, sound, err := s.lengthAt(off)
 	if !sound || err != nil || off+headerBytes+length > s.end {
@@ -113,7 +113,7 @@ func (s *scanner) recordAt(off int64) (record, bool, error) {
 	return record{kind: kind(header[8]), payload: payload, start: off, end: off + int64(len(b))}, true, nil
 }
 
-// lengthAt returns the length of the payload that a sound header at an offset names.
+// lengthAt returns the length of the payload from the header at an offset. sound is false if there is no valid header.
 func (s *scanner) lengthAt(off int64) (length int64, sound bool, err error) {
 	if off+headerBytes > s.end {
 		return 0, false, nil
@@ -126,7 +126,7 @@ func (s *scanner) lengthAt(off int64) (length int64, sound bool, err error) {
 	return length, sound, nil
 }
 
-// kindAt returns the kind of the damaged record that fills a stretch, or 0 if no readable header says so. Check prints
+// kindAt returns the kind of the damaged record that fills a stretch, or 0 if there is no readable header. Check prints
 // it, so that an operator knows what the damage cost.
 func (s *scanner) kindAt(from, to int64) kind {
 	if to-from < headerBytes {
@@ -165,7 +165,7 @@ func (s *scanner) load(off, n int64) error {
 	}
 	got, err := s.file.ReadAt(s.window[:want], off)
 	s.window, s.windowStart = s.window[:got], off
-	if err != nil && !errors.Is(err, io.EOF) && int64(got) < n { // what was read ahead in vain can wait
+	if err != nil && !errors.Is(err, io.EOF) && int64(got) < n { // the read-ahead may fail
 		return fmt.Errorf("%w: %s at %d: %w", ErrRead, segmentName(s.number), off, err)
 	}
 	return nil

@@ -8,20 +8,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// segment describes one segment file. Readers read up to end and never beyond, because bytes behind it may not be
-// durable.
+// segment describes one segment file. Readers never read beyond end, because bytes behind it may not be durable.
 type segment struct {
 	number uint32
-	end    int64 // behind its last durable record
+	end    int64 // offset behind its last durable record
 	size   int64 // of the file
 
-	missing Position // the end of the segment before, where that is not there
+	missing Position // end of the previous segment, if its file is missing
 }
 
 func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
 
-// startSegment opens a new segment, after it has settled the recovered ones if that is still due. taken is the group
-// that will be its first; the new header must already define what that group defines.
+// startSegment opens a new segment. If the recovered segments are not settled yet, it settles them first. taken is the
+// group that will be written first. The new header must already contain the definitions in that group.
 func (c *committer) startSegment(taken []queued) error {
 	if err := c.j.keepLock(); err != nil {
 		return err
@@ -47,7 +46,7 @@ func (c *committer) startSegment(taken []queued) error {
 }
 
 // nextHeader returns the content of a new segment header: an unused number, and everything defined so far. fresh holds
-// the definitions that no earlier record has, those of queued records included. A reader of files finds them in the
+// the definitions that no earlier record has, including those of queued records. A reader of files finds them in the
 // header. Readers from memory receive fresh at the same place, so that all readers see the same order.
 func (j *Journal) nextHeader(taken []queued) (_ *snapshot, fresh []queued) {
 	j.mu.Lock()
@@ -63,7 +62,7 @@ func (j *Journal) nextHeader(taken []queued) (_ *snapshot, fresh []queued) {
 }
 
 // unwritten returns the definitions that are in no written record yet, in the order of a segment header: series before
-// the layouts that list them. The caller holds mu.
+// the layouts that list them. The caller must hold mu.
 func (j *Journal) unwritten(taken []queued) []Entry {
 	var series, layouts, producers []Entry
 	add := func(defined []Entry) {
@@ -128,7 +127,7 @@ func (j *Journal) addSegment(s segment, fresh []queued) {
 	j.wakeReaders()
 }
 
-// grow raises the end of the newest segment to what is durable now, which lets readers go on to it. The caller holds
+// grow sets the end of the newest segment to what is durable now, so that readers can continue. The caller must hold
 // mu.
 func (j *Journal) grow(end int64) {
 	newest := &j.segments[len(j.segments)-1]
@@ -143,7 +142,7 @@ func (j *Journal) grow(end int64) {
 	j.wakeReaders()
 }
 
-// showSizes brings the gauges up to date. The caller holds mu.
+// showSizes updates the gauges. The caller must hold mu.
 func (j *Journal) showSizes() {
 	j.figures.segments.Set(float64(len(j.segments)))
 	j.figures.bytes.Set(float64(j.bytes))
@@ -153,7 +152,7 @@ func (j *Journal) showSizes() {
 	j.figures.queueLength.Set(float64(len(j.queue.records)))
 }
 
-// showDictionary brings the dictionary's gauges up to date. The caller holds mu.
+// showDictionary updates the gauges of the dictionary. The caller must hold mu.
 func (j *Journal) showDictionary() {
 	j.figures.series.Set(float64(j.state.dict.known))
 	j.figures.layouts.Set(float64(j.state.dict.knownLayouts))

@@ -6,13 +6,15 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
-// AddBlock adds the samples of a block. It gives the same result as Add for each cell, but looks up once per layout
-// where the cells go. values holds the numbers of the cells that are present, in the order of the cells. AddBlock keeps
-// neither the block nor the values.
+// AddBlock adds the samples of a block. The result is the same as calling Add for each cell, but AddBlock looks up the
+// target of each column only once per layout. values holds the values of the cells that are present, in cell order.
+// AddBlock keeps neither the block nor the values.
 //
 // missing is called for each series that is not defined, with the number of its samples. It either defines the series
-// and returns true, or counts the samples and returns false. AddBlock returns false and counts nothing if the layout is
-// unknown or has another number of series than the block has columns.
+// and returns true, or counts the samples and returns false.
+//
+// If the layout is unknown, AddBlock returns false and counts nothing. The same applies if its number of series differs
+// from the number of columns in the block.
 func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 	missing func(id uint32, samples int) bool) bool {
 	l := s.layouts[layout]
@@ -50,8 +52,8 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 // warmTogether is how many series states are read ahead. It matters only for blocks with samples of many workers.
 const warmTogether = 16
 
-// warm reads what adding reads of each series state, so that the processor fetches many at a time from memory where it
-// would else wait for each. The sum has no meaning, but it cannot be left out.
+// warm reads, for each series state, the memory that addRun needs first. The processor can then fetch several cache
+// lines at a time instead of waiting for each. The sum has no meaning; it keeps the compiler from removing the reads.
 func (c *scratch) warm(runs []stateRun) {
 	var hot [warmTogether]*bucket
 	var sum int64
@@ -67,14 +69,14 @@ func (c *scratch) warm(runs []stateRun) {
 				sum += b.origins[n-1].timeMs
 			}
 			if n := len(b.strips); n > 0 {
-				sum += int64(b.strips[min(len(b.origins), n-1)].taken) // mostly a row has one origin
+				sum += int64(b.strips[min(len(b.origins), n-1)].taken) // most rows have one origin
 			}
 		}
 	}
 	c.warmed += sum
 }
 
-// spread puts values where their cells are; the others, which are no numbers, are never looked at.
+// spread puts each value at the index of its cell. Cells that are absent become NaN and are never read.
 func (c *scratch) spread(b *block.Block, values []float64) []float64 {
 	dense := c.dense[:0]
 	for cell := range b.Cells() {
@@ -89,9 +91,9 @@ func (c *scratch) spread(b *block.Block, values []float64) []float64 {
 	return dense
 }
 
-// defineMissing calls missing for the series that are not defined. What it defines may take the place of others of the
-// layout, of which it is called then: so it goes on until each column's series is defined or its samples are counted.
-// It returns false where samples were counted of a series that was defined after that.
+// defineMissing calls missing for the series that are not defined. A definition can replace another series of the
+// layout, and that series is then missing too. The loop therefore runs until each column's series is defined or its
+// samples are counted. It returns false if a series became defined after its samples had been counted.
 func (s *Slicer) defineMissing(l *layout, b *block.Block, missing func(id uint32, samples int) bool) bool {
 	if len(l.missing) == 0 && !l.counting {
 		return true
@@ -123,8 +125,8 @@ func (s *Slicer) defineMissing(l *layout, b *block.Block, missing func(id uint32
 	return true
 }
 
-// fits reports whether the whole block fits into the limits of open samples, whatever its samples are counted as. If it
-// does not, AddBlock adds the samples one by one, so that each of them is checked against the limits.
+// fits reports whether all samples of the block fit into the limits of open samples. If they do not, AddBlock adds the
+// samples one by one, so that each of them is checked against the limits.
 func (s *Slicer) fits(l *layout, cells int) bool {
 	for _, r := range l.topologies {
 		if s.left(r) < cells {
@@ -134,7 +136,7 @@ func (s *Slicer) fits(l *layout, cells int) bool {
 	return true
 }
 
-// addColumn adds the samples of one column one by one. It is the slow way, for series that need a decision per sample.
+// addColumn adds the samples of one column one by one. This slow path is for series that need a decision per sample.
 func (s *Slicer) addColumn(l *layout, b *block.Block, values []float64, column int, in *input) {
 	if in == nil || l.counted[column] {
 		return
@@ -146,22 +148,22 @@ func (s *Slicer) addColumn(l *layout, b *block.Block, values []float64, column i
 	}
 }
 
-// place is where a row of a block goes in a series state.
+// place is the position of a row of a block in a series state.
 type place struct {
 	timeMs int64
-	endMs  int64 // of its slice; 0 where its time makes no sense
+	endMs  int64 // of its slice; 0 if its time is invalid
 	row    int
-	bucket *bucket // nil where the row is late or its time makes no sense
+	bucket *bucket // nil if the row is late or its time is invalid
 	by     uint32
-	heard  int // samples that were of use, or late
+	heard  int // samples that were stored or late
 }
 
-// placed says for which width and row length the scratch places were computed. Series states with the same two values
-// share them within a block.
+// placed identifies the slice width and the row length for which scratch.places was computed. Within a block, series
+// states with the same two values share the computed places.
 type placed struct{ widthMs, rowMs int64 }
 
-// addRun adds the columns of one series state; their cells begin at first. A strip that is empty is filled in one loop
-// (fillAll). All other cells are looked at one by one.
+// addRun adds the columns of one series state; their cells begin at index first. fillAll fills an empty strip in one
+// loop. All other cells are checked one by one.
 func (s *Slicer) addRun(l *layout, t *seriesState, groups []cellGroup, first int, b *block.Block, values []float64) {
 	places := s.places(t, b)
 	opened := 0
@@ -221,9 +223,9 @@ func (s *Slicer) addRun(l *layout, t *seriesState, groups []cellGroup, first int
 	}
 }
 
-// fillAll puts a sample into each of a group's cells, of which none is taken, where the group's columns are adjacent as
-// their slots are and each value is valid for every cell. Otherwise it returns false and changes nothing. The values
-// are step apart.
+// fillAll writes a sample into each cell of a group whose cells are all empty. It requires that the group's columns and
+// slots are adjacent and that each value is valid for every cell. Otherwise it returns false, and the strip counts as
+// unchanged because taken is not set. Consecutive values are step elements apart.
 func (p *strip) fillAll(g *cellGroup, values []float64, step int, by uint32) bool {
 	if g.adjacent == 0 {
 		return false
@@ -250,7 +252,7 @@ func (p *strip) fillAll(g *cellGroup, values []float64, step int, by uint32) boo
 	return true
 }
 
-// places finds or makes the buckets of a block's rows.
+// places returns the position of each row of a block. It creates the buckets that do not exist yet.
 func (s *Slicer) places(t *seriesState, b *block.Block) []place {
 	if now := (placed{t.widthMs, t.rowMs}); s.scratch.placed != now {
 		s.scratch.placed = now
@@ -276,8 +278,8 @@ func (s *Slicer) places(t *seriesState, b *block.Block) []place {
 	return places
 }
 
-// addApart takes a sample that does not go into an empty cell: it is not there, or of no use, or late, or its cell is
-// taken, or there is a newer one of its series.
+// addApart adds a sample that fillAll and the fast path of addRun do not handle. Its value may be absent or invalid,
+// its slice closed, its cell taken, or a newer sample of its series may exist.
 func (s *Slicer) addApart(l *layout, t *seriesState, c *cell, p *place, b *block.Block, values []float64, row int) {
 	at := int(c.column)*b.Rows + row
 	if !b.Present(at) {
@@ -301,7 +303,7 @@ func (s *Slicer) addApart(l *layout, t *seriesState, c *cell, p *place, b *block
 	p.heard++
 }
 
-// dropEmpty removes the open slices that got no sample after all.
+// dropEmpty removes the open slices that received no sample.
 func (s *Slicer) dropEmpty(t *seriesState) {
 	kept := t.open[:0]
 	for _, b := range t.open {

@@ -13,8 +13,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// rectangle makes a block of some samples: a column for each of the series, a row for each of their times. In place of
-// a time that is not on the step there is an offset.
+// rectangle returns a block of some samples, with a column for each of the series and a row for each of their times.
+// Times that are not on the step become offsets.
 func rectangle(series []uint32, samples []worldSample, stepMs int64) (*block.Block, []float64) {
 	var times []int64
 	byPlace := map[worldSample]float64{}
@@ -49,7 +49,7 @@ func rectangle(series []uint32, samples []worldSample, stepMs int64) (*block.Blo
 	return b, values
 }
 
-// collected are a slicer's slices over its restarts.
+// collected is the slices of a slicer across its restarts.
 type collected struct {
 	slicer *Slicer
 	out    stored
@@ -68,9 +68,9 @@ func (c *collected) collect() {
 	closed.Reset()
 }
 
-// Samples that come as blocks become the same slices, to the bit, and the same counts, as those that come one by one:
-// whatever is a block and what is not, in whatever order, sent twice by several producers, late, of no use, with
-// restarts in between.
+// TestBlocksAreTheirSamples checks that samples in blocks give exactly the same slices and counts as samples one by
+// one. It varies which samples are in blocks, their order, and repetitions by several producers. It also includes late
+// and invalid samples, and restarts.
 func TestBlocksAreTheirSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -140,8 +140,8 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 	})
 }
 
-// sendBlocks sends a batch's samples in up to three blocks of random columns, and the rest by themselves; in their
-// order where that decides which of them find room.
+// sendBlocks sends a batch's samples in up to three blocks of random columns, and the rest one by one. If inOrder is
+// set, it keeps their order, because the order decides which of them fit into the limits.
 func sendBlocks(t *rapid.T, s *Slicer, b testBatch, inOrder bool) {
 	s.Begin(b.producer, b.sequence)
 	defer s.End()
@@ -154,7 +154,7 @@ func sendBlocks(t *rapid.T, s *Slicer, b testBatch, inOrder bool) {
 		return
 	}
 	parts, partOf := make([][]worldSample, 4), map[uint32]int{}
-	for _, x := range b.samples { // those of a series stay together: what is sent in order is taken in order
+	for _, x := range b.samples { // those of a series stay together, so that they are added in order
 		part, drawn := partOf[x.id]
 		if !drawn {
 			part = rapid.IntRange(0, 3).Draw(t, "part")
@@ -182,7 +182,8 @@ func sendBlocks(t *rapid.T, s *Slicer, b testBatch, inOrder bool) {
 	}
 }
 
-// What a layout's series have become is looked up again, whatever happens to them between two blocks and during one.
+// TestLayoutsFollowTheirSeries checks that the targets of a layout's columns are looked up again, whatever happens to
+// its series between two blocks or during one.
 func TestLayoutsFollowTheirSeries(t *testing.T) {
 	w := &world{rules: map[uint32]metric.Rule{}}
 	for kind := range 4 {
@@ -230,8 +231,8 @@ func TestLayoutsFollowTheirSeries(t *testing.T) {
 	require.False(t, s.AddBlock(9, &block.Block{Columns: 4, Rows: 1}, make([]float64, 4), define), "forgotten")
 }
 
-// A series that takes another's place while its block is being added counts for both: what is counted elsewhere is not
-// added, and what lost its place during the block is counted.
+// TestASeriesTakesAnothersPlaceWithinABlock checks that a series which replaces another one during its block counts for
+// both. Samples that are counted are not added, and samples of the replaced series are counted.
 func TestASeriesTakesAnothersPlaceWithinABlock(t *testing.T) {
 	first, second := worldSeries[0].rule(0), worldSeries[0].rule(0)
 	second.PackSpanMs = 0
@@ -262,7 +263,7 @@ func TestASeriesTakesAnothersPlaceWithinABlock(t *testing.T) {
 	}
 }
 
-// One topology's open samples leave room for another's.
+// TestATopologyCannotTakeTheRoomOfAll checks that one topology's open samples leave capacity for another's.
 func TestATopologyCannotTakeTheRoomOfAll(t *testing.T) {
 	o := DefaultOptions()
 	o.MaxOpenSamples, o.MaxTopologyOpenSamples = 100, 60
@@ -285,8 +286,8 @@ func TestATopologyCannotTakeTheRoomOfAll(t *testing.T) {
 	require.Equal(t, map[Reason]uint64{RefusedOpenLimit: 10 + 43 + 61}, c.Refused)
 }
 
-// Where pages would take more memory than their samples are worth, samples lie beside the grid, and nothing else
-// changes.
+// TestFewSamplesDoNotTakeManyPages checks that samples are stored beside the grid if pages would take too much memory,
+// and that this changes nothing else.
 func TestFewSamplesDoNotTakeManyPages(t *testing.T) {
 	o := DefaultOptions()
 	o.MaxOpenSamples, o.MaxTopologyOpenSamples = 4600, 4600
@@ -320,7 +321,8 @@ func TestFewSamplesDoNotTakeManyPages(t *testing.T) {
 	require.Zero(t, restored.pages)
 }
 
-// 90,000 samples a second in packs of 10 s, with slices of a minute, are in time and find room.
+// TestTheDefaultsHoldAMinuteOfPacks checks that 90,000 samples per second in packs of 10 s, with slices of a minute,
+// are in time and fit into the limits.
 func TestTheDefaultsHoldAMinuteOfPacks(t *testing.T) {
 	o := DefaultOptions()
 	o.WidthMs = 60_000

@@ -20,7 +20,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// points reads a recording of what Storm handed to a consumer (topology/captures).
+// points reads a recording of what Storm passed to a consumer (topology/captures).
 func points(t *testing.T, name string) []*capture.Point {
 	path := filepath.Join("..", "..", "..", "..", "topology", "captures", name)
 	file, err := os.Open(path)
@@ -39,14 +39,14 @@ func points(t *testing.T, name string) []*capture.Point {
 	}
 }
 
-// replay is a feed in small: names to the catalogue, samples to the slicer.
+// replay is a simplified feed: names go to the catalogue and samples to the slicer.
 type replay struct {
 	t       *testing.T
 	names   *catalog.State
 	slicer  *slicer.Slicer
 	ids     map[metric.Raw]uint32
 	unknown map[string]bool
-	refused map[string]bool // raw names of which a sample was refused
+	refused map[string]bool // raw names that had a refused sample
 	samples uint64
 	series  map[slice.Ref]metric.Series
 	values  map[slice.Ref][]float64
@@ -75,7 +75,7 @@ func (r *replay) apply(changes []catalog.Change) {
 			r.slicer.Detach(c.ID)
 		default:
 			r.names.CountRetracted(c.ID, r.slicer.Retract(c.ID))
-			if rule, known := r.names.Rule(c.ID); known { // what makes it redundant came behind it
+			if rule, known := r.names.Rule(c.ID); known { // the series that makes it redundant was defined after it
 				delete(r.unknown, rule.Series.Name())
 			}
 		}
@@ -136,12 +136,12 @@ func (r *replay) collect() {
 	c.Reset()
 }
 
-// TestCaptures runs what Storm and Bullet really sent through catalogue and slicer.
+// TestCaptures runs recordings of Storm and Bullet through catalogue and slicer.
 func TestCaptures(t *testing.T) {
 	tests := []struct {
 		file    string
 		unknown []string // the word count's own metrics
-		refused []string // values that say that there is no limit
+		refused []string // values that mean "no limit"
 	}{
 		{file: "capture-storm-2.8.4.jsonl",
 			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "CGroupMemoryLimit", "memory.non-heap.max",
@@ -151,10 +151,10 @@ func TestCaptures(t *testing.T) {
 			"storm_my_spout_count"},
 			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max"}},
-		{file: "capture-replay-2.8.3.jsonl", // a worker is killed in its midst
+		{file: "capture-replay-2.8.3.jsonl", // a worker is killed during it
 			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max"}},
-		{file: "capture-killed-2.8.3.jsonl", // a worker is killed in its midst
+		{file: "capture-killed-2.8.3.jsonl", // a worker is killed during it
 			refused: []string{"CGroupCpuGuaranteeByCfsQuota", "memory.non-heap.max", "memory.pools.G1-Eden-Space.max",
 				"memory.pools.G1-Survivor-Space.max", "memory.pools.Metaspace.max"}},
 		{file: "capture-storm-2.2.0.jsonl",
@@ -174,7 +174,7 @@ func TestCaptures(t *testing.T) {
 			r.collect()
 			assert.ElementsMatch(t, test.unknown, keys(r.unknown), "names that the table does not have")
 			assert.ElementsMatch(t, test.refused, keys(r.refused), "names with values that say that there is no limit")
-			for reason, n := range r.slicer.Counts().Refused { // a run in which nothing is wrong
+			for reason, n := range r.slicer.Counts().Refused { // a run without any problem
 				assert.Equal(t, slicer.Unlimited, reason, n)
 			}
 			r.checkAccounting()
@@ -191,7 +191,7 @@ func keys(set map[string]bool) []string {
 	return all
 }
 
-// checkAccounting: every sample is somewhere.
+// checkAccounting checks that every sample is counted somewhere.
 func (r *replay) checkAccounting() {
 	c, left := r.slicer.Counts(), r.names.Counts()
 	sum := c.InSlices + c.Open + c.Late + refusals(c)
@@ -205,7 +205,7 @@ func (r *replay) checkAccounting() {
 	assert.Zero(r.t, c.Open)
 }
 
-// checkValues: counters never fall, gauges stay between their least and greatest.
+// checkValues checks that counters never fall, and that gauges lie between their least and greatest values.
 func (r *replay) checkValues() {
 	stored := 0
 	for ref, values := range r.values {

@@ -8,11 +8,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// maxClocks bounds the hosts whose clocks are known. The clocks of further hosts are judged by the workers' samples
-// alone.
+// maxClocks bounds the number of hosts whose clocks are tracked. For hosts beyond it, the clock skew is estimated from
+// the workers' samples alone.
 const maxClocks = 65_536
 
-// observe notes a bound of a host's clock, learnt from the batch at hand.
+// observe records bounds of a host's clock offset that follow from the current batch.
 func (s *Slicer) observe(host string, b slice.ClockBounds) {
 	if s.batch.receivedMs == 0 || s.options.Health.PeriodMs == 0 {
 		return
@@ -35,8 +35,8 @@ func (s *Slicer) Sent(sender metric.Worker, sentMs int64) {
 	}
 }
 
-// Answered records when an answer of the collector reached a sender, by the sender's clock, and when the collector sent
-// it, by the collector's.
+// Answered records when the collector sent an answer, by its own clock, and when the answer reached a sender, by the
+// sender's clock. Unknown times are 0 and are ignored.
 func (s *Slicer) Answered(sender metric.Worker, cameMs, sentMs int64) {
 	if cameMs > 0 && sentMs > 0 && sentMs <= s.batch.receivedMs {
 		s.observe(sender.Host, slice.BoundsOfAnswer(cameMs, sentMs))
@@ -52,8 +52,9 @@ func (s *Slicer) HandedOver(w, sender metric.Worker, handOverMs, takenMs int64) 
 	}
 }
 
-// clockOf are the bounds of a worker's clock, by its host's and by its freshest sample. Where these contradict each
-// other it has another clock than what else goes by the host's name, and only its own samples count.
+// clockOf returns the bounds of a worker's clock offset. They combine the bounds of its host with the bound from its
+// freshest sample. If the two contradict each other, the worker's clock is not the one that others report under this
+// host name. Then only its own samples count.
 func (s *Slicer) clockOf(src *source) slice.ClockBounds {
 	own := slice.ClockBounds{LeastMs: src.health.aheadMs, MostMs: slice.Forever}
 	if all := own.And(s.clocks[src.worker.Host].Known()); !all.Contradict() {
@@ -62,7 +63,7 @@ func (s *Slicer) clockOf(src *source) slice.ClockBounds {
 	return own
 }
 
-// sweepClocks forgets the clocks of hosts that no source is on.
+// sweepClocks forgets the clocks of hosts on which no source runs.
 func (s *Slicer) sweepClocks() {
 	hosts := make(map[string]bool, len(s.clocks))
 	for _, src := range s.sources {

@@ -10,12 +10,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// reading is what one batch reports about clocks, ms: of a clock that is ahead by so much, with so long a way each way.
-// Since is how long before the batch is sent the answer came that it names; -1 for none.
+// clockReading is what one batch reports about clocks, in ms. The clock is ahead by ahead, and each direction takes
+// way. since is how long before the batch the named answer arrived; -1 for none.
 type clockReading struct{ ahead, way, since int64 }
 
-// playClock lets a sender's batches come 10 s apart, and returns the bounds of its worker's clock at the end. A sample
-// of it is older than its batch.
+// playClock sends batches 10 s apart, and returns the bounds of the sender's clock at the end. Its samples are older
+// than their batches by age.
 func playClock(t *testing.T, age int64, readings []clockReading) slice.ClockBounds {
 	o := DefaultOptions()
 	o.Health = testHealth(30_000)
@@ -24,7 +24,7 @@ func playClock(t *testing.T, age int64, readings []clockReading) slice.ClockBoun
 	w := metric.Worker{Topology: "t", Host: "h", Port: 6700}
 	src := s.source(w)
 	for n, r := range readings {
-		at := int64(1_800_000_000_000) + int64(n)*10_000 // by the collector's clock, when it is sent
+		at := int64(1_800_000_000_000) + int64(n)*10_000 // sending time by the collector's clock
 		s.Begin(1, uint64(n+1))
 		s.Received(at + r.way)
 		s.Sent(w, at+r.ahead)
@@ -32,15 +32,15 @@ func playClock(t *testing.T, age int64, readings []clockReading) slice.ClockBoun
 			s.Answered(w, at-r.since+r.ahead, at-r.since-r.way)
 		}
 		if n%3 == 0 {
-			src.health.aheadMs = never // a period is written
+			src.health.aheadMs = never // a period was written
 		}
 		s.touch(src, at+r.ahead-age)
 	}
 	return s.clockOf(src)
 }
 
-// A clock's bounds hold how far it is off, whatever the way took and however old samples were; what is beyond doubt is
-// off by no more than that.
+// TestClocksAreBoundedFromBothSides checks that the bounds contain the real clock offset, whatever the transit times
+// and however old the samples. The certain offset never exceeds the real one.
 func TestClocksAreBoundedFromBothSides(t *testing.T) {
 	same := func(n int, r clockReading) (all []clockReading) {
 		for range n {
@@ -74,7 +74,8 @@ func TestClocksAreBoundedFromBothSides(t *testing.T) {
 	}
 }
 
-// The workers of a host have one clock; one of a host without a sender is bounded by what it hands over, on one side.
+// TestAHostHasOneClock checks that the workers of a host share one clock. The clock of a host without a sender is
+// bounded on one side, by what its workers hand over.
 func TestAHostHasOneClock(t *testing.T) {
 	o := DefaultOptions()
 	o.Health = testHealth(30_000)
@@ -89,14 +90,14 @@ func TestAHostHasOneClock(t *testing.T) {
 	s.Sent(sender, at+1_000-3)
 	s.Answered(sender, at+1_000-500, at-502)
 	s.touch(s.source(neighbour), at+1_000-900)
-	s.HandedOver(other, sender, at+4_000-600, at+1_000-590) // 10 ms of Storm's way, 590 in the sender's queue
+	s.HandedOver(other, sender, at+4_000-600, at+1_000-590) // 10 ms of transit in Storm, 590 ms in the sender's queue
 	s.touch(s.source(other), at+4_000-1_500)
 	assert.Equal(t, slice.ClockBounds{LeastMs: 997, MostMs: 1_002}, s.clockOf(s.source(neighbour)))
 	assert.Equal(t, slice.ClockBounds{LeastMs: 3_000 - 10 + 997, MostMs: slice.Forever},
 		s.clockOf(s.source(other)),
 		"the sender's own clock is taken into account")
 
-	// Containers may share a name and no clock: then a worker's own samples count.
+	// Containers may share a name but no clock: then only a worker's own samples count.
 	s.touch(s.source(neighbour), at+9_000)
 	assert.Equal(t, slice.ClockBounds{LeastMs: 9_000, MostMs: slice.Forever}, s.clockOf(s.source(neighbour)))
 	s.sweepClocks()

@@ -14,7 +14,7 @@ func (s *Slicer) closeTo(t *seriesState, endMs int64) bool {
 	finest := t == t.source.finest()
 	n := 0
 	for n < len(t.open) && t.open[n].endMs <= endMs {
-		if finest { // write what has passed before counting what is ahead
+		if finest { // write the periods that have passed before counting the samples of this slice
 			s.writeHealth(t.source, s.periodEnd(t.open[n].endMs-1))
 		}
 		s.closeBucket(t, t.open[n])
@@ -27,8 +27,8 @@ func (s *Slicer) closeTo(t *seriesState, endMs int64) bool {
 	return true
 }
 
-// closeBucket folds what an open slice holds, series by series. Its samples no longer count as open. Folding counts
-// each of them as stored, late or refused.
+// closeBucket folds the samples of an open slice, series by series. They no longer count as open. Folding counts each
+// of them as stored, late or refused.
 func (s *Slicer) closeBucket(t *seriesState, b *bucket) {
 	s.opened(t, -b.samplesOpen())
 	s.foldSamples(t, b)
@@ -39,8 +39,8 @@ func (s *Slicer) closeBucket(t *seriesState, b *bucket) {
 	s.discard(t, b)
 }
 
-// foldSamples folds the samples of each series in order of time, a page of slots after the other, so that what it reads
-// is in the processor's cache for all rows of the page.
+// foldSamples folds the samples of each series in order of time, one page of slots after the other. The data of a page
+// then stays in the processor's cache for all of its rows.
 func (s *Slicer) foldSamples(t *seriesState, b *bucket) {
 	beside := s.bySlot(t, b)
 	t.dueMs = math.MaxInt64 // begin may lower it
@@ -87,11 +87,11 @@ func (s *Slicer) foldSamples(t *seriesState, b *bucket) {
 	t.dueMs = min(t.dueMs, dueMs)
 }
 
-// foldTogether folds adjacent series whose samples came at the same times, those of the scratch column. It returns when
-// the first of them is owed a marker.
+// foldTogether folds adjacent series whose samples have the same times, which are in scratch.column. It returns the
+// earliest time at which one of these series needs a marker.
 //
-// This is the common case, since one tick brings all series of a worker. For gauges that are in order it reads only
-// their slots, which lie together, and neither inputs nor outputs. All other series go through fold.
+// This is the common case, since one tick brings all series of a worker. For a gauge that continues without a gap
+// (inOrder) it reads only the slot, and neither the input nor the output. All other series go through fold.
 func (s *Slicer) foldTogether(t *seriesState, inputs []*input, slots []slot, rows []strip, endMs int64) int64 {
 	c := &s.scratch.column
 	m := &s.scratch.means
@@ -132,7 +132,7 @@ func (s *Slicer) foldTogether(t *seriesState, inputs []*input, slots []slot, row
 	return dueMs
 }
 
-// foldBetween is fold for one series among others, and returns how many slices it wrote, which are counted.
+// foldBetween calls fold for one series. It returns how many values fold appended, which fold has already counted.
 func (s *Slicer) foldBetween(in *input, rows []strip, at int, endMs int64) int {
 	before := len(s.closed.Refs)
 	s.scratch.column.take(rows, at)
@@ -144,7 +144,7 @@ func (s *Slicer) foldBetween(in *input, rows []strip, at int, endMs int64) int {
 // so that each row is read once.
 type means struct{ sums, least, greatest [pageSlots]float64 }
 
-// take reads the rows one after the other; the values of each slot are added in the order of time.
+// take adds the rows one after the other. The values of each slot are therefore added in order of time.
 func (m *means) take(rows []strip, slots int) {
 	first := rows[0].values
 	m.sums = [pageSlots]float64{}
@@ -161,7 +161,7 @@ func (m *means) take(rows []strip, slots int) {
 	}
 }
 
-// of is what foldGauge makes of a slot.
+// of returns the values that foldGauge computes for a slot.
 func (m *means) of(rows []strip, at int) (mean, least, greatest float64) {
 	if len(rows) == 1 {
 		v := rows[0].values[at]
@@ -171,10 +171,10 @@ func (m *means) of(rows []strip, at int) (mean, least, greatest float64) {
 	return min(max(m.sums[at]/float64(len(rows)), least), greatest), least, greatest
 }
 
-// slotted holds the samples beside the grid, sorted by slot. They come in order of arrival, and looking for those of
-// each slot would take a pass per slot.
+// slotted holds the samples that lie beside the grid, sorted by slot. They arrive in any order, and searching for the
+// samples of each slot would need one pass per slot.
 type slotted struct {
-	ends   []int // of each slot's samples
+	ends   []int // index behind each slot's last sample
 	sorted []sample
 }
 
@@ -185,8 +185,8 @@ func (x *slotted) of(slot int) []sample {
 	return x.sorted[x.ends[slot-1]:x.ends[slot]]
 }
 
-// bySlot brings together, by counting, which keeps the order of arrival, what the bucket has beside the grid for each
-// slot; nil where there is nothing.
+// bySlot sorts the samples beside the grid by slot. It uses a counting sort, which keeps the order of arrival within a
+// slot. It returns nil if there are none.
 func (s *Slicer) bySlot(t *seriesState, b *bucket) *slotted {
 	if len(b.samples) == 0 {
 		return nil
@@ -211,9 +211,9 @@ func (s *Slicer) bySlot(t *seriesState, b *bucket) *slotted {
 	return x
 }
 
-// alike gives the scratch column the times of the rows, and reports whether these hold for every one of so many slots:
-// each of the rows' cells is taken, those of one row with the same origin. So it mostly is: a tick or a pack brings all
-// of a worker's series.
+// alike stores the times of the rows in scratch.column and reports whether they hold for all of the given slots. They
+// hold if each cell of the rows is taken and the cells of a row have one origin. This is the usual case, because a tick
+// or a pack contains all series of a worker.
 func (s *Slicer) alike(b *bucket, rows []strip, slots int) bool {
 	if len(rows) == 0 {
 		return false
@@ -231,7 +231,7 @@ func (s *Slicer) alike(b *bucket, rows []strip, slots int) bool {
 	return true
 }
 
-// foldMixed folds a series of which some samples lie beside the grid.
+// foldMixed folds a series that has some samples beside the grid.
 func (s *Slicer) foldMixed(in *input, b *bucket, rows []strip, at int, extra []sample) {
 	all := s.scratch.merged[:0]
 	for i := range rows {
@@ -275,7 +275,7 @@ func compareSamples(a, b sample) int {
 	return cmp.Compare(a.order, b.order)
 }
 
-// foldReadings is foldSamples for distributions, of which there are few.
+// foldReadings is the counterpart of foldSamples for distributions. There are few of them, so it is not optimised.
 func (s *Slicer) foldReadings(t *seriesState, b *bucket) {
 	if len(b.histograms) == 0 {
 		return
@@ -295,8 +295,8 @@ func (s *Slicer) foldReadings(t *seriesState, b *bucket) {
 	}
 }
 
-// markGaps writes the markers of the series that missed two of their intervals behind the watermark. It looks at them
-// only when there may be one.
+// markGaps writes the markers of the series that missed two of their intervals before the watermark. It scans the
+// series only if the watermark has reached dueMs.
 func (s *Slicer) markGaps(t *seriesState) {
 	if t.closedTo >= t.dueMs {
 		t.dueMs = math.MaxInt64

@@ -2,10 +2,10 @@ package slicer
 
 import "maps"
 
-// Reason is why the slicer refused a sample.
+// Reason identifies why the slicer refused a sample. It is the value of the label "reason".
 type Reason string
 
-// The reasons.
+// The reasons for which samples are refused.
 const (
 	RefusedNonsense    Reason = "nonsense"     // a value or a time that makes no sense for its metric
 	RefusedShape       Reason = "shape"        // a number for a distribution, or the reverse
@@ -13,32 +13,32 @@ const (
 	RefusedSeriesLimit Reason = "series_limit" // more series than MaxSeries
 	RefusedOpenLimit   Reason = "open_limit"   // more open samples than MaxOpenSamples
 
-	// RefusedRepeated counts samples of a time that their worker's clock had reached before: it was set back.
+	// RefusedRepeated counts samples whose time the worker's clock had reached before: the clock was set back.
 	RefusedRepeated Reason = "repeated_time"
-	// RefusedDuplicate counts samples beside another of the same series and time: two producers report one worker, or
-	// one task reports two metrics of one name.
+	// RefusedDuplicate counts samples of a series that already has a sample of that time. Either two producers report
+	// one worker, or one task reports two metrics with the same name.
 	RefusedDuplicate Reason = "duplicate"
 
-	// Unlimited counts limits whose value means "no limit" (-1 or beyond any real one): not stored. Counted with the
-	// refused, but not a fault.
+	// Unlimited counts values that mean "no limit": -1, or a value beyond any real limit. They are not stored. They are
+	// counted with the refused samples but are not a fault.
 	Unlimited Reason = "unlimited"
 )
 
-// Counts are the slicer's side of the books, since the journal's beginning: every sample that Add took is in one of
-// these, or was handed back by Retract.
+// Counts is the slicer's part of the accounting, since the journal's beginning. Every sample that Add accepted is in
+// one of the first four counts, or was returned by Retract.
 type Counts struct {
 	InSlices uint64            // samples that are part of a closed slice
 	Open     uint64            // samples of slices that are still open
-	Late     uint64            // samples whose slice was closed when they came
-	Refused  map[Reason]uint64 // samples that are of no use
+	Late     uint64            // samples whose slice was already closed when they arrived
+	Refused  map[Reason]uint64 // samples that cannot be used
 
-	Slices  uint64 // values that were written: a gauge's slice with its least and greatest counts three
+	Slices  uint64 // values that were written: a slice of a gauge with least and greatest counts as three
 	Markers uint64 // gap markers that were written
 	Series  uint64 // series that are defined now
 	Sources uint64 // workers that are known now
 }
 
-// Counts are the books now.
+// Counts returns a copy of the counts.
 func (s *Slicer) Counts() Counts {
 	c := s.counts
 	c.Open = uint64(s.open)

@@ -10,19 +10,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// distributionState is what a distribution needs from one slice to the next. It follows the rules of counterState for
-// restarts (restarts.go), but adds whole histograms instead of numbers.
+// distributionState is the state that a distribution keeps from one slice to the next. It treats restarts by the same
+// rules as counterState (restarts.go), but adds whole histograms instead of numbers.
 type distributionState struct {
-	base   distribution // the source's earlier lives, or all its deltas
-	last   distribution // the source's last reading, where its readings are cumulative
+	base   distribution // the sum over earlier processes of the source, or over all deltas
+	last   distribution // the source's last reading, if its readings are cumulative
 	lastMs int64        // its event time
 	history
-	low   distribution // the newest reading, while it is not known why it fell from the last
+	low   distribution // the newest reading, until it is known why it is below the last one
 	lowMs int64
 }
 
-// foldDistribution makes one slice of a distribution out of its readings, which are in order of time: the cumulative
-// histogram as it is at the slice's end.
+// foldDistribution writes one slice of a distribution from its readings, which are in order of time. The slice holds
+// the cumulative histogram at its end.
 func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 	o := in.out
 	if !s.begin(o, in.state, endMs) {
@@ -45,8 +45,8 @@ func (s *Slicer) foldDistribution(in *input, readings []reading, endMs int64) {
 	}
 }
 
-// take adds a reading: a delta is added to the sum, a cumulative reading replaces the one before unless the source
-// restarted. While it is not known whether it did, the one before stays.
+// take adds a reading. A delta is added to the sum. A cumulative reading replaces the last one, unless the source
+// restarted. Until it is known whether the source restarted, the last reading stays.
 func (d *distributionState) take(in *input, r *reading, w fold, maxBuckets int) {
 	now := readDistribution(r)
 	if in.rule.Temporality == metric.Delta {
@@ -88,7 +88,7 @@ func (d *distributionState) take(in *input, r *reading, w fold, maxBuckets int) 
 	d.last, d.lastMs, d.made, d.fell = now, r.timeMs, by, nil
 }
 
-// total is the cumulative distribution over all lives of the source. It is a copy, so the slice that is written does
+// total returns the cumulative distribution over all processes of the source. It is a copy, so a written slice does
 // not change with later readings.
 func (d *distributionState) total(maxBuckets int) distribution {
 	total := d.base.clone()
@@ -120,8 +120,8 @@ type indexed struct {
 // maxIndex is far beyond the bucket of any float64 at the finest schema.
 const maxIndex = 1 << 20
 
-// plausible reports whether a reading can be merged here. It bounds the indexes and demands a count for each bucket,
-// and readDistribution relies on both. Ingest has already checked that the counts add up.
+// plausible reports whether a reading can be merged. It checks the bucket indexes and that each bucket has a count, and
+// readDistribution relies on both. Ingest has already checked that the counts add up.
 func plausible(h *histogram.Histogram) bool {
 	if !histogram.IsExponentialSchema(h.Schema) || len(h.NegativeBuckets) > 0 || math.IsNaN(h.Sum) ||
 		!(h.ZeroThreshold >= 0) {
@@ -143,7 +143,8 @@ func plausible(h *histogram.Histogram) bool {
 	return buckets == len(h.PositiveBuckets)
 }
 
-// readDistribution expands the spans and differences of a reading into counts by index. Call plausible first.
+// readDistribution expands the spans and differences of a reading into counts by index. The caller must have called
+// plausible first.
 func readDistribution(r *reading) distribution {
 	h := r.histogram
 	d := distribution{schema: h.Schema, zeroThreshold: h.ZeroThreshold, zeroCount: h.ZeroCount,
@@ -172,12 +173,13 @@ func (d *distribution) clone() distribution {
 	return c
 }
 
-// empty reports whether nothing was ever read; then its schema has no meaning either.
+// empty reports whether nothing was read yet. The schema of an empty distribution has no meaning.
 func (d *distribution) empty() bool {
 	return d.count == 0 && d.negatives == 0 && d.zeroThreshold == 0 && len(d.buckets) == 0
 }
 
-// merge adds another's counts, in the coarser of the two schemas and with the wider of the two zero buckets.
+// merge adds the counts of another distribution. The result has the coarser of the two schemas and the wider of the two
+// zero buckets.
 func (d *distribution) merge(other *distribution, maxBuckets int) {
 	if other.empty() {
 		return
@@ -204,7 +206,7 @@ func (d *distribution) merge(other *distribution, maxBuckets int) {
 	d.limit(maxBuckets)
 }
 
-// minSchema is the coarsest that Prometheus has.
+// minSchema is the coarsest schema that Prometheus supports.
 const minSchema = -4
 
 // limit merges neighbouring buckets until at most maxBuckets are left. Each step halves the resolution and loses no
@@ -215,13 +217,13 @@ func (d *distribution) limit(maxBuckets int) {
 	}
 }
 
-// reduce lowers the resolution to a coarser schema.
+// reduce lowers the resolution to the given schema, which must not be finer.
 func (d *distribution) reduce(schema int32) {
 	d.buckets = coarser(d.buckets, d.schema-schema)
 	d.schema = schema
 }
 
-// coarser merges 2^steps neighbours into one.
+// coarser merges groups of 2^steps adjacent buckets into one bucket each.
 func coarser(buckets []indexed, steps int32) []indexed {
 	merged := make([]indexed, 0, len(buckets))
 	for _, b := range buckets {
@@ -266,8 +268,8 @@ func upperBound(index, schema int32) float64 {
 	return math.Exp2(math.Ldexp(float64(index), -int(schema)))
 }
 
-// histogram is the distribution in the form of the stores. Runs of up to two empty buckets are written out, as
-// Prometheus does, since a span costs more.
+// histogram returns the distribution in the form that stores use. Runs of up to two empty buckets are written out, as
+// Prometheus does, because a new span takes more space.
 func (d *distribution) histogram() *histogram.Histogram {
 	h := &histogram.Histogram{Schema: d.schema, ZeroThreshold: d.zeroThreshold, ZeroCount: d.zeroCount,
 		Count: d.count, Sum: d.sum}

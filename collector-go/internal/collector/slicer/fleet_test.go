@@ -16,8 +16,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// fleet is a set of workers that one sender reports, in one or two layouts, and what happens to them. The same goes
-// into a slicer as blocks and into another sample by sample.
+// fleet is a set of workers that one sender reports, in one or two layouts, with random events. The same samples go
+// into one slicer as blocks and into another one by one.
 type fleet struct {
 	random           *rand.Rand
 	options          Options
@@ -31,7 +31,7 @@ type fleet struct {
 	counted          map[uint32]float64
 }
 
-// drawFleet has series of id worker*metrics+number.
+// drawFleet returns a fleet whose series have the ids worker*metrics+number.
 func drawFleet(t *rapid.T) *fleet {
 	f := &fleet{
 		random:  rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)),
@@ -99,12 +99,12 @@ func (f *fleet) defineLayouts() {
 	}
 }
 
-// value is one of few, so that least, greatest and both zeros come.
+// value returns one of a few values, so that equal values and both zeros occur.
 func (f *fleet) value() float64 {
 	return []float64{0, math.Copysign(0, -1), 1, 2.5, -3, f.random.Float64() * 100}[f.random.IntN(6)]
 }
 
-// step sends a batch with a block a layout; odd is called with each block before it goes.
+// step sends a batch with one block per layout. odd is called with each block before it is sent.
 func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, values []float64)) {
 	rows := 1 + f.random.IntN(2)*f.random.IntN(4)
 	f.nowMs += int64(rows) * f.everyMs
@@ -130,7 +130,7 @@ func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, value
 		if odd != nil {
 			odd(b, values)
 		}
-		for column, id := range series { // as AddBlock does
+		for column, id := range series { // as in AddBlock
 			there := slices.ContainsFunc(slices.Collect(f.cells(b, column)), b.Present)
 			if there && f.plain.slicer.inputs.get(id) == nil {
 				f.plain.slicer.Define(id, f.rules[id])
@@ -157,7 +157,7 @@ func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, value
 	f.both(func(s *Slicer) { s.Tick(f.clockMs) })
 }
 
-// cells are a column's.
+// cells returns the cells of a column.
 func (f *fleet) cells(b *block.Block, column int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for row := range b.Rows {
@@ -168,13 +168,13 @@ func (f *fleet) cells(b *block.Block, column int) iter.Seq[int] {
 	}
 }
 
-// happen is something other than a block of which all is as expected.
+// happen performs an event other than a block without anomalies.
 func (f *fleet) happen(t *rapid.T) {
 	worker := f.random.IntN(f.workers)
 	id := uint32(worker*f.metrics + f.random.IntN(f.metrics))
 	place := f.rules[id].Worker
 	switch rapid.IntRange(0, 18).Draw(t, "what") {
-	case 0: // something is missing
+	case 0: // a cell is missing
 		f.step(t, 1, func(b *block.Block, _ []float64) {
 			b.Presence = slices.Repeat([]byte{0xff}, (b.Cells()+7)/8)
 			for range 1 + f.random.IntN(5) {
@@ -182,11 +182,11 @@ func (f *fleet) happen(t *rapid.T) {
 				b.Presence[cell/8] &^= 1 << (cell % 8)
 			}
 		})
-	case 1: // of no use
+	case 1: // invalid values
 		f.step(t, 1, func(_ *block.Block, values []float64) { values[f.random.IntN(len(values))] = -6 })
-	case 2: // late, or too early
+	case 2: // late or early times
 		f.step(t, 1, func(b *block.Block, _ []float64) { b.FirstMs += int64(f.random.IntN(400_000)) - 200_000 })
-	case 3: // off the step, or twice in a row of the slice
+	case 3: // times off the step, or two in one row of the slice
 		f.step(t, 1, func(b *block.Block, _ []float64) { b.FirstMs -= int64(f.random.IntN(int(f.everyMs))) })
 	case 4:
 		f.step(t, 1, func(b *block.Block, _ []float64) {
@@ -197,7 +197,7 @@ func (f *fleet) happen(t *rapid.T) {
 	case 5: // another sender
 		f.both(func(s *Slicer) { s.Connect(2) })
 		f.step(t, 2, nil)
-	case 6: // a batch of one sample, perhaps of the time that is the next block's
+	case 6: // a batch of one sample, possibly with the time of the next block
 		f.sequence++
 		timeMs := f.nowMs - 30_000 + int64(f.random.IntN(60_000))
 		f.both(func(s *Slicer) {
@@ -212,7 +212,7 @@ func (f *fleet) happen(t *rapid.T) {
 		f.both(func(s *Slicer) { s.Retract(id) })
 	case 8:
 		f.both(func(s *Slicer) { s.Detach(id) })
-	case 9: // a series more, of which nothing comes by these layouts
+	case 9: // a further series, without samples in these layouts
 		more := fleetRule(worker, 100+f.random.IntN(2), f.everyMs)
 		f.both(func(s *Slicer) { s.Define(uint32(100_000+worker), more) })
 	case 10:
@@ -227,7 +227,7 @@ func (f *fleet) happen(t *rapid.T) {
 		f.both(func(s *Slicer) { s.Dropped(place, "full", n) })
 	case 12:
 		f.both(func(s *Slicer) { s.Refused(f.rules[id], RefusedCollision, 2) })
-	case 13: // nothing for a while, with or without a sender that is there
+	case 13: // silence for a while, with or without a connected sender
 		if f.random.IntN(2) == 0 {
 			f.both(func(s *Slicer) { s.Disconnect(1) })
 		}
@@ -240,9 +240,9 @@ func (f *fleet) happen(t *rapid.T) {
 			})
 		}
 		f.both(func(s *Slicer) { s.Connect(1) })
-	case 14: // event time goes on without the samples of some intervals
+	case 14: // event time advances without the samples of some intervals
 		f.nowMs += f.everyMs * int64(f.random.IntN(30))
-	case 15: // hours
+	case 15: // several hours
 		f.clockMs += 20_000
 		for range 300 {
 			f.clockMs += 5000
@@ -256,7 +256,7 @@ func (f *fleet) happen(t *rapid.T) {
 		require.NoError(t, err)
 		f.blocks.slicer = restored
 		f.defineLayouts()
-	case 18: // clocks are reported
+	case 18: // clock reports
 		f.sequence++
 		sender := metric.Worker{Topology: "bench", Host: "sender", Port: 1}
 		if f.random.IntN(2) == 0 {
@@ -278,12 +278,12 @@ func (f *fleet) happen(t *rapid.T) {
 	f.blocks.collect()
 }
 
-// remembered is what an output needs for its next slice.
+// remembered returns the state that an output needs for its next slice.
 func remembered(o *output) string {
 	l, c := *o.slot, o.counter
 	l.ref, l.flow, l.announced = 0, nil, false
 	c.from = nil
-	c.order >>= 1 // whether it came in a block
+	c.order >>= 1 // whether it arrived in a block
 	falls := ""
 	for _, f := range []*fallen{c.fell, c.past} {
 		if falls += " none"; f != nil {
@@ -294,8 +294,8 @@ func remembered(o *output) string {
 	return fmt.Sprintf("%+v %+v %d%s", l, c, o.owner.id, falls)
 }
 
-// A fleet whose samples come as blocks of a few lasting layouts has the same slices, to the bit, and the same counts as
-// one whose samples come one by one, whatever happens to its workers.
+// TestBlocksOfAFleetAreTheirSamples checks samples in blocks of a few lasting layouts. They give exactly the same
+// slices and counts as samples one by one, whatever happens to the workers.
 func TestBlocksOfAFleetAreTheirSamples(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFleet(t)

@@ -12,7 +12,7 @@ type column struct {
 	timesMs   []int64
 	made      []made
 	samples   []float64
-	longestMs int64 // between two of them; 0 where there is one
+	longestMs int64 // longest time between two of them; 0 if there is only one
 }
 
 func (c *column) firstMs() int64 { return c.timesMs[0] }
@@ -20,12 +20,12 @@ func (c *column) lastMs() int64  { return c.timesMs[len(c.timesMs)-1] }
 
 func (c *column) begin() { c.timesMs, c.made = c.timesMs[:0], c.made[:0] }
 
-// add adds a time; its sample comes apart.
+// add adds the time and origin of a sample. Its value is added separately.
 func (c *column) add(o *origin) {
 	c.timesMs, c.made = append(c.timesMs, o.timeMs), append(c.made, o.made())
 }
 
-// measure sets what follows from the times.
+// measure computes longestMs from the times.
 func (c *column) measure() {
 	c.longestMs = 0
 	for i := 1; i < len(c.timesMs); i++ {
@@ -33,7 +33,7 @@ func (c *column) measure() {
 	}
 }
 
-// take reads a slot's samples of rows whose times are set already.
+// take reads the samples of a slot. The times of the rows must already be set.
 func (c *column) take(rows []strip, at int) {
 	c.samples = c.samples[:0]
 	for _, p := range rows {
@@ -41,7 +41,7 @@ func (c *column) take(rows []strip, at int) {
 	}
 }
 
-// read reads a slot's samples and their times; it reports whether there are any.
+// read reads the samples of a slot and their times. It reports whether there are any.
 func (c *column) read(b *bucket, rows []strip, at int) bool {
 	c.begin()
 	c.samples = c.samples[:0]
@@ -55,8 +55,8 @@ func (c *column) read(b *bucket, rows []strip, at int) bool {
 	return len(c.samples) > 0
 }
 
-// folding is the way in which a series' samples become a slice. It follows from the rule alone, so it is kept in the
-// input and not decided again for each slice.
+// folding is how the samples of a series become a slice. It depends only on the rule, so it is stored in the input
+// instead of being decided for each slice.
 type folding uint8
 
 const (
@@ -78,8 +78,8 @@ func foldingOf(rule *metric.Rule) folding {
 	return foldTotals
 }
 
-// fold makes one slice of a series out of its samples, and may change them. If the series already has a slice of that
-// time or a newer one, the samples count as late.
+// fold writes one slice of a series from its samples, and may change the samples. If the series already has a slice at
+// that time or a newer one, the samples count as late.
 func (s *Slicer) fold(in *input, c *column, endMs int64) {
 	o := in.out
 	if !s.begin(o, in.state, endMs) {
@@ -106,8 +106,8 @@ func (s *Slicer) fold(in *input, c *column, endMs int64) {
 	}
 }
 
-// cameTogether is came for samples of which it is known how far they are apart at most: where nothing can be missing,
-// it looks at none.
+// cameTogether does what came does, but uses the precomputed longest time between samples. If no sample can be missing,
+// it does not look at the samples.
 func (s *Slicer) cameTogether(in *input, endMs int64, c *column) {
 	h, o := in.health, in.out
 	if h == nil {
@@ -127,8 +127,8 @@ func (s *Slicer) cameTogether(in *input, endMs int64, c *column) {
 	h.lastEnd = max(h.lastEnd, endMs)
 }
 
-// foldGauge writes the mean, and the least and greatest. The mean of floats may come out beside them by a bit, or
-// overflow: then it is the nearer of the two.
+// foldGauge writes the mean and, if the output needs them, the least and the greatest value. Rounding may put the
+// computed mean just outside that range, and the sum may overflow. The mean is therefore clamped to the range.
 func (s *Slicer) foldGauge(o *output, samples []float64, endMs int64) {
 	least, greatest, sum := math.Inf(1), math.Inf(-1), 0.0
 	for _, v := range samples {
@@ -142,8 +142,9 @@ func (s *Slicer) foldGauge(o *output, samples []float64, endMs int64) {
 	}
 }
 
-// foldStart writes a process' start time as it was at the end of the slice, and how often it has changed. Storm cuts it
-// to whole seconds, the sampler does not: that is no restart, and neither is a process that was reported before.
+// foldStart writes the start time of a process at the end of the slice, and how often it changed. Storm truncates start
+// times to whole seconds and the sampler does not, so a small difference is no restart. A process that was reported
+// before is no restart either.
 func (s *Slicer) foldStart(in *input, c *column, endMs int64) {
 	o := in.out
 	for i, start := range c.samples {
@@ -158,16 +159,16 @@ func (s *Slicer) foldStart(in *input, c *column, endMs int64) {
 	s.write(o.ref+1, endMs, o.restarts)
 }
 
-// counterState is what a counter needs from one slice to the next, in canonical units.
+// counterState is the state that a counter keeps from one slice to the next, in canonical units.
 type counterState struct {
 	begun  bool
-	from   *input  // whose samples they were
+	from   *input  // the input whose samples were counted last
 	total  float64 // as last written
-	offset float64 // what the source's earlier lives counted
+	offset float64 // sum of what the source's earlier processes counted
 	last   float64 // the source's last value
 	lastMs int64   // its event time
 	history
-	// recent are the values before last, from the last of which it is known that its process went on.
+	// recent holds the values before last. The process of the value that precedes them is known to have continued.
 	recent []counted
 }
 
@@ -177,11 +178,11 @@ type counted struct {
 	value  float64
 }
 
-// maxRecent is more than come, at one a second, in what a slice, a pack's span and one interval of the series of starts
-// take together where all are 10 s; of more, the oldest are taken to be of one process.
+// maxRecent bounds counterState.recent. At one sample per second and with slices, packs and intervals of 10 s, fewer
+// values are undecided at a time. If there are more, the oldest are assumed to belong to one process.
 const maxRecent = 64
 
-// addAll takes what was counted since the sample before each.
+// addAll adds deltas, each counted since the sample before it.
 func (c *counterState) addAll(in *input, samples []float64) {
 	for _, v := range samples {
 		c.total += v
@@ -204,8 +205,9 @@ func (c *counterState) fold(in *input, x *column, endMs int64, w fold) float64 {
 	return c.total
 }
 
-// goesOn takes a slice in which one process went on counting, which is nearly every one, at once. It is what cumulative
-// does sample by sample where none falls and no start lies behind the oldest value that is open.
+// goesOn handles a slice in which one process continued to count, which is the case for nearly every slice. The result
+// equals that of cumulative, sample by sample. It returns false and changes nothing if a value falls, or if a start is
+// newer than the oldest undecided value.
 func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 	starts, n := &in.state.source.starts, len(x.samples)
 	oldestMs := c.lastMs
@@ -232,8 +234,8 @@ func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 	return true
 }
 
-// rememberAll is remember for each of a slice's samples: of the values before the last those are kept that are open
-// still, and the newest of them in any case.
+// rememberAll does for all samples of a slice what remember does for one. It keeps the values before the last one that
+// are still undecided, and always the newest of them.
 func (c *counterState) rememberAll(x *column, judgedMs int64) {
 	judged := 0
 	for judged < len(c.recent) && c.after(judged) <= judgedMs {
@@ -254,10 +256,11 @@ func (c *counterState) rememberAll(x *column, judgedMs int64) {
 	}
 }
 
-// cumulative is the total with a source's new value. A source whose process started since its last value began again
-// from 0; whether one that fell did is in restarts.go. One that took over from another (see output) goes on from the
-// total: both count the same, but not to the same digit (Storm cuts to seconds), so that a fall between the two means
-// nothing.
+// cumulative returns the total after a new value of the source. If the process restarted since the last value, it
+// counts from 0 again. If the value fell, restarts.go decides whether the process restarted.
+//
+// If another input took over the output, the counter continues from the total. Both inputs count the same events, but
+// not to the same digit, since Storm truncates to seconds. A fall from one input to the other therefore means nothing.
 func (c *counterState) cumulative(in *input, v float64, timeMs int64, by made, w fold) float64 {
 	starts, byMs := &in.state.source.starts, w.byMs
 	c.review(in, byMs)
@@ -284,7 +287,7 @@ func (c *counterState) cumulative(in *input, v float64, timeMs int64, by made, w
 	return c.offset + v
 }
 
-// fall reports whether a value shows that the process restarted, by the value itself and those since it fell.
+// fall reports whether a value shows that the process restarted. It considers the value and those since the first fall.
 func (c *counterState) fall(starts *starts, v float64, timeMs int64, by made, w fold) bool {
 	switch {
 	case c.fell == nil && v >= c.last:
@@ -299,8 +302,8 @@ func (c *counterState) fall(starts *starts, v float64, timeMs int64, by made, w 
 	return restarted
 }
 
-// review adds what was lost to a start that was reported too late for its own slice: the counter had grown beyond its
-// old value by then, so that nothing showed.
+// review adds the counts that were lost in a restart that was reported after its slice had closed. By then the counter
+// had grown beyond its old value, so that the values alone did not show the restart.
 func (c *counterState) review(in *input, byMs int64) {
 	starts := &in.state.source.starts
 	for i := 0; i < len(c.recent); i++ {
@@ -315,12 +318,12 @@ func (c *counterState) review(in *input, byMs int64) {
 	}
 }
 
-// leastDownMs is how long a process is gone at the least before the next one begins.
+// leastDownMs is the least time between the end of a process and the start of the next one.
 const leastDownMs = 1000
 
-// mayRegrow reports whether there was time between two values for a restart: a process reports first when it has run
-// for an interval. A start between two values that are closer, and of which the later is not below the earlier, is
-// there because a clock was set; and where one is known to have been set back, it says nothing at all.
+// mayRegrow reports whether a restart fits between two values. A process first reports after it has run for an
+// interval. If two values are closer together and the later one is not lower, a start between them results from a clock
+// change. If a clock is known to have been set back between them, the start times prove nothing.
 func (in *input) mayRegrow(afterMs, untilMs int64) bool {
 	return untilMs-afterMs >= in.state.intervalMs+leastDownMs && !in.state.source.again.holds(afterMs, untilMs)
 }
@@ -333,7 +336,7 @@ func (c *counterState) fellAfter(i int) bool {
 	return c.last < c.recent[i].value
 }
 
-// after is the time of the value that follows recent[i].
+// after returns the time of the value that follows recent[i].
 func (c *counterState) after(i int) int64 {
 	if i+1 < len(c.recent) {
 		return c.recent[i+1].timeMs
@@ -341,8 +344,8 @@ func (c *counterState) after(i int) int64 {
 	return c.lastMs
 }
 
-// remember keeps the last value while it is open whether the next one is of the same process; what is judged already
-// goes.
+// remember keeps the last value until it is known whether the next one belongs to the same process. It drops the values
+// that are decided.
 func (c *counterState) remember(starts *starts, restarted bool, byMs int64) {
 	if restarted || !c.begun || starts.packMs+starts.intervalMs == 0 {
 		c.recent = c.recent[:0]

@@ -8,60 +8,60 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Health configures what is reported about the collection itself: series for each worker and metric, never for a task,
-// beside the data.
+// Health configures the metrics about the collection itself. They exist for each worker and for each metric of a
+// worker, but never for a task.
 type Health struct {
-	// PeriodMs is how often it is written, on a grid of its own; 0 for never.
+	// PeriodMs is the interval between two writes, aligned to multiples of it. 0 disables these metrics.
 	PeriodMs int64
-	// MaxMetrics bounds the metrics of one worker that have series of their own; further ones are counted together, as
-	// OtherMetrics.
+	// MaxMetrics bounds the metrics of one worker that have health series of their own. Further metrics are counted
+	// together as OtherMetrics.
 	MaxMetrics int
-	// Steady are the metrics, by canonical name, of which every series comes every interval, so that a sample that is
-	// not there is missing. Others may have nothing to say.
+	// Steady are the metrics, by canonical name, of which every series has a sample in every interval. A sample that
+	// does not arrive is therefore missing. Other metrics may have nothing to report.
 	Steady map[string]bool
-	// Lazy are those of the steady ones whose series come from their first event on, in each life of the process. When
-	// one returns after a restart, nothing shows since when it was missing.
+	// Lazy are the steady metrics whose series begin with their first event, again in each process. When such a series
+	// returns after a restart, nothing shows since when its samples were missing.
 	Lazy  map[string]bool
 	Names HealthNames
 }
 
-// HealthNames are what the series are called. Their labels are topology, worker, metric (not of a worker's own) and
-// reason (of what was refused or dropped). A worker's own series have a value each period, a metric's only while
-// something is wrong with it (health_write.go).
+// HealthNames are the names of the health series. Their labels are topology, worker, metric (except the worker's own
+// series) and reason (for refused and dropped samples). A worker's own series have a value in each period. The series
+// of a metric have values only while something is wrong with it (health_write.go).
 type HealthNames struct {
-	// gauge, seconds: as the source reports it; of a topology's metric, without a worker, where it changes and each
-	// hour
+	// gauge, seconds: the interval as the source reports it. The series of a topology's metric has no worker. It is
+	// written when it changes and once an hour.
 	Interval string
-	// gauge, seconds: the longest time between two samples of a series; since the newest one where the metric is silent
+	// gauge, seconds: the longest time between two samples of a series; if the metric is silent, since the newest one
 	Seen    string
-	Samples string // counter: samples in slices; not while the metric is silent
-	Missing string // counter: samples that should be in slices and are not
-	Late    string // counter: samples whose slice was closed when they came
-	Refused string // counter: samples that were of no use
+	Samples string // counter: samples in slices; not written while the metric is silent
+	Missing string // counter: samples that should be in slices and are not, late and dropped ones included
+	Late    string // counter: samples whose slice was already closed when they arrived
+	Refused string // counter: samples that could not be used
 
 	WorkerSamples string // counters: the sums over all metrics of a worker
 	WorkerMissing string
 	WorkerLate    string
 	WorkerRefused string
-	WorkerRatio   string // gauge: the greatest of Seen over Interval, of its steady metrics
-	// gauge, seconds: by how much a worker's clock is ahead of the collector's beyond doubt: 0 where it may be right
+	WorkerRatio   string // gauge: the greatest ratio of Seen to Interval among its steady metrics
+	// gauge, seconds: how far a worker's clock is certainly ahead of the collector's; 0 if it may be right
 	Ahead      string
-	AheadLeast string // gauge, seconds: by how much at least; it is bounded by the freshest of what came
-	AheadMost  string // gauge, seconds: by how much at most, where something bounds it
-	Dropped    string // counter: samples that the plugin reports as dropped, by the worker that its consumer runs in
+	AheadLeast string // gauge, seconds: lower bound of the clock offset, from the freshest data that arrived
+	AheadMost  string // gauge, seconds: upper bound of the clock offset, if there is one
+	Dropped    string // counter: samples that the plugin reports as dropped, by the worker in which the consumer runs
 }
 
-// OtherMetrics stands for the metrics of a worker beyond Health.MaxMetrics.
+// OtherMetrics is the metric label under which the metrics of a worker beyond Health.MaxMetrics are counted.
 const OtherMetrics = "other"
 
-// health tracks how the samples of one worker arrive.
+// health records how the samples of one worker arrive.
 type health struct {
-	aheadMs   int64 // of the period that is not written yet; never where nothing came
+	aheadMs   int64 // of the period that is not written yet; never if nothing arrived
 	writtenTo int64 // end of the newest period that is written
 	ahead     healthSeries
 	least     healthSeries
 	most      healthSeries
-	metrics   []*metricHealth // in the order in which they were first heard of
+	metrics   []*metricHealth // in the order in which they were first seen
 	flows     []*flows        // of the metrics, in the same order
 	healthy   []*healthyMetrics
 	drops     []tally
@@ -70,28 +70,28 @@ type health struct {
 	refused                       []tally // sums over the metrics, by reason
 }
 
-// own are a worker's series of each period, but for the refused and dropped.
+// own returns the worker's own series, except those of refused and dropped samples.
 func (h *health) own() []*healthSeries {
 	return []*healthSeries{&h.ahead, &h.samples, &h.missing, &h.late, &h.ratio, &h.least, &h.most}
 }
 
-// ownBefore5 is how many of them snapshots before version 5 have.
+// ownBefore5 is the number of own series in snapshots before version 5.
 const ownBefore5 = 5
 
-// metricHealth is how the samples of one metric of a worker come.
+// metricHealth records how the samples of one metric of a worker arrive.
 type metricHealth struct {
 	*flow
 	*healthy
 	name       string
 	steady     bool    // by the options
-	intervalMs int64   // of the series defined last; 0 where unknown
+	intervalMs int64   // of the series defined last; 0 if unknown
 	widthMs    int64   // of its widest slices so far
 	refused    []tally // by reason
 
 	seenSeries, samplesSeries, missingSeries, lateSeries healthSeries
 }
 
-// series are a metric's series but for the refused.
+// series returns the series of a metric, except those of refused samples.
 func (m *metricHealth) series() []*healthSeries {
 	return []*healthSeries{&m.seenSeries, &m.samplesSeries, &m.missingSeries, &m.lateSeries}
 }
@@ -103,18 +103,18 @@ type tally struct {
 	series healthSeries
 }
 
-// healthSeries is a series that describes the collection itself.
+// healthSeries is a series of a metric about the collection.
 type healthSeries struct {
 	ref       slice.Ref
 	hasRef    bool
 	announced bool
-	live      bool    // no marker was written behind it
+	live      bool    // no marker follows its last value
 	lastEnd   int64   // its newest value or marker
-	value     float64 // its newest value, 0 before the first; NaN where an old snapshot does not have it
+	value     float64 // its newest value, 0 before the first; NaN if an old snapshot did not have it
 }
 
-// watch begins to count what comes of a series. What came of its worker before is of an earlier run, if it is of this
-// series.
+// watch starts to record the health of a series. Samples that its worker sent earlier belong to an earlier run of the
+// series, if they are of this series at all.
 func (s *Slicer) watch(in *input) {
 	if s.options.Health.PeriodMs == 0 {
 		return
@@ -124,7 +124,7 @@ func (s *Slicer) watch(in *input) {
 	s.link(in, src)
 	if in.rule.IntervalMs > 0 {
 		in.health.intervalMs = in.rule.IntervalMs
-		if in.health.name != OtherMetrics { // these have none together
+		if in.health.name != OtherMetrics { // these have no common interval
 			src.topology.reports(in.health.name, in.rule.IntervalMs)
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Slicer) watch(in *input) {
 	}
 }
 
-// link finds where a series is counted.
+// link connects a series with the health record of its metric.
 func (s *Slicer) link(in *input, src *source) {
 	if s.options.Health.PeriodMs == 0 {
 		return
@@ -169,14 +169,14 @@ func (h *health) metric(name string, o *Health) *metricHealth {
 // Received records when the collector received the batch that Begin opened, by its own clock.
 func (s *Slicer) Received(ms int64) { s.batch.receivedMs = ms }
 
-// Dropped adds to the samples that a metrics consumer in a worker reports as dropped; adding 0 creates the series.
+// Dropped adds samples that a metrics consumer in a worker reports as dropped. Adding 0 creates the series.
 func (s *Slicer) Dropped(w metric.Worker, reason string, samples uint64) {
 	if s.options.Health.PeriodMs > 0 {
 		add(&s.source(w).health.drops, reason, samples)
 	}
 }
 
-// add counts under a reason; the list stays in their order.
+// add increases the count of a reason. The list stays sorted by reason.
 func add(to *[]tally, reason string, n uint64) {
 	at, found := slices.BinarySearchFunc(*to, reason, func(t tally, reason string) int {
 		return cmp.Compare(t.reason, reason)
@@ -187,7 +187,7 @@ func add(to *[]tally, reason string, n uint64) {
 	(*to)[at].n += n
 }
 
-// came notes the samples of one slice of a series, which are in order of time.
+// came records the samples of one slice of a series, which are in order of time.
 func (s *Slicer) came(in *input, endMs int64, n int, timeMs func(int) int64) {
 	h, o := in.health, in.out
 	if h == nil {
@@ -211,19 +211,21 @@ func (s *Slicer) came(in *input, endMs int64, n int, timeMs func(int) int64) {
 	h.lastEnd = max(h.lastEnd, endMs)
 }
 
-// reborn records that a series returned with a new process, which may have had nothing to report before.
+// reborn reports whether a lazy series returned with a new process. That process may have had nothing to report before.
 func (in *input) reborn(lastMs, nextMs, endMs int64) bool {
 	return in.lazy && in.state.source.starts.between(lastMs, nextMs, endMs+in.state.packMs)
 }
 
-// missed is how many samples should lie between two that are so far apart. A sample may be half an interval off.
+// missed returns how many samples are missing between two samples that are apartMs apart. A sample may be off by half
+// an interval.
 func (in *input) missed(apartMs int64) int64 {
 	interval := in.rule.IntervalMs
 	return (apartMs+interval/2)/interval - 1
 }
 
-// silent counts what a series misses that is about to be marked as ended. What it misses beyond that is counted when it
-// comes back: one that never does, as of a task that went to another worker, misses nothing more.
+// silent counts the missing samples of a series that is about to end with a marker. Further missing samples are counted
+// when the series returns. A series that never returns, for example because its task moved to another worker, therefore
+// misses no more.
 func (s *Slicer) silent(in *input, untilMs int64) {
 	o := in.out
 	if in.health == nil || !in.steady || s.ended(in.state.source) || o.heardMs <= in.sinceMs || o.heardMs == 0 {
@@ -244,8 +246,8 @@ func (s *Slicer) late(in *input, samples int) {
 	}
 }
 
-// nonsense refuses an impossible value, or counts it as Unlimited where it stands for "no limit" or "undefined", which
-// is no fault.
+// nonsense refuses an impossible value. If the value stands for "no limit" or "undefined", which is no fault, it is
+// counted as Unlimited instead.
 func (s *Slicer) nonsense(in *input, value float64) {
 	none := value == -1 || in.kind == metric.KindGauge && (value < 0 || value > in.rule.Most)
 	if none && s.options.Limits[in.rule.Series.Name()] {

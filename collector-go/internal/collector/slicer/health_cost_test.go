@@ -12,9 +12,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// A worker that is well costs its own seven series and no more, however many metrics it has; a topology one series for
-// each of its metrics, and a value of it an hour. One metric of each worker then comes late by half, then falls silent:
-// only that is described, and only until a while after it is well again, or silent for a while.
+// TestWhatHealthCosts checks the number of health series. A healthy worker has only its own seven series, however many
+// metrics it has. A topology has one series for each of its metrics, with a value once an hour.
+//
+// One metric of each worker is then late by half an interval, and later silent. Only that metric is described, until a
+// while after it recovered or fell silent.
 func TestWhatHealthCosts(t *testing.T) {
 	const workers, metrics = 5, 80
 	o := DefaultOptions()
@@ -33,7 +35,7 @@ func TestWhatHealthCosts(t *testing.T) {
 	}
 	names := map[slice.Ref]string{}
 	sent := int64(0)
-	// send sends so many periods, and returns how many values there are of which series.
+	// send sends the given number of periods, and returns how many values there are of each series.
 	send := func(periods int64, left func(uint32, int64) bool) (series, values map[string]int) {
 		series, values = map[string]int{}, map[string]int{}
 		for end := sent + 3*periods; sent < end; sent++ {
@@ -77,7 +79,7 @@ func TestWhatHealthCosts(t *testing.T) {
 	rare := func(metric uint32, n int64) bool { return metric == 7 && n%2 == 0 }
 	series, _ = send(20, rare)
 	assert.Equal(t, map[string]int{"samples": workers, "seen": workers, "missing": workers}, series)
-	send(20, nil) // it is well again
+	send(20, nil) // it has recovered
 	series, values = send(20, nil)
 	assert.Empty(t, series)
 	for _, name := range ofMetrics {

@@ -52,7 +52,7 @@ func (w writer) healthSeries(t *healthSeries) {
 	w.Float(t.value)
 }
 
-// intervals writes how often the metrics of topologies are reported.
+// intervals writes the report intervals of the metrics of each topology.
 func (w writer) intervals(states map[string]*topologyState) {
 	w.Uint(uint64(len(states)))
 	for _, name := range slices.Sorted(maps.Keys(states)) {
@@ -109,7 +109,7 @@ func (r *reader) metricHealth(h *health) {
 	m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
 	written := m.series()
 	if r.version < 6 {
-		// Every metric was described, by its interval and rate too, and it was noted what was compared last.
+		// Older versions wrote the interval and the rate of every metric, and the value compared last.
 		var interval, rate healthSeries
 		written = []*healthSeries{&interval, &m.seenSeries, &m.samplesSeries, &rate, &m.missingSeries, &m.lateSeries}
 		m.wrongMs = never
@@ -123,7 +123,7 @@ func (r *reader) metricHealth(h *health) {
 	r.enter(h, m)
 }
 
-// enter takes a metric that was read.
+// enter adds a metric that was read from the snapshot.
 func (r *reader) enter(h *health, m *metricHealth) {
 	m.steady = r.s.options.Health.Steady[m.name]
 	h.enter(m)
@@ -146,14 +146,14 @@ func (r *reader) healthSeries(t *healthSeries) {
 	t.hasRef, t.ref = r.ref()
 	t.live, t.lastEnd = r.Bool(), r.Int()
 	if r.version == 4 || r.version == 5 {
-		r.Int() // when it changed last
+		r.Int() // time of its last change
 	}
 	if r.version >= 4 {
 		t.value = r.Float()
 	}
 }
 
-// oldHealth reads what versions 2 and 3 have, where each series had a value each period.
+// oldHealth reads the format of versions 2 and 3, in which each series had a value in each period.
 func (r *reader) oldHealth(h *health) {
 	h.writtenTo, h.aheadMs = r.Int(), r.Int()
 	r.healthSeries(&h.ahead)
@@ -184,8 +184,8 @@ func (r *reader) oldHealthSeries(h *health, t *healthSeries) {
 	outdate(h, t)
 }
 
-// outdate lets a series that an old snapshot has be written as soon as it may: which value it had is not known, nor
-// where its marker is.
+// outdate prepares a series from an old snapshot, so that it is written as soon as possible. The snapshot contains
+// neither its last value nor the position of its marker.
 func outdate(h *health, t *healthSeries) {
 	if !t.hasRef {
 		return
@@ -196,7 +196,8 @@ func outdate(h *health, t *healthSeries) {
 	}
 }
 
-// sumsFromOld lets a worker's sums, which an old snapshot does not have, begin with what they are.
+// sumsFromOld marks a worker's sums as unknown, because an old snapshot does not contain them. They start with their
+// current values.
 func (r *reader) sumsFromOld(h *health) {
 	if len(h.metrics) > 0 {
 		h.samples.value, h.missing.value, h.late.value = math.NaN(), math.NaN(), math.NaN()

@@ -28,8 +28,9 @@ func withHealth() Options {
 	return o
 }
 
-// Collection health changes nothing else, and equals what the obvious way counts: every sample, and between any two of
-// a steady series as many as the interval leaves room for.
+// TestCollectionHealthAgreesWithTheTwin checks that collection health changes nothing else, and that its counts equal
+// those of a simple implementation: every sample, and the number of intervals that fit between two samples of a steady
+// series.
 func TestCollectionHealthAgreesWithTheTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -76,7 +77,7 @@ func TestCollectionHealthAgreesWithTheTwin(t *testing.T) {
 	})
 }
 
-// last is the newest value of a series that is no marker.
+// last returns the newest value of a series that is no marker.
 func last(t require.TestingT, slices []string) float64 {
 	for i := len(slices) - 1; i >= 0; i-- {
 		var end int64

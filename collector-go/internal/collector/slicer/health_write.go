@@ -11,11 +11,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// quietMs is for how long the sums of a worker are still written after its last sample. It is longer than two intervals
-// of a metric that comes once a minute.
+// quietMs is how long the sums of a worker are still written after its last sample. It is longer than two intervals of
+// a metric that is reported once a minute.
 const quietMs = 150_000
 
-// periodEnd is the newest end of a period at or before a time.
+// periodEnd returns the newest end of a period at or before a time, or 0 if there is none.
 func (s *Slicer) periodEnd(timeMs int64) int64 {
 	period := s.options.Health.PeriodMs
 	if period == 0 || timeMs <= 0 {
@@ -24,8 +24,8 @@ func (s *Slicer) periodEnd(timeMs int64) int64 {
 	return timeMs / period * period
 }
 
-// writeHealth writes a worker's health for the periods up to an end. The worker's narrowest slices are its clock: what
-// wider slices hold is counted in the period in which they close.
+// writeHealth writes a worker's health for the periods up to endMs. The worker's narrowest slices set the pace. Samples
+// in wider slices are counted in the period in which those slices close.
 //
 // Metrics that are healthy cost almost nothing here, because goesOn only reads their flow and their healthy state. That
 // matters since nearly all metrics are healthy in nearly all periods.
@@ -34,7 +34,7 @@ func (s *Slicer) writeHealth(src *source, endMs int64) {
 	switch {
 	case endMs <= h.writtenTo || s.options.Health.PeriodMs == 0:
 		return
-	case h.writtenTo == 0: // the first slice is about to close: what is before it was never there
+	case h.writtenTo == 0: // the first slice is about to close: earlier periods never existed
 		h.writtenTo = endMs
 		return
 	}
@@ -59,7 +59,7 @@ func (s *Slicer) writeHealth(src *source, endMs int64) {
 	s.writeAheadAndDropped(src, endMs)
 }
 
-// coming is the end of the newest slice with a sample of a worker, and whether there are samples of it at a time.
+// coming returns the end of the worker's newest slice with a sample, and whether samples still arrive at endMs.
 func (h *health) coming(endMs int64) (newest int64, comes bool) {
 	for i := range h.metrics {
 		f, c := &h.flows[i/metricsTogether][i%metricsTogether], &h.healthy[i/metricsTogether][i%metricsTogether]
@@ -69,8 +69,8 @@ func (h *health) coming(endMs int64) (newest int64, comes bool) {
 	return newest, comes
 }
 
-// writeSums writes the sums over a worker's metrics, each period for as long as samples come. Where none of them is
-// stirred, no sum of what was refused is another than in the period before.
+// writeSums writes the sums over a worker's metrics, in each period while samples arrive. If no metric was stirred, the
+// sums of refused samples cannot have changed since the period before.
 func (s *Slicer) writeSums(src *source, comes bool, ratio float64, stirred bool, endMs int64) {
 	h, names := &src.health, &s.options.Health.Names
 	var samples, missing, late uint64
@@ -86,7 +86,7 @@ func (s *Slicer) writeSums(src *source, comes bool, ratio float64, stirred bool,
 		switch {
 		case !comes:
 			s.endSeries(t, what, endMs)
-		case kind == metric.KindGauge || t.live: // periods may be left out, where none of its slices closed in time
+		case kind == metric.KindGauge || t.live: // a period is left out if none of the worker's slices closed in time
 			s.writeValue(t, what, endMs, v)
 		default:
 			s.writeRise(t, what, endMs, v)
@@ -99,12 +99,12 @@ func (s *Slicer) writeSums(src *source, comes bool, ratio float64, stirred bool,
 		value(&h.refused[i].series, names.WorkerRefused, h.refused[i].reason, metric.KindCounter,
 			float64(h.refused[i].n))
 	}
-	if ratio > 0 || !comes { // 60 s apart, nothing lies between two samples in every other period
+	if ratio > 0 || !comes { // with an interval of 60 s, every other period has no two samples
 		value(&h.ratio, names.WorkerRatio, "", metric.KindGauge, ratio)
 	}
 }
 
-// sumRefused sums the refused samples over all metrics. Only periods in which some metric is stirred need it.
+// sumRefused sums the refused samples over all metrics. Only periods in which a metric was stirred need it.
 func (h *health) sumRefused() {
 	for i := range h.refused {
 		h.refused[i].n = 0
@@ -145,7 +145,7 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 	if h.most.live && !quiet && h.most.lastEnd+quietMs < endMs {
 		s.endSeries(&h.most, most, endMs)
 	}
-	for i := range h.drops { // there from the first, so that what it counts shows as a rise
+	for i := range h.drops { // written from the beginning, so that the first drop shows as an increase
 		d := &h.drops[i]
 		what := about{worker: &src.worker, name: names.Dropped, reason: d.reason, kind: metric.KindCounter}
 		if heard {
@@ -157,11 +157,11 @@ func (s *Slicer) writeAheadAndDropped(src *source, endMs int64) {
 }
 
 const (
-	// refreshMs is how old an interval gets before it is written again, so that whoever looks back finds it. The
-	// metrics of a topology take turns.
+	// refreshMs is the age at which an interval is written again, so that queries of older data find it. The metrics of
+	// a topology are written in turn.
 	refreshMs = 3_600_000
-	// tailMs is for how long a metric is described, each period, when nothing is wrong with it any more, so that a rate
-	// is seen to fall to zero.
+	// tailMs is how long a metric is still described in each period after its last problem. A rate is then seen to fall
+	// to zero.
 	tailMs = 300_000
 )
 
@@ -202,14 +202,14 @@ func (s *Slicer) writeMetric(src *source, m *metricHealth, comes bool, newestMs,
 	}
 }
 
-// counts reports whether something was counted that is not written yet.
+// counts reports whether a count has changed since it was last written.
 func (m *metricHealth) counts() bool {
 	return m.missingSeries.value != float64(m.missing) || m.lateSeries.value != float64(m.late) ||
 		slices.ContainsFunc(m.refused, func(t tally) bool { return t.series.value != float64(t.n) })
 }
 
-// writeRise writes a count; where it has no value in the period before, it writes the previous count there, so that the
-// rise is visible.
+// writeRise writes a count. If the series has no value in the period before, writeRise first writes the previous count
+// there, so that the increase is visible.
 func (s *Slicer) writeRise(t *healthSeries, what about, endMs int64, v float64) {
 	before := endMs - s.options.Health.PeriodMs
 	if v != t.value && t.lastEnd < before && before > 0 && !math.IsNaN(t.value) {
@@ -218,10 +218,10 @@ func (s *Slicer) writeRise(t *healthSeries, what about, endMs int64, v float64) 
 	s.writeValue(t, what, endMs, v)
 }
 
-// about names what a health series describes; metric and reason are "" where they do not apply.
+// about identifies a health series. metric and reason are "" if they do not apply.
 type about struct {
-	worker   *metric.Worker // nil where it describes a topology
-	topology string         // then
+	worker   *metric.Worker // nil if the series describes a topology
+	topology string         // only set if worker is nil
 	name     string
 	metric   string
 	reason   string

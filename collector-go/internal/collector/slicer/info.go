@@ -7,14 +7,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// info is a constant series whose labels carry the information, such as bullet_worker_info. It holds 1 in every slice
-// of the worker's narrowest width in which the worker was heard.
+// info is a constant series whose labels carry information, such as bullet_worker_info. It has the value 1 in every
+// slice of the worker's narrowest width in which the worker was heard.
 //
-// An info of a topology has one writer at a time among the topology's workers. When the writer falls silent, another
-// worker goes on with it, so the series has one value per slice.
+// The info of a topology has one writer at a time, which is one of the topology's workers. If that worker falls silent,
+// another one becomes the writer, so that the series has one value per slice.
 type info struct {
 	series    metric.Series
-	writer    *source // nil before the first slice, and where the last writer fell silent
+	writer    *source // nil before the first slice, and after the last writer fell silent
 	widthMs   int64
 	ref       slice.Ref
 	hasRef    bool
@@ -23,11 +23,12 @@ type info struct {
 	live      bool
 }
 
-// workerLabel is what a worker's own info has, and a topology's has not.
+// workerLabel distinguishes a worker's infos, which have this label, from a topology's.
 const workerLabel = "worker"
 
-// Describe sets a constant series for as long as the worker is heard, or any worker of its topology where the series
-// has no label "worker". It takes the place of one of the same name that the worker, or the topology, had.
+// Describe sets an info, which is written while the worker is heard. If the series has no label "worker", it describes
+// the topology and is written while any of its workers is heard. It replaces the info of the same name that the worker,
+// or the topology, had.
 func (s *Slicer) Describe(w metric.Worker, series metric.Series) {
 	src := s.source(w)
 	if series.Labels.Has(workerLabel) {
@@ -66,7 +67,7 @@ func describe(infos []*info, series metric.Series) []*info {
 	return append(infos, &info{series: series})
 }
 
-// writeInfos writes 1 into a slice in which the source was heard.
+// writeInfos writes 1 for each info into a slice in which the source was heard. Replaced infos get their markers.
 func (s *Slicer) writeInfos(t *seriesState, endMs int64) {
 	src := t.source
 	for _, in := range src.ended {
@@ -90,10 +91,10 @@ func (s *Slicer) writeInfos(t *seriesState, endMs int64) {
 	}
 }
 
-// described are a worker's own infos and its topology's.
+// described returns the worker's own infos and those of its topology.
 func (src *source) described() [2][]*info { return [2][]*info{src.infos, src.topology.infos} }
 
-// markInfoGaps ends the infos of a source that fell silent; another source may go on with its topology's.
+// markInfoGaps ends the infos of a source that fell silent. Another source may continue those of the topology.
 func (s *Slicer) markInfoGaps(t *seriesState) {
 	for _, infos := range t.source.described() {
 		for _, in := range infos {

@@ -6,43 +6,43 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// input is a raw series, as one sender names it, and the rule by which its samples are sliced. It is found by the id
-// that the journal gave the series. An input that is detached keeps its slot until its open samples are folded.
+// input is a raw series, as one sender names it, and the rule by which its samples are sliced. The id that the journal
+// gave to the series identifies it. An input that is detached keeps its slot until its open samples are folded.
 //
-// An input with a reason in refused has neither output nor series state. It exists so that each of its samples is
+// An input with a reason in refused has neither an output nor a series state. It exists so that each of its samples is
 // counted under that reason.
 type input struct {
-	// What every slice needs lies together, as in output.
+	// Fields that every slice needs come first, as in output.
 	out     *output
-	health  *metricHealth // nil where its collection health is not reported
-	sinceMs int64         // event time up to which its samples are of an earlier run, before which there is no interval
-	perUnit float64       // of rule
-	everyMs int64         // of rule: its interval
+	health  *metricHealth // nil if its collection health is not recorded
+	sinceMs int64         // event time up to which samples belong to an earlier run; no interval spans it
+	perUnit float64       // copy of rule.PerUnit
+	everyMs int64         // copy of rule.IntervalMs
 	state   *seriesState
 	id      uint32
 	slot    uint32
 	kind    metric.Kind
 	folding folding
-	steady  bool // a sample that is not there is missing
-	lazy    bool // but for the time after a restart
+	steady  bool // each interval must have a sample
+	lazy    bool // steady, except after a restart
 
 	rule    metric.Rule
-	refused Reason // why none of its samples is taken; "" where they are
+	refused Reason // why its samples are refused; "" if they are accepted
 }
 
-// newInput returns an input that has no place yet: enter gives it an output and a slot.
+// newInput returns an input without an output and a slot. enter assigns both.
 func newInput(id uint32, rule metric.Rule) *input {
 	return &input{id: id, rule: rule, kind: rule.Series.Kind, perUnit: rule.PerUnit, everyMs: rule.IntervalMs,
 		folding: foldingOf(&rule)}
 }
 
-// inputs are the inputs by id, in pages: ids are dense at first, and thin out as series come and go.
+// inputs holds the inputs by id, in pages. Ids are dense at first, and become sparse as series come and go.
 type inputs struct {
 	pages   []*inputPage
-	changes []uint64 // of each page, so that a layout knows whether its series are those that it knew
+	changes []uint64 // number of changes of each page, by which a layout notices that its lookups are outdated
 }
 
-// pageSize is how many ids share a page of inputs, and thus a count of changes.
+// pageSize is the number of ids on a page of inputs. They share a count of changes.
 const pageSize = 4096
 
 type inputPage [pageSize]*input
@@ -66,7 +66,7 @@ func (x *inputs) set(id uint32, in *input) {
 	x.pages[page][id%pageSize] = in
 }
 
-// takeAll takes the inputs of another, whose ids are free here.
+// takeAll adds the inputs of another set, whose ids must be free here.
 func (x *inputs) takeAll(from *inputs) {
 	for n, page := range from.pages {
 		if page == nil {
@@ -80,7 +80,7 @@ func (x *inputs) takeAll(from *inputs) {
 	}
 }
 
-// prune forgets the inputs that a function selects, and pages that are empty then.
+// prune removes the inputs for which gone returns true, and pages that become empty.
 func (x *inputs) prune(gone func(*input) bool) {
 	for n, page := range x.pages {
 		if page == nil {
@@ -117,10 +117,10 @@ func (s *Slicer) Define(id uint32, rule metric.Rule) {
 	s.inputs.set(id, s.enter(id, rule))
 }
 
-// Defined reports whether samples of id are accepted. What was defined is forgotten some time after it ended.
+// Defined reports whether samples of id are accepted. A definition is forgotten some time after its series ended.
 func (s *Slicer) Defined(id uint32) bool { return s.inputs.get(id) != nil }
 
-// enter gives a series its output and its place in a series state. Where that is impossible, the input is returned with
+// enter gives a series its output and its slot in a series state. If that is impossible, it returns an input that has
 // the reason for which its samples are refused.
 func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	in := newInput(id, rule)
@@ -135,7 +135,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 		out = newOutput()
 		out.lastMs = s.clockMs
 		s.outputs[rule.Series.Labels] = out
-	case s.attached(out.owner) || out.owner.kind != in.kind && out.hasRef: // what was never written has no kind yet
+	case s.attached(out.owner) || out.owner.kind != in.kind && out.hasRef: // without a ref it has no kind yet
 		in.refused = RefusedCollision
 		return in
 	case out.owner.id == id && sameRule(&out.owner.rule, &rule):
@@ -154,7 +154,7 @@ func (s *Slicer) enter(id uint32, rule metric.Rule) *input {
 	return in
 }
 
-// intervalIn is how far apart samples are expected: as the source reports it, or else a slice.
+// intervalIn returns the expected time between samples: the interval that the source reports, or else the slice width.
 func intervalIn(widthMs, intervalMs int64) int64 {
 	if intervalMs <= 0 || intervalMs > widthMs {
 		return widthMs
@@ -162,7 +162,8 @@ func intervalIn(widthMs, intervalMs int64) int64 {
 	return intervalMs
 }
 
-// own lets a series write to an output. Another width makes it another series for the stores, under the same labels.
+// own makes an input the owner of an output. If the width changes, the output gets new refs, because stores treat it as
+// another series with the same labels.
 func (s *Slicer) own(out *output, in *input, widthMs, intervalMs int64) {
 	spread := in.rule.MinName != "" && intervalMs < widthMs
 	if out.widthMs != widthMs || out.spread != spread {
@@ -176,15 +177,15 @@ func (s *Slicer) own(out *output, in *input, widthMs, intervalMs int64) {
 
 func (s *Slicer) attached(in *input) bool { return s.inputs.get(in.id) == in }
 
-// Detach forgets id; its open samples stay and are folded in time.
+// Detach forgets id. Its open samples stay and are folded when their slices close.
 func (s *Slicer) Detach(id uint32) {
 	if in := s.inputs.get(id); in != nil {
 		s.inputs.set(id, nil)
 	}
 }
 
-// Retract forgets id and its open samples, and returns how many these were: another series carries the same values.
-// What the series has in closed slices stays.
+// Retract forgets id and its open samples, and returns the number of these samples. It is for a series whose values
+// another series carries too. Its closed slices stay.
 func (s *Slicer) Retract(id uint32) int {
 	in := s.inputs.get(id)
 	if in == nil {
@@ -226,8 +227,8 @@ func (s *Slicer) AddHistogram(id uint32, timeMs int64, h *histogram.Histogram, n
 	return true
 }
 
-// Refused adds samples that were refused before they reached the slicer to the health of their worker. They are in no
-// Counts, because whoever refused them has counted them.
+// Refused adds samples that were refused before they reached the slicer to the health of their worker. Counts does not
+// include them, because whoever refused them has counted them.
 func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 	if s.options.Health.PeriodMs == 0 {
 		return
@@ -238,7 +239,8 @@ func (s *Slicer) Refused(rule metric.Rule, reason Reason, samples int) {
 	in.health.stirred = true
 }
 
-// sameRule reports whether two rules slice alike. It compares every field of Rule that the slicer reads.
+// sameRule reports whether two rules slice samples in the same way. It compares every field of Rule that the slicer
+// reads.
 func sameRule(a, b *metric.Rule) bool {
 	return a.Series.Kind == b.Series.Kind && a.Temporality == b.Temporality && a.PerUnit == b.PerUnit &&
 		a.Least == b.Least && a.Most == b.Most && a.IntervalMs == b.IntervalMs && a.PackSpanMs == b.PackSpanMs &&

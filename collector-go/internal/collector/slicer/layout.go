@@ -7,57 +7,55 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// layout is an ordered list of series whose samples come as blocks. Where each column goes is looked up once and kept.
-// It is looked up again when a series of the list was defined or forgotten since, which the counts of changes per page
-// show.
+// layout is an ordered list of series whose samples arrive as blocks. It caches the target of each column. If one of
+// its series is defined or forgotten, the change counts of the pages differ and the targets are looked up again.
 //
-// A layout of the plugin has the series of one source, which is one task of one worker. The protocol also allows series
-// of several workers in one layout.
+// A layout of the plugin contains the series of one source, which is one task of one worker. The protocol also allows
+// series of several workers in one layout.
 type layout struct {
 	series []uint32
 
-	pages      []uint32 // of the inputs, on which the series are
-	changes    uint64   // of these pages, when they were looked up; 0 before the first time
-	inputs     []*input // by column; nil where the series is not defined
+	pages      []uint32 // the pages of inputs that contain the series
+	changes    uint64   // sum of the changes of these pages at the last lookup; 0 before the first
+	inputs     []*input // by column; nil if the series is not defined
 	missing    []uint32 // columns whose series is not defined
-	counted    []bool   // by column missing in this block: whether its samples were counted
-	counting   bool     // counted holds something
+	counted    []bool   // by column that is missing in this block: whether its samples were counted
+	counting   bool     // whether counted contains true
 	states     []stateRun
 	groups     []cellGroup
 	cells      []cell
 	topologies []*topologyState // of the series states
-	apart      []uint32         // columns of which each sample is looked at by itself
+	apart      []uint32         // columns whose samples are added one by one
 }
 
-// stateRun names a series state and the end of its groups in the layout. Its groups begin where those of the run before
-// end.
+// stateRun is a series state and the end of its groups in the layout. Its groups begin at the end of the run before it.
 type stateRun struct {
 	state *seriesState
 	end   int
 }
 
-// cellGroup holds the columns whose slots are on one page, so that a row of a block touches each strip once.
+// cellGroup holds the columns whose slots are on one page. A row of a block then accesses each strip once.
 type cellGroup struct {
 	page int
 	end  int // of its cells
 
-	// Where each cell's slot and column is one more than those of the cell before:
-	adjacent    int // how many cells there are; else 0
-	column      int // the first
+	// If each cell's slot and column is one more than those of the cell before:
+	adjacent    int // the number of cells; otherwise 0
+	column      int // the first column
 	at          uint32
-	taken       uint32  // the slots, a bit each
-	least, most float64 // what every one of them takes
+	taken       uint32  // the slots as a bit set
+	least, most float64 // the range of values that all cells accept
 }
 
-// cell is a column's place on a page, and what its values must lie between.
+// cell is the position of a column on a page, and the range of its values.
 type cell struct {
 	least, most float64
 	column      uint32
 	at          uint32 // on the page
 }
 
-// DefineLayout names an ordered list of series for AddBlock, and copies it. An id may be given to another list later.
-// Layouts are not part of a snapshot, because the journal defines them again for every reader.
+// DefineLayout defines an ordered list of series for AddBlock, and copies it. An id may be assigned to another list
+// later. Layouts are not part of a snapshot, because the journal defines them again for every reader.
 func (s *Slicer) DefineLayout(id uint32, series []uint32) {
 	if old := s.layouts[id]; old != nil && slices.Equal(old.series, series) {
 		return
@@ -72,12 +70,12 @@ func (s *Slicer) DefineLayout(id uint32, series []uint32) {
 	s.layouts[id] = l
 }
 
-// ForgetLayout drops a layout; one that is not known does not matter.
+// ForgetLayout removes a layout. It does nothing if the layout is unknown.
 func (s *Slicer) ForgetLayout(id uint32) {
 	delete(s.layouts, id)
 }
 
-// changesOf counts the changes of some pages since the beginning.
+// changesOf returns the number of changes of the given pages so far, plus 1.
 func (x *inputs) changesOf(pages []uint32) uint64 {
 	n := uint64(1)
 	for _, page := range pages {
@@ -88,7 +86,7 @@ func (x *inputs) changesOf(pages []uint32) uint64 {
 	return n
 }
 
-// resolve looks up where the columns of a layout go, unless that is known.
+// resolve looks up the targets of a layout's columns, unless the cached ones are still valid.
 func (s *Slicer) resolve(l *layout) {
 	changes := s.inputs.changesOf(l.pages)
 	if changes == l.changes {
@@ -150,7 +148,7 @@ func (l *layout) addState(t *seriesState, columns []uint32) {
 	l.states = append(l.states, stateRun{state: t, end: len(l.groups)})
 }
 
-// join sets what holds for a group's cells where they are adjacent.
+// join sets the fields of a group that apply if its cells are adjacent.
 func (g *cellGroup) join(cells []cell) {
 	g.adjacent, g.column, g.at, g.taken = 0, int(cells[0].column), cells[0].at, 0
 	g.least, g.most = cells[0].least, cells[0].most

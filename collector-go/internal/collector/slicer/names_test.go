@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Parts of names that imitate Storm's, ours, and those that are made from others.
+// Parts of names that imitate Storm's names, ours, and derived ones.
 var (
 	stems = []string{"depth", "failed", "emitted", "acked", "executed", "transferred", "uptimeSecs", "startTimeSecs",
 		"memory.heap.used", "memory.cache.used", "memory.total.max", "memory.pools.mine.used", "threads.io.count",
@@ -37,7 +37,7 @@ var (
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// imitation draws a series that somebody registered.
+// imitation returns a series that a user might have registered.
 func imitation(r *rand.Rand) metric.Raw {
 	raw := metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700}, Component: pick(r, components),
 		Task: int32(1 + r.IntN(2)), Name: pick(r, stems) + pick(r, ends), Shape: metric.ShapeNumber,
@@ -57,8 +57,8 @@ func imitation(r *rand.Rand) metric.Raw {
 	return raw
 }
 
-// Whatever a topology calls its metrics, each number that it sends is in a series that has no other number, or its
-// metric is listed by name among what is not stored; and a component's numbers stay its own.
+// TestNoNameReplacesAnother checks arbitrary names of metrics. Each value that a topology sends is in a series without
+// other values, or its metric is listed among those not stored. The values of different components are never mixed.
 func TestNoNameReplacesAnother(t *testing.T) {
 	for seed := range uint64(10_000) {
 		if !t.Run("", func(t *testing.T) { imitate(t, seed) }) {
@@ -67,11 +67,11 @@ func TestNoNameReplacesAnother(t *testing.T) {
 	}
 }
 
-// stores is what one drawn topology comes to.
+// stores is the result of one random topology.
 type stores struct {
 	*replay
 	raws  []metric.Raw
-	value map[uint32]float64 // that each series sends, a different one each
+	value map[uint32]float64 // value that each series sends, all different
 }
 
 func imitate(t *testing.T, seed uint64) {
@@ -88,7 +88,7 @@ func imitate(t *testing.T, seed uint64) {
 	ids := map[metric.Raw]uint32{}
 	for range 2 + r.IntN(20) {
 		raw := imitation(r)
-		if r.IntN(3) == 0 && len(s.raws) > 0 { // near to another
+		if r.IntN(3) == 0 && len(s.raws) > 0 { // similar to another name
 			raw = pick(r, s.raws)
 			raw.Name += pick(r, ends)
 		}
@@ -165,7 +165,7 @@ func (s *stores) check(seed uint64) {
 			s.checkGauge(what, &rule, stored, s.value[id])
 		}
 	}
-	for ls, id := range owner { // nothing made here has a name of theirs
+	for ls, id := range owner { // no derived series has a name of the topology's own metrics
 		rule, _ := s.names.Rule(id)
 		for _, name := range []string{rule.MinName, rule.MaxName, rule.NegativeName} {
 			if name != "" {
@@ -177,7 +177,7 @@ func (s *stores) check(seed uint64) {
 	s.checkRestored(seed)
 }
 
-// checkGauge checks that a series has its own numbers, and no others.
+// checkGauge checks that a series has its own values, and no others.
 func (s *stores) checkGauge(what string, rule *metric.Rule, stored map[labels.Labels][]float64, own float64) {
 	values, found := stored[rule.Series.Labels]
 	if own < rule.Least || own > rule.Most || rule.RestartsName != "" {

@@ -2,43 +2,47 @@ package slicer
 
 import "fmt"
 
-// Options set the grid and the bounds. Times are ms.
+// Options configure the slice grid and the limits. Times are in milliseconds.
 type Options struct {
-	// WidthMs is how wide a slice is, where the series' own interval is not wider. Widths overrides it by canonical
+	// WidthMs is the width of a slice, unless the interval of the series is wider. Widths overrides it by canonical
 	// name.
 	WidthMs int64
 	Widths  map[string]int64
-	// LatenessMs is how far behind its source's event time a sample may be and still count.
+	// LatenessMs is how far a sample may lag behind the event time of its source and still be accepted.
 	LatenessMs int64
-	// BacklogMs is for how long a source that no producer speaks for keeps its slices open: as long as a sender keeps a
-	// batch.
+	// BacklogMs is how long a source without a connected producer keeps its slices open. It should be as long as a
+	// sender keeps a batch.
 	BacklogMs int64
-	// KeepMs is for how long the state of a series that ended is kept, so that a counter goes on where it stood.
+	// KeepMs is how long the state of a series is kept after it ended, so that its counter can continue.
 	KeepMs int64
-	// MaxTickStepMs is the most that one tick moves the slicer's clock on, so that a step of the collector's clock is
-	// no silence.
+	// MaxTickStepMs is the most by which one tick advances the slicer's clock. A step of the collector's clock then
+	// does not make workers look silent.
 	MaxTickStepMs int64
-	// MaxSeries bounds the series that are defined; samples of further ones are refused.
+	// MaxSeries bounds the number of defined series. Samples of further series are refused.
 	MaxSeries int
-	// MaxOpenSamples bounds the samples of open slices, 12 bytes each where a worker's series come together and at most
-	// 32 elsewhere; MaxTopologyOpenSamples those of one topology, which may also have at most twice as many as are
-	// still free for all, so that none can take the room of all. Further ones are refused.
+	// MaxOpenSamples bounds the samples in open slices. A sample takes 12 bytes if the series of its worker arrive
+	// together, and at most 32 bytes otherwise.
+	//
+	// MaxTopologyOpenSamples bounds the open samples of one topology. It may also have at most twice as many as are
+	// still free for all. It therefore cannot use up the capacity of the others. Further samples are refused.
 	MaxOpenSamples         int
 	MaxTopologyOpenSamples int
-	// MaxBuckets bounds a distribution's buckets; past it neighbours are merged (Prometheus' own default).
+	// MaxBuckets bounds the buckets of a distribution. Beyond it, adjacent buckets are merged. 160 is Prometheus'
+	// default.
 	MaxBuckets int
-	// Limits are the metrics, by canonical name, in which -1, or an impossibly large value, means that there is no
-	// limit.
+	// Limits are the metrics, by canonical name, in which -1 or an impossibly large value means "no limit".
 	Limits map[string]bool
-	// Health configures what is reported about the collection itself. By default nothing: its names are the
-	// catalogue's.
+	// Health configures the metrics about the collection itself. By default there are none, because their names are
+	// defined by the catalogue.
 	Health Health
 }
 
-// DefaultOptions are the defaults of the tests; `serve` takes width and lateness from internal/config, whose defaults
-// are the same. Slices have 10 s, which is Bullet's interval, and the lateness is three of them. A sender keeps
-// batches for an hour, and the state of what ended is kept for a day. 16 M samples of a topology are 200 MB: with
-// slices of 60 s, packs of 10 s and 30 s of lateness some 150,000 samples a second; with slices of 10 s twice that.
+// DefaultOptions returns the defaults of the tests. `serve` takes width and lateness from internal/config, whose
+// defaults are the same. Slices are 10 s wide, which is Bullet's report interval, and the lateness is three slices. A
+// sender keeps batches for an hour. The state of a series is kept for a day after it ended.
+//
+// The limit of 16 Mi open samples per topology takes about 200 MB. With slices of 60 s, packs of 10 s and a lateness of
+// 30 s, it suffices for about 150,000 samples per second. With slices of 10 s it suffices for twice that.
 func DefaultOptions() Options {
 	return Options{
 		WidthMs:        10_000,
@@ -82,7 +86,8 @@ func (o Options) Validate() error {
 // maxWidthMs is a day.
 const maxWidthMs = 86_400_000
 
-// width of the slices of a series: the larger of what is set and its own interval, on the grid of what is set.
+// width returns the slice width of a series: the smallest multiple of the configured width that is not below the
+// interval of the series.
 func (o *Options) width(name string, intervalMs int64) int64 {
 	width := o.WidthMs
 	if own, ok := o.Widths[name]; ok {

@@ -12,13 +12,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// output is a series as the store knows it, together with what it needs from one slice to the next. It is separate from
-// input because several raw series can follow each other as one stored series. Examples are a changed report interval,
-// and the sampler that takes the place of Storm's own metric. The later input becomes the owner, and counters continue.
+// output is a series as the store knows it, together with its state from one slice to the next. It is separate from
+// input because several raw series can follow each other as one stored series. That happens when a report interval
+// changes, or when the sampler replaces Storm's own metric. The later input becomes the owner, and counters continue.
 type output struct {
 	*slot
-	users int    // how many inputs write to it, or did and have a place still
-	owner *input // who writes it; the last who did, once that is detached
+	users int    // number of inputs that have it as output and still have a slot
+	owner *input // the input that writes it, or that wrote it last if that is detached
 
 	counter      counterState
 	restarts     float64
@@ -27,11 +27,11 @@ type output struct {
 	widthMs int64
 }
 
-// newOutput returns an output whose slot is its own. It moves into the slots of a series state when its owner gets a
-// place there (seat).
+// newOutput returns an output with a separate slot. seat moves the slot into a series state when the owner gets a slot
+// there.
 func newOutput() *output { return &output{slot: new(slot)} }
 
-// parts are the series that an output is stored as, in the order of its refs.
+// parts returns the series as which an output is stored, in the order of its refs.
 func (o *output) parts() []metric.Series {
 	rule := &o.owner.rule
 	parts := []metric.Series{rule.Series}
@@ -55,8 +55,8 @@ func renamed(ls labels.Labels, name string) labels.Labels {
 	return labels.NewBuilder(ls).Set(model.MetricNameLabel, name).Labels()
 }
 
-// announce writes the definitions of an output before its first slice, and gives it adjacent refs. Definitions are no
-// part of a snapshot, so a restored slicer writes them again with the next slice.
+// announce writes the definitions of an output before its first slice, and assigns adjacent refs to it. Definitions are
+// not part of a snapshot, so a restored slicer writes them again with the next slice.
 func (s *Slicer) announce(o *output) {
 	if o.announced {
 		return
@@ -74,8 +74,8 @@ func (s *Slicer) announce(o *output) {
 }
 
 // begin prepares an output for a slice. It writes a gap marker if intervals were missed, and the definitions if they
-// are due. It returns false if a slice of that time or a newer one was written. The caller then counts the samples as
-// late.
+// are due. It returns false if a slice at that time or a newer one was already written. The caller then counts the
+// samples as late.
 func (s *Slicer) begin(o *output, t *seriesState, endMs int64) bool {
 	if endMs <= o.lastEnd {
 		return false
@@ -84,7 +84,7 @@ func (s *Slicer) begin(o *output, t *seriesState, endMs int64) bool {
 		s.writeMarker(o, t.endAfter(o.lastEnd))
 	}
 	s.announce(o)
-	if !o.live { // its owner may be of another series state, or was looked at already
+	if !o.live { // its owner may be in another series state, or markGaps has already examined it
 		owner := o.owner.state
 		owner.dueMs = min(owner.dueMs, endMs+owner.missMs)
 	}
@@ -109,8 +109,8 @@ func (s *Slicer) writeHistogram(ref slice.Ref, endMs int64, h *histogram.Histogr
 
 var staleNaN = math.Float64frombits(value.StaleNaN)
 
-// writeMarker ends an output in the first slice that it left empty. Without a marker, queries would carry the last
-// value forward. A marker counts as a marker and not as a slice.
+// writeMarker ends an output in the first slice that has no sample. Without a marker, queries would carry the last
+// value forward. It is counted in Counts.Markers and not in Counts.Slices.
 func (s *Slicer) writeMarker(o *output, endMs int64) {
 	s.announce(o)
 	parts := len(o.parts())

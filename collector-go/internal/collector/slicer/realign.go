@@ -42,8 +42,8 @@ func (s *Slicer) move(in *input, widthMs int64) {
 	}
 }
 
-// replace finds the bucket for a sample that was open before. It is place without the checks that the sample passed
-// when it arrived. A sample whose new slice is closed counts as late, so that the accounting still balances.
+// replace returns the bucket for a sample that was open before. Unlike place, it skips the checks that the sample
+// passed when it arrived. A sample whose new slice is closed counts as late, so that the accounting still balances.
 func (s *Slicer) replace(in *input, timeMs int64) *bucket {
 	end := in.state.endOf(timeMs)
 	if end <= in.state.closedTo || end <= in.out.lastEnd {

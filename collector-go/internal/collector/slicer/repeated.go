@@ -7,50 +7,53 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// A worker's clock may be set back while it runs. Then event time occurs twice: the samples of the second time would
-// mix with those of the first, in slices that stand for one stretch of time. So the second time is refused, as
-// RefusedRepeated, until the clock has passed the newest time that it had reported.
+// A worker's clock may be set back while it runs. The same event time then occurs twice. Samples of the second time
+// would mix with those of the first, in slices that cover the same period. The slicer therefore refuses samples of the
+// second time as RefusedRepeated, until the clock has passed the newest time that it had reported.
 //
-// What is late by the network must not be taken for that. The two differ in the order in which the samples were made,
-// which event time does not show, but the protocol does: a producer's batches are numbered in the order in which it
-// received what is in them, and Storm delivers what one task sends to one consumer in order. So a sample repeats time
-// where its own series has a newer one, or one of the same time, that came earlier in the order of the same producer.
-// In whatever order batches arrive, that answer is the same. Between two producers there is no such order: what one of
-// them delays is late, and no sign of a clock.
+// A sample that the network delayed must not be mistaken for such a sample. The two differ in the order in which
+// samples were made. Event time does not show this order, but the protocol does. A producer numbers its batches in the
+// order in which it received their contents. Storm delivers what one task sends to one consumer in order.
 //
-// Only open slices are looked at: a sample that is not older than another one lies in the same slice or an earlier one.
+// A sample therefore repeats time if its series has a sample of the same or a newer time that came earlier from the
+// same producer. The answer does not depend on the order in which batches arrive. Between two producers there is no
+// such order: a sample that one of them delays is late, and says nothing about a clock.
+//
+// Only open slices are searched. A sample that is not older than another one is in the same slice or a later one.
 
-// made is where a sample stands in the order of its making, as far as that is known.
+// made is the position of a sample in the order in which samples were made, as far as it is known.
 type made struct {
 	order    uint64 // batch.order
 	producer uint32
 }
 
-// before reports whether a sample is known to have been made before another, of the same series, that came later and
-// is newer by its time.
+// before reports whether a sample is known to have been made before another sample of the same series. The other one
+// must have arrived later.
 func (m made) before(other made) bool {
 	return m.producer == other.producer && (m.order>>1 < other.order>>1 || m.order == other.order)
 }
 
 func (o *origin) made() made { return made{o.order, o.producer} }
 
-// order is the place of a sample among what its producer sent: twice the sequence number of its batch, and one more in
-// a block. A batch does not say which of its columns' samples came before which of its blocks'.
+// order returns the position of a sample among those that its producer sent. It is twice the sequence number of the
+// batch, plus one within a block. A batch does not show whether its column samples were made before those in its
+// blocks.
 func (b *batch) order() uint64 { return b.sequence<<1 | b.inBlock }
 
 func (b *batch) origin(timeMs int64) origin { return origin{timeMs, b.order(), b.producer.id} }
 
-// fullSecondsMs is the interval up to which a series may have two samples of one time: Storm cuts the time of a report
-// to whole seconds, and of two reports that are nearly a second apart both may come to the same.
+// fullSecondsMs is the interval up to which a series may have two samples with the same time. Storm truncates the time
+// of a report to whole seconds, so two reports that are nearly a second apart may have the same time.
 const fullSecondsMs = 1000
 
-// mayCoincide reports whether one of the series may have two samples of one time.
+// mayCoincide reports whether a series may have two samples with this time.
 func (t *seriesState) mayCoincide(timeMs int64) bool {
 	return t.intervalMs <= fullSecondsMs && timeMs%1000 == 0
 }
 
-// repeated returns why a sample of a slot is refused beside what is open of its series, or "", and up to where its time
-// had come before. The sample itself is not there yet.
+// repeated returns the reason for which a new sample of a slot is refused because of the open samples of its series, or
+// "". It also returns the newest time that the worker's clock had reached before. The sample itself must not be stored
+// yet.
 func (t *seriesState) repeated(slot uint32, o origin) (Reason, int64) {
 	if o.timeMs > t.newestMs {
 		return "", 0
@@ -82,7 +85,7 @@ func (t *seriesState) repeated(slot uint32, o origin) (Reason, int64) {
 	return found.reason(), found.reachedMs
 }
 
-// filledRows are the rows of a slice up to the one of the newest sample.
+// filledRows returns the number of rows of a slice up to the row of the newest sample.
 func (t *seriesState) filledRows(b *bucket) int {
 	if t.newestMs >= b.endMs {
 		return t.rows
@@ -90,16 +93,16 @@ func (t *seriesState) filledRows(b *bucket) int {
 	return max(t.row(b.endMs, t.newestMs)+1, 0)
 }
 
-// beside is what there is beside a sample of its series by its producer.
+// beside summarises the open samples of the same series and producer that conflict with a new sample.
 type beside struct {
 	state  *seriesState
 	origin origin
 
-	newer bool // one that was made before it and has a later time
-	same  bool // one of the same time
-	twice bool // such a one in the same batch
+	newer bool // there is a sample that was made earlier and has a later time
+	same  bool // there is an earlier sample with the same time
+	twice bool // there is a sample with the same time in the same batch
 
-	reachedMs int64 // the newest time of those that were made before it
+	reachedMs int64 // the newest time among the samples that were made earlier
 }
 
 func (x *beside) look(other origin) {
@@ -128,7 +131,7 @@ func (x *beside) reason() Reason {
 	return ""
 }
 
-// notOlder are the slots of a page, a bit each, that may have a sample which is not older than a row's.
+// notOlder returns, as a bit set, the slots of a page that may have a sample which is not older than the row.
 func (t *seriesState) notOlder(page int, p *place) uint32 {
 	if p.timeMs > t.newestMs {
 		return 0
@@ -149,9 +152,9 @@ func (t *seriesState) notOlder(page int, p *place) uint32 {
 	return slots
 }
 
-// once drops what another producer brought too, of one series, time and value, such as a topology's second consumer
-// that gets every report as the first does: it is the same sample, and would count twice. The samples are in order of
-// time.
+// once removes samples for which another producer sent the same series, time and value. For example, a second consumer
+// of a topology receives every report that the first one receives. The duplicates would count twice. The samples must
+// be in order of time.
 func (s *Slicer) once(in *input, samples []sample) []sample {
 	kept := samples[:0]
 	for _, x := range samples {
@@ -168,7 +171,7 @@ func (s *Slicer) once(in *input, samples []sample) []sample {
 	return kept
 }
 
-// onceEach is once for readings of a distribution.
+// onceEach does for readings of a distribution what once does for samples.
 func (s *Slicer) onceEach(in *input, readings []reading) []reading {
 	kept := readings[:0]
 	for _, x := range readings {
@@ -185,17 +188,18 @@ func (s *Slicer) onceEach(in *input, readings []reading) []reading {
 	return kept
 }
 
-// StepBack is that a worker's clock was set back while it ran.
+// StepBack reports that a worker's clock was set back while the worker ran.
 type StepBack struct {
-	// ByMs is by how much at least: a sample was made after the one that has a newer time, or the same. The clock was
-	// set back by as much more as lay between the two, which is an interval where a series is regular.
+	// ByMs is a lower bound of the step. It is the difference between a newer time and the time of a sample that was
+	// made later. The real step is larger by the time between making the two, which is an interval for a regular
+	// series.
 	ByMs int64
-	// RefusedMs is when the newest sample came that was refused for it, by the collector's clock.
+	// RefusedMs is when the newest sample arrived that was refused because of the step, by the collector's clock.
 	RefusedMs int64
 }
 
-// stepBackKnownMs is how long after the newest refused sample a step counts: long enough for rules to see it. Samples
-// that are refused later belong to another step.
+// stepBackKnownMs is how long a step is reported after the newest refused sample. It is long enough for alert rules to
+// see the step. Samples that are refused later belong to another step.
 const stepBackKnownMs = 2 * slice.ClockWindowMs
 
 func (s *Slicer) noteStepBack(w metric.Worker, byMs int64) {
@@ -206,9 +210,9 @@ func (s *Slicer) noteStepBack(w metric.Worker, byMs int64) {
 	s.stepsBack[w] = StepBack{max(step.ByMs, byMs), max(step.RefusedMs, s.batch.receivedMs)}
 }
 
-// StepsBack are the workers of which samples were refused as RefusedRepeated in the last two minutes, by the
-// collector's clock. What the slicer writes of them lies at their own time, where no rule looks meanwhile. No snapshot
-// has them.
+// StepsBack returns the workers that had samples refused as RefusedRepeated in the last two minutes, by the collector's
+// clock. The health series of such a worker lie at the worker's own time, at which no rule looks meanwhile. Steps are
+// not part of a snapshot.
 func (s *Slicer) StepsBack(nowMs int64) map[metric.Worker]StepBack {
 	maps.DeleteFunc(s.stepsBack, func(_ metric.Worker, step StepBack) bool {
 		return nowMs-step.RefusedMs > stepBackKnownMs

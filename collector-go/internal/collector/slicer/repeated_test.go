@@ -9,8 +9,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// A clock that is set back is known with the first sample that is refused for it, by how far it was set at least, and
-// for two minutes after the last one, by the collector's clock.
+// TestAStepBackIsKnownAtTheCollectorsTime checks that a step back of a clock is reported with the first sample that is
+// refused because of it. The report has a lower bound of the step, and lasts for two minutes after the last such
+// sample, by the collector's clock.
 func TestAStepBackIsKnownAtTheCollectorsTime(t *testing.T) {
 	for _, c := range []struct{ interval, step int64 }{{1, 3}, {1, 20}, {1, 3600}, {10, 10}, {10, 20}, {10, 300},
 		{10, 3600}, {60, 300}} {
@@ -29,7 +30,7 @@ func TestAStepBackIsKnownAtTheCollectorsTime(t *testing.T) {
 			}
 			require.Empty(t, p.slicer.StepsBack(1000*now))
 			refused := (c.step + c.interval - 1) / c.interval
-			if c.interval == 1 { // two samples of one whole second may both be right
+			if c.interval == 1 { // two samples in one whole second may both be valid
 				refused--
 			}
 			by, last := max(1000*(c.step-c.interval), 1), int64(0)
@@ -39,7 +40,7 @@ func TestAStepBackIsKnownAtTheCollectorsTime(t *testing.T) {
 				require.Equal(t, map[metric.Worker]StepBack{p.worker("w:1"): {by, last}},
 					p.slicer.StepsBack(last))
 			}
-			report(-c.step) // as late as the newest time that it had shown, or later
+			report(-c.step) // at the newest time that it had shown, or later
 			require.NotEmpty(t, p.slicer.StepsBack(last+120_000))
 			require.Empty(t, p.slicer.StepsBack(1000*now+120_001))
 		})

@@ -1,37 +1,37 @@
 package slicer
 
-// A counter that falls began again from 0, with a new process: or its samples are not in the order in which they were
-// made, since a clock was set back while two consumers report its worker by turns. Taking the second for the first
-// counts everything twice. So a fall alone is no restart:
+// If the value of a counter falls, there are two possible causes. A new process started to count from 0. Or the samples
+// are not in the order in which they were made: a clock was set back while two consumers report its worker in turn.
+// Mistaking the second cause for the first would count everything twice. A fall alone is therefore not a restart:
 //
-//   - Where the worker's process reports when it started, a restart needs another start. A fall waits until it is known
-//     whether there was one. Where a clock was set back in between, the start's own time does not show when it was;
-//     then the fall does.
-//   - Where nobody reports a start, the fall must be in the order in which the samples were made: of one producer's.
-//     A fall from one producer to another waits for one that shows it, or, where the one that it fell from is not
-//     connected any more, for as long as a slice is open.
+//   - If the worker reports when its process started, a restart requires a new start time. A fall stays undecided until
+//     it is known whether there was one. If a clock was set back in between, the start time does not show when the
+//     process started, and the fall decides.
+//   - If no start time is reported, the fall must be in the order in which the samples were made: both must come from
+//     one producer. A fall from one producer to another stays undecided until another fall shows the restart. If the
+//     first producer is no longer connected, it stays undecided only as long as a slice stays open.
 //
-// While a fall waits the total stands still; it never takes back what it counted. A value that is not below the one
-// that it fell from ends the wait: the process went on.
+// While a fall is undecided, the total does not change. The total never decreases. A value that is not below the one
+// before the fall ends the wait: the process continued.
 
-// history is what is known of the order in which a series' values were made.
+// history is what is known about the order in which the values of a series were made.
 type history struct {
 	made         // of the last value
-	fell *fallen // nil but while it is not known why it fell
-	past *fallen // the newest fall that showed a restart, for as long as values from before it may come
+	fell *fallen // set while a fall is undecided
+	past *fallen // the newest fall that was a restart, while values from before it may still arrive
 }
 
-// fallen is the value that a series fell from, and who reported the one below it.
+// fallen describes a fall: the value before it, and who reported it.
 type fallen struct {
 	value   float64
 	timeMs  int64 // event time
-	untilMs int64 // that of the value below it
+	untilMs int64 // event time of the value after the fall
 	made
 }
 
-// precedes reports whether a value is of the process before the last restart, though its time is later: of two
-// consumers one brought what the new process counted, and the other what the old one had, by a clock that was ahead
-// then.
+// precedes reports whether a value belongs to the process before the last restart although its time is later. That
+// happens if two consumers report a worker. One brings the values of the new process, and the other brings values of
+// the old process with times from a clock that was ahead.
 func (h *history) precedes(v float64, timeMs int64, by made, openMs int64) bool {
 	if h.past == nil {
 		return false
@@ -43,11 +43,11 @@ func (h *history) precedes(v float64, timeMs int64, by made, openMs int64) bool 
 	return by.producer != h.past.producer && v >= h.past.value
 }
 
-// fold is what judging a value of a slice needs.
+// fold holds the parameters for judging a value of a slice.
 type fold struct {
-	byMs   int64             // the slice's end, and the pack's span
-	openMs int64             // for how long at the most a slice is open behind the newest sample of its worker
-	gone   func(uint32) bool // whether a producer is not connected
+	byMs   int64             // the end of the slice plus the pack span
+	openMs int64             // the longest time for which a slice stays open behind its worker's newest sample
+	gone   func(uint32) bool // reports whether a producer is not connected
 }
 
 func (s *Slicer) folding(t *seriesState, endMs int64) fold {
@@ -59,7 +59,8 @@ func (s *Slicer) notConnected(id uint32) bool {
 	return p == nil || !p.connected
 }
 
-// restarted judges a fall that waits, with the next value of its series.
+// restarted decides about an undecided fall, with the next value of its series. decided is false if the fall stays
+// undecided.
 func (h *history) restarted(x *starts, timeMs int64, by made, w fold) (restarted, decided bool) {
 	f := h.fell
 	shown := f.before(by)
@@ -77,7 +78,7 @@ func (h *history) restarted(x *starts, timeMs int64, by made, w fold) (restarted
 	return false, false
 }
 
-// say is what the starts of a process say about a fall.
+// say is what the reported start times imply about a fall.
 type say uint8
 
 const (
@@ -87,13 +88,13 @@ const (
 	sayStarted
 )
 
-// about returns what the reported starts, as known by byMs, say about a fall between whose values no start lies.
+// about returns what the start times that are known by byMs imply about a fall. No start lies between its two values.
 func (x *starts) about(f *fallen, byMs int64) say {
 	knownMs := byMs - x.packMs
 	if !x.reported(knownMs) {
 		return sayNothing
 	}
-	lives := false // a process of before the fall, behind it
+	lives := false // a process that started before the fall was reported after it
 	for i := range x.known {
 		s := &x.known[i]
 		switch {

@@ -10,12 +10,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Restore returns a slicer with the state that Snapshot wrote. The bytes may come from any version from oldest on. It
-// fails if they are damaged or contradict themselves, since a wrong state would give wrong slices without any sign of
-// it.
+// Restore returns a slicer with the state that Snapshot wrote. It reads all versions from oldest on. It fails if the
+// bytes are damaged or contradict themselves, because a wrong state would silently produce wrong slices.
 //
-// The options may differ from those of the snapshot. Open samples of a series with another width move to slices of the
-// new width. Slices that are closed stay as they are.
+// The options may differ from those of the snapshot. The open samples of a series whose width changed move to slices of
+// the new width. Closed slices do not change.
 func Restore(data []byte, o Options) (*Slicer, error) {
 	s, err := New(o)
 	if err != nil {
@@ -48,14 +47,14 @@ type reader struct {
 	*metric.Decoder
 	s       *Slicer
 	version uint64
-	here    *here // nil where the snapshot is this slicer's own
+	here    *here // nil if the snapshot is this slicer's own
 }
 
-// here translates ids from another collector's snapshot. The ids of series and producers are assigned by each journal
-// for itself, so the numbers of one collector mean something else on another.
+// here translates ids from another collector's snapshot. Each journal assigns ids of series and producers by itself, so
+// an id of one collector means something else on another.
 type here struct {
-	series   func(id uint32) uint32 // 0 for one that is not defined any more
-	producer uint32                 // all of its
+	series   func(id uint32) uint32 // returns 0 for a series that is no longer defined
+	producer uint32                 // replaces all producers of the snapshot
 }
 
 // id reads the id of a series, translated if the snapshot is another collector's.
@@ -75,8 +74,8 @@ func (r *reader) by() uint32 {
 	return r.here.producer
 }
 
-// demand fails the reading if a condition does not hold, and reports whether reading may go on. what is the error's
-// text and names the contradiction.
+// demand fails the reading if a condition does not hold, and reports whether reading may go on. what is the text of the
+// error and names the contradiction.
 func (r *reader) demand(holds bool, what string) bool {
 	if !holds {
 		r.Fail(errors.New(what))
@@ -182,8 +181,8 @@ func (r *reader) ref() (bool, slice.Ref) {
 	return has, ref
 }
 
-// source reads a worker. Versions before 8 did not record when a sample was last of use, so the time at which the
-// worker was last heard takes its place.
+// source reads a worker. Versions before 8 did not record when a sample was last accepted. The time at which the worker
+// was last heard is used instead.
 func (r *reader) source() {
 	w := r.Worker()
 	if !r.demand(r.s.byWorker[w] == nil, "a worker comes twice") {
@@ -260,11 +259,11 @@ func (r *reader) seriesState(src *source) {
 	}
 }
 
-// maxGridMs is the widest that a slice gets: a day's interval on a grid of nearly a day.
+// maxGridMs is the widest possible slice: the interval of a day, rounded up to a multiple of nearly a day.
 const maxGridMs = 2 * maxWidthMs
 
-// input reads a raw series and links it to its output. Several inputs may share an output, but exactly one owns it, and
-// only that one is followed by the output's state.
+// input reads a raw series and links it to its output. Several inputs may share an output, but exactly one owns it. The
+// state of the output follows only that input.
 func (r *reader) input(t *seriesState) *input {
 	id, attached := r.id(), r.Bool()
 	in := newInput(id, r.Rule())
@@ -341,7 +340,7 @@ func (r *reader) output(o *output) {
 	}
 }
 
-// order is a sample's; before version 8 it was the sequence number of its batch.
+// order reads the order of a sample. Before version 8 it was the sequence number of the batch.
 func (r *reader) order() uint64 {
 	if r.version < 8 {
 		return r.Uint() << 1
@@ -376,7 +375,7 @@ func (r *reader) distribution() distribution {
 	return d
 }
 
-// maxSchema is the finest that Prometheus has.
+// maxSchema is the finest schema that Prometheus supports.
 const maxSchema = 8
 
 func (r *reader) bucket(t *seriesState) *bucket {
@@ -432,7 +431,7 @@ func (r *reader) grid(t *seriesState, b *bucket) bool {
 			"a page of an open slice is out of place") {
 			return false
 		}
-		p := r.s.strip(t, b, int(column), int(row)) // nil where the options leave less room than those of the snapshot
+		p := r.s.strip(t, b, int(column), int(row)) // nil if the options allow fewer pages than those of the snapshot
 		if !r.demand(p == nil || p.taken == 0, "a page of an open slice comes twice") {
 			return false
 		}

@@ -2,9 +2,9 @@ package slicer
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 
-// A ref is retired when nothing will be written under it any more; what writes its series after that has another.
+// A ref is retired when nothing more will be written under it. If its series continues later, it gets another ref.
 
-// retire ends the refs of an output. A store may then forget them, and a ref is never used for another series.
+// retire retires the refs of an output. A store may then forget them. A ref is never reused for another series.
 func (s *Slicer) retire(o *output) {
 	if !o.hasRef {
 		return
@@ -14,15 +14,15 @@ func (s *Slicer) retire(o *output) {
 	}
 }
 
-// retireInfo ends the ref of an info, if it was ever written.
+// retireInfo retires the ref of an info, if the info was ever written.
 func (s *Slicer) retireInfo(in *info) {
 	if in.hasRef {
 		s.closed.Retired = append(s.closed.Retired, in.ref)
 	}
 }
 
-// retireSource ends the refs of the series that describe a worker: its infos and its health. The refs of its metrics
-// end with their outputs.
+// retireSource retires the refs of the series that describe a worker: its infos and its health. The refs of its metrics
+// are retired with their outputs.
 func (s *Slicer) retireSource(src *source) {
 	for _, in := range src.infos {
 		s.retireInfo(in)
@@ -37,8 +37,8 @@ func (s *Slicer) retireSource(src *source) {
 	}
 }
 
-// each yields the series that describe a worker's collection, in a fixed order. Retired refs are written in that order,
-// so it must not depend on a map.
+// each yields the health series of a worker in a fixed order. Retired refs are written in that order, so it must not
+// depend on the iteration order of a map.
 func (h *health) each(yield func(*healthSeries) bool) {
 	for _, t := range h.own() {
 		if !yield(t) {

@@ -2,29 +2,28 @@ package slicer
 
 import "math/bits"
 
-// An open slice holds the samples of its series on a grid: a row for each of the series' intervals, a
-// cell for each slot. The first sample of a cell lies in it, whatever its offset within the row; what comes for a cell
-// that is taken lies beside the grid and is brought into order of time when the slice closes. Where a sample lies
-// changes nothing of what it becomes.
+// An open slice holds the samples of its series on a grid. The grid has a row for each interval of the series and a
+// cell for each slot. The first sample of a cell is stored in it, whatever its offset within the row. Further samples
+// of that cell are stored beside the grid and are sorted by time when the slice closes. Where a sample is stored does
+// not affect the result.
 
-// strip is what a row holds of pageSlots adjacent slots.
+// strip is the part of a row that holds pageSlots adjacent slots.
 type strip struct {
-	// by slot: as many as a page of these slots has; those that are not taken have no meaning. nil where there is no
-	// page
+	// by slot, as many as the page has; the values of slots that are not taken have no meaning; nil if there is no page
 	values []float64
-	taken  uint32 // the slots of which a sample is there, a bit each
-	// their origin: 1 + its place among the bucket's; where they have several, mixed and the place of these among the
-	// bucket's
+	taken  uint32 // bit set of the slots that have a sample
+	// the number of the origin that all samples share, from 1; or, if origins differ, the flag mixed and an index into
+	// bucket.mixed
 	by uint32
 }
 
-// mixed marks the place of a strip's origins.
+// mixed flags that strip.by is an index into bucket.mixed.
 const mixed = 1 << 31
 
-// origins are those of a strip's samples, by slot.
+// origins holds the origin numbers of a strip's samples, by slot.
 type origins [pageSlots]uint32
 
-// originOf is the origin of a cell that is taken.
+// originOf returns the origin number of a cell that is taken.
 func (b *bucket) originOf(p *strip, at uint32) uint32 {
 	if p.by&mixed != 0 {
 		return b.mixed[p.by&^mixed][at%pageSlots]
@@ -32,7 +31,7 @@ func (b *bucket) originOf(p *strip, at uint32) uint32 {
 	return p.by
 }
 
-// fill puts a sample into a cell that is not taken.
+// fill stores a sample in a cell that is not taken.
 func (b *bucket) fill(p *strip, at, by uint32, v float64) {
 	p.values[at] = v
 	if p.taken == 0 {
@@ -51,19 +50,20 @@ func (b *bucket) fill(p *strip, at, by uint32, v float64) {
 	p.taken |= 1 << (at % pageSlots)
 }
 
-// pageSlots is enough that a page's own cost is a small part of a sample's. A worker with few series has smaller pages,
-// so that what is open of it lies together. There are no pointers in them, so that the garbage collector passes over
-// what is open. pageBytes is the most that a page takes, its strip's origins included.
+// pageSlots is large enough that the overhead of a page is a small part of the cost of a sample. A worker with few
+// series has smaller pages, so that its open samples are close together in memory. Pages contain no pointers, so that
+// the garbage collector does not scan them. pageBytes is the most memory that a page takes, including the origins of
+// its strip.
 const (
 	pageSlots  = 32
 	pageBytes  = 384
 	stripBytes = 32
 )
 
-// pageSizes are how many slots a page may have.
+// pageSizes are the possible numbers of slots of a page.
 var pageSizes = [...]int{8, 16, pageSlots}
 
-// pageSize is that of the pages of pageSlots adjacent slots, by its place among pageSizes.
+// pageSize returns the size of the pages of a column, as an index into pageSizes.
 func (t *seriesState) pageSize(column int) int {
 	switch n := len(t.inputs) - column*pageSlots; {
 	case n <= pageSizes[0]:
@@ -74,21 +74,21 @@ func (t *seriesState) pageSize(column int) int {
 	return 2
 }
 
-// maxRows bounds the rows of a slice; where a series' samples are closer, several share a row.
+// maxRows bounds the rows of a slice. If the samples of a series are closer together, several share a row.
 const maxRows = 4096
 
-// origin is where a cell's sample came from, and its event time.
+// origin is the event time of a sample and the batch that it came from.
 type origin struct {
 	timeMs   int64
 	order    uint64 // batch.order
 	producer uint32
 }
 
-// lookBack is how many of the newest origins are compared before another is added: a pack whose samples are sorted by
-// series comes to each of its times once a series.
+// lookBack is how many of the newest origins are searched before another is added. In a pack that is sorted by series,
+// each time occurs once per series.
 const lookBack = 16
 
-// origin is the number of an origin, which is added where it is not among the newest.
+// origin returns the number of an origin, from 1. It adds the origin if it is not among the newest.
 func (b *bucket) origin(o origin) uint32 {
 	if n := len(b.origins); n > 0 && b.origins[n-1] == o {
 		return uint32(n)
@@ -97,7 +97,7 @@ func (b *bucket) origin(o origin) uint32 {
 		if b.origins[i] == o {
 			return uint32(i + 1)
 		}
-		// of an earlier batch, as those before it
+		// this origin and those before it are of an earlier batch
 		if b.origins[i].order != o.order || b.origins[i].producer != o.producer {
 			break
 		}
@@ -106,15 +106,16 @@ func (b *bucket) origin(o origin) uint32 {
 	return uint32(len(b.origins))
 }
 
-// row is where a time lies in the slice that ends at endMs, to which it must belong.
+// row returns the row of a time in the slice that ends at endMs. The time must be in that slice.
 func (t *seriesState) row(endMs, timeMs int64) int {
 	return int((timeMs - endMs + t.widthMs - 1) / t.rowMs)
 }
 
-// columns is how many pages a row has.
+// columns returns the number of pages in a row.
 func (t *seriesState) columns() int { return (len(t.inputs) + pageSlots - 1) / pageSlots }
 
-// strip is that of a row, with a page, which is made where it is not there. It is nil where there is no room for it.
+// strip returns the strip of a row and column, and creates its page if needed. It returns nil if the limit of pages is
+// reached.
 func (s *Slicer) strip(t *seriesState, b *bucket, column, row int) *strip {
 	at := column*t.rows + row
 	size := t.pageSize(column)
@@ -123,7 +124,7 @@ func (s *Slicer) strip(t *seriesState, b *bucket, column, row int) *strip {
 		if len(p.values) >= pageSizes[size] {
 			return p
 		}
-		if p.values != nil { // the series state has got more slots since
+		if p.values != nil { // the series state has gained slots since
 			before := p.values
 			p.values = s.scratch.takePage(size)
 			copy(p.values, before)
@@ -150,11 +151,12 @@ func (s *Slicer) strip(t *seriesState, b *bucket, column, row int) *strip {
 	return &b.strips[at]
 }
 
-// pages is how many there may be: where they hold fewer than 16 samples each, further samples lie beside the grid. So
-// what is open takes at most 24 bytes a sample in pages and 32 beside them.
+// pages returns the most pages that may exist for a limit of samples. If pages hold fewer than 16 samples each on
+// average, further samples are stored beside the grid. An open sample therefore takes at most 24 bytes in pages and 32
+// bytes beside them.
 func (o *Options) pages(samples int) int { return samples/16 + 64 }
 
-// put keeps a sample in its bucket.
+// put stores a sample in its bucket.
 func (s *Slicer) put(t *seriesState, b *bucket, x sample) {
 	t.newestMs = max(t.newestMs, x.timeMs)
 	at := x.slot % pageSlots
@@ -166,11 +168,11 @@ func (s *Slicer) put(t *seriesState, b *bucket, x sample) {
 	b.samples = append(b.samples, x)
 }
 
-// samplesOpen is how many samples a bucket holds.
+// samplesOpen returns the number of samples in a bucket.
 func (b *bucket) samplesOpen() int { return b.held + len(b.samples) + len(b.histograms) }
 
-// takeCells removes the samples of a slot from the grid and appends them to what is given, in order of their rows. A
-// page that is empty then is given back.
+// takeCells removes the samples of a slot from the grid and appends them to the given slice, in order of their rows. A
+// page that becomes empty is freed.
 func (s *Slicer) takeCells(t *seriesState, b *bucket, slot uint32, to []sample) []sample {
 	column, at := int(slot/pageSlots), slot%pageSlots
 	for row := range t.rows {
@@ -198,9 +200,9 @@ func (s *Slicer) release(t *seriesState, b *bucket, pages int) {
 	b.charged -= pages
 }
 
-// discard keeps a bucket whose cells are empty for later use. Its pages go back so that they are taken again in the
-// order in which ticks come, row by row. Pages of one row then mostly lie next to each other in memory, which matters
-// because adding and closing both read them in that order.
+// discard keeps an emptied bucket for reuse. It frees the pages in an order in which they are reused row by row, as
+// ticks arrive. The pages of a row are then mostly adjacent in memory. That matters because adding and closing both
+// access them in that order.
 func (s *Slicer) discard(t *seriesState, b *bucket) {
 	for row := t.rows - 1; row >= 0; row-- {
 		for at := len(b.strips) - t.rows + row; at >= 0; at -= t.rows {
@@ -213,13 +215,13 @@ func (s *Slicer) discard(t *seriesState, b *bucket) {
 	s.scratch.give(b)
 }
 
-// maxSpareValues bounds the pages that are kept for use again, 48 MB of each size.
+// maxSpareValues bounds the pages that are kept for reuse, to 48 MB of each size.
 const maxSpareValues = 6 << 20
 
-// slabPages are made together, so that neighbours in a row are neighbours in memory.
+// slabPages is how many pages are allocated together, so that neighbours in a row are neighbours in memory.
 const slabPages = 32
 
-// takePage is a page of one of pageSizes.
+// takePage returns a page. size is an index into pageSizes.
 func (c *scratch) takePage(size int) []float64 {
 	if len(c.pages[size]) == 0 {
 		slots := pageSizes[size]
@@ -234,7 +236,7 @@ func (c *scratch) takePage(size int) []float64 {
 	return p
 }
 
-// givePage keeps a page for use again.
+// givePage keeps a page for reuse.
 func (c *scratch) givePage(values []float64) {
 	size := 0
 	for pageSizes[size] < len(values) {
@@ -245,7 +247,7 @@ func (c *scratch) givePage(values []float64) {
 	}
 }
 
-// shrink frees half of the pages that wait for use.
+// shrink frees half of the pages that are kept for reuse.
 func (c *scratch) shrink() {
 	for size, pages := range c.pages {
 		half := len(pages) / 2

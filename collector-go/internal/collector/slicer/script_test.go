@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// play returns the script with what came out in place of its "=> " lines.
+// play returns the script with the actual output in place of its "=> " lines.
 func play(t *testing.T, script []byte) []byte {
 	var out bytes.Buffer
 	p := newPlayer(t)
@@ -127,7 +127,7 @@ func (p *player) do(words []string) (said []string) {
 		for now := p.ms(words[1]); now <= p.ms(words[2]); now += 1000 {
 			s.Tick(now)
 		}
-	case "beats": // ticks, and a producer that sends nothing of interest every second
+	case "beats": // ticks, while a producer sends other data every second
 		for now := p.ms(words[2]); now <= p.ms(words[3]); now += 1000 {
 			s.Tick(now)
 			p.sequence++
@@ -197,7 +197,7 @@ func (p *player) worker(text string) metric.Worker {
 	return metric.Worker{Topology: "t", Host: host, Port: p.id(port)}
 }
 
-// rule reads "gauge heap interval=1 pack=10 worker=w:1".
+// rule reads a rule such as "gauge heap interval=1 pack=10 worker=w:1".
 func (p *player) rule(words []string) metric.Rule {
 	rule := metric.Rule{PerUnit: 1, Least: 0, Most: math.MaxFloat64, IntervalMs: 10_000}
 	place := "w:1"
@@ -240,7 +240,7 @@ func (p *player) rule(words []string) metric.Rule {
 	return rule
 }
 
-// batch reads "7: 1@12=5 2@13={schema:index*count,...}".
+// batch reads a batch such as "7: 1@12=5 2@13={schema:index*count,...}".
 func (p *player) batch(words []string) {
 	p.sequence++
 	p.slicer.Begin(p.id(strings.TrimSuffix(words[1], ":")), p.sequence)
@@ -254,7 +254,7 @@ func (p *player) batch(words []string) {
 		case "sent": // by w:1
 			p.slicer.Sent(sender, p.ms(at))
 			continue
-		case "answered": // came at its time / sent at the collector's
+		case "answered": // time of arrival / sending time by the collector's clock
 			came, sent, _ := strings.Cut(at, "/")
 			p.slicer.Answered(sender, p.ms(came), p.ms(sent))
 			continue
@@ -272,14 +272,14 @@ func (p *player) batch(words []string) {
 		v, err := strconv.ParseFloat(value, 64)
 		require.NoError(p.t, err)
 		if !p.slicer.Add(p.id(id), p.ms(at), v) {
-			p.sequence-- // shows in nothing: the sample is simply not there
+			p.sequence-- // has no effect: the sample is simply absent
 		}
 	}
 	p.slicer.End()
 }
 
-// block reads "7: layout@first+step*rows = values", "-" for a cell that holds no sample, and returns which series are
-// asked for.
+// block reads "7: layout@first+step*rows = values", with "-" for a cell without a sample. It returns the series that
+// were reported as missing.
 func (p *player) block(words []string) (said []string) {
 	layout, rest, _ := strings.Cut(words[2], "@")
 	first, rest, _ := strings.Cut(rest, "+")
@@ -309,7 +309,7 @@ func (p *player) block(words []string) (said []string) {
 	return said
 }
 
-// histogram reads "schema:index*count,...;negatives".
+// histogram reads a histogram such as "schema:index*count,...;negatives".
 func (p *player) histogram(text string) (*histogram.Histogram, uint64) {
 	text, below, _ := strings.Cut(text, ";")
 	schema, text, _ := strings.Cut(text, ":")
@@ -346,7 +346,7 @@ func (p *player) closed() (said []string) {
 	return said
 }
 
-// seriesName is the name, with its worker where that is not w:1, and what else it has.
+// seriesName returns the name, the worker unless it is w:1, and all other labels.
 func seriesName(s metric.Series) string {
 	name := s.Name()
 	s.Labels.Range(func(l labels.Label) {

@@ -8,8 +8,8 @@ import (
 )
 
 // seriesState holds the series of one source that close together: those with the same width, interval and pack span.
-// Each series has a slot in it. Samples are kept by series state and not by series, so that closing a slice reads
-// memory in order and needs one check of the watermark for all series.
+// Each series has a slot in it. Samples are stored by series state and not by series. Closing a slice then reads memory
+// in order and checks the watermark once for all series.
 type seriesState struct {
 	source     *source
 	widthMs    int64
@@ -17,19 +17,19 @@ type seriesState struct {
 	packMs     int64
 	rows       int       // of a slice
 	rowMs      int64     // how much time a row covers
-	missMs     int64     // how much time without a sample makes a series miss two of its intervals, in whole slices
-	inputs     []*input  // by slot; nil where a slot is free
+	missMs     int64     // time without samples before a marker: two intervals, in whole slices
+	inputs     []*input  // by slot; nil if a slot is free
 	slots      []slot    // by slot
 	free       []uint32  // free slots, ascending
-	open       []*bucket // by end; each holds a sample
-	hot        *bucket   // the one that was last added to
-	closedTo   int64     // end of the newest slice that is closed
-	newestMs   int64     // no open sample is newer
-	dueMs      int64     // no series is owed a marker before the series state is closed to there
+	open       []*bucket // by end; each holds at least one sample
+	hot        *bucket   // the bucket to which a sample was last added
+	closedTo   int64     // end of the newest closed slice
+	newestMs   int64     // upper bound of the times of open samples
+	dueMs      int64     // no series needs a marker before the series state is closed up to this time
 }
 
-// newSeriesState sets what follows from a series state's times. Samples that come once a slice may well leave one
-// empty and put two into the next: so a miss is in whole slices.
+// newSeriesState returns a series state with the values that follow from its times. Samples that arrive once per slice
+// may leave one slice empty and put two into the next. The time to a marker is therefore rounded up to whole slices.
 func newSeriesState(src *source, widthMs, intervalMs, packMs int64) *seriesState {
 	t := &seriesState{source: src, widthMs: widthMs, intervalMs: intervalMs, packMs: packMs}
 	t.rowMs = max(intervalMs, (widthMs+maxRows-1)/maxRows)
@@ -39,21 +39,21 @@ func newSeriesState(src *source, widthMs, intervalMs, packMs int64) *seriesState
 }
 
 // bucket holds the samples of one open slice, for all series of a series state. The usual case is one sample per slot
-// and row, which lies in the strips, a grid of values. Samples for which the grid has no free cell go to the list
-// samples instead.
+// and row. It is stored in the strips, which form a grid of values. Samples whose cell is not free are stored in the
+// field samples instead.
 type bucket struct {
 	endMs      int64
 	strips     []strip // strip p of row r is strips[p*rows+r]
 	held       int     // samples in them
-	charged    int     // pages that count as this bucket's, what the strips take included
+	charged    int     // pages charged to this bucket, including the memory of the strips
 	origins    []origin
-	mixed      []origins // of the strips that have several
+	mixed      []origins // of the strips whose samples have several origins
 	samples    []sample  // beside the grid
 	histograms []reading
 }
 
-// sample is one value of the series in a slot. A value stays raw until its slice closes, since only then its place in
-// time is known.
+// sample is one value of the series in a slot. A value stays raw until its slice closes, because only then its position
+// in the order of time is known.
 type sample struct {
 	timeMs   int64
 	value    float64
@@ -62,8 +62,8 @@ type sample struct {
 	producer uint32
 }
 
-// reading is one state of a distribution. The histogram is kept as it came and must not be changed, since other feeds
-// read the same journal entry.
+// reading is one state of a distribution. The histogram is stored as it arrived and must not be changed, because other
+// feeds read the same journal entry.
 type reading struct {
 	timeMs    int64
 	order     uint64 // batch.order
@@ -73,7 +73,7 @@ type reading struct {
 	negatives uint64
 }
 
-// scratch is memory that closing uses again.
+// scratch is memory that is reused from one operation to the next, to avoid allocations.
 type scratch struct {
 	warmed  int64
 	beside  slotted
@@ -86,10 +86,11 @@ type scratch struct {
 	placed  placed
 	dense   []float64
 	buckets []*bucket
-	pages   [len(pageSizes)][][]float64 // to be used again
+	pages   [len(pageSizes)][][]float64 // free pages by size
 }
 
-// maxSpareBuckets bounds the emptied buckets that are kept for use again, and maxSpareSamples what each may hold on to.
+// maxSpareBuckets bounds the emptied buckets that are kept for reuse, and maxSpareSamples the capacity that each may
+// keep.
 const (
 	maxSpareBuckets = 1 << 13
 	maxSpareSamples = 1 << 14
@@ -99,10 +100,10 @@ func (t *seriesState) endOf(timeMs int64) int64 {
 	return (timeMs + t.widthMs - 1) / t.widthMs * t.widthMs
 }
 
-// endAfter is the first slice end that lies behind a time.
+// endAfter returns the first slice end after a time.
 func (t *seriesState) endAfter(timeMs int64) int64 { return t.endOf(timeMs + 1) }
 
-// lastEndBefore is the newest slice end that lies before a time.
+// lastEndBefore returns the newest slice end before a time, or 0 if there is none.
 func (t *seriesState) lastEndBefore(timeMs int64) int64 {
 	if timeMs <= 0 {
 		return 0
@@ -110,7 +111,7 @@ func (t *seriesState) lastEndBefore(timeMs int64) int64 {
 	return (timeMs - 1) / t.widthMs * t.widthMs
 }
 
-// seriesState finds or makes the series state for a rule.
+// seriesState returns the series state for a width, an interval and a pack span. It creates one if there is none.
 func (s *Slicer) seriesState(src *source, widthMs, intervalMs, packMs int64) *seriesState {
 	for _, t := range src.states {
 		if t.widthMs == widthMs && t.intervalMs == intervalMs && t.packMs == packMs {
@@ -131,7 +132,7 @@ func (t *seriesState) holds(b *bucket, timeMs int64) bool {
 	return timeMs <= b.endMs && timeMs > b.endMs-t.widthMs
 }
 
-// enter gives an input its slot.
+// enter assigns a slot to an input.
 func (t *seriesState) enter(in *input) {
 	in.state = t
 	in.out.users++
@@ -147,7 +148,7 @@ func (t *seriesState) enter(in *input) {
 	t.seat(in)
 }
 
-// leave frees a slot that no open sample uses.
+// leave frees the slot of an input. No open sample may use it.
 func (t *seriesState) leave(in *input) {
 	in.out.users--
 	t.inputs[in.slot] = nil
@@ -156,7 +157,7 @@ func (t *seriesState) leave(in *input) {
 	t.free = slices.Insert(t.free, at, in.slot)
 }
 
-// bucket finds or makes the open slice that ends at a time.
+// bucket returns the open slice that ends at a time. It creates one if there is none.
 func (s *Slicer) bucket(t *seriesState, endMs int64) *bucket {
 	if t.hot != nil && t.hot.endMs == endMs {
 		return t.hot
@@ -212,7 +213,7 @@ func (s *Slicer) takeOut(t *seriesState, slot uint32) (samples []sample, reading
 	return samples, readings
 }
 
-// takeIf moves what a function chooses from one slice to the end of another, both in order.
+// takeIf moves the elements for which chosen returns true to the end of another slice. Both keep their order.
 func takeIf[T any](from []T, to *[]T, chosen func(*T) bool) []T {
 	kept := from[:0]
 	for i := range from {

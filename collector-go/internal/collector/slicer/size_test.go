@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What every slice reads of a series begins a line of the processor's cache, since the allocator puts objects of these
-// sizes there, and takes no more than it must.
+// TestWhatEverySliceReadsIsCloseTogether checks the sizes of what every slice reads of a series. Objects of these sizes
+// start at a cache line, because of how the allocator works, and are no larger than necessary.
 func TestWhatEverySliceReadsIsCloseTogether(t *testing.T) {
 	const line = 64
 	assert.Zero(t, unsafe.Sizeof(input{})%line)

@@ -1,27 +1,27 @@
 // Package slicer cuts samples into slices of event time. Journal entries go in, closed slices come out.
 //
 // A slice covers (start, end]. Its time is its end, and ends are multiples of its width since the Unix epoch. Each
-// worker has a watermark of its own, so that a slow worker does not hold back the slices of the others (source.go).
+// worker has its own watermark, so that a slow worker does not delay the slices of the others (source.go).
 //
-// # The way through the package
+// # Data path
 //
-// The feed calls Begin, then Add or AddBlock for the samples, then End; Tick moves the collector's clock. A sample
+// The feed calls Begin, then Add or AddBlock for the samples, then End. Tick advances the collector's clock. A sample
 // takes these steps:
 //
-//   - input.go: the id of the sample names an input, which is a series as it was reported. The input says which rule
-//     applies, and which slot of which series state holds the series.
+//   - input.go: the id of the sample identifies an input, which is a series as it was reported. The input has the rule
+//     and the slot of the series in a series state.
 //   - series_state.go: a series state holds the series of one worker that close together. Its buckets are the open
 //     slices.
-//   - source.go: the source is the worker. End and Tick advance its watermark, and so decide which slices close.
+//   - source.go: the source is the worker. End and Tick advance its watermark, which decides which slices close.
 //   - close.go: closing a bucket folds the samples of each slot in order of time (fold.go, distribution.go).
-//   - slot.go and output.go: an output is a series as the store knows it. A counter goes on across restarts there, and
-//     a slot is the part of the output that every slice needs.
+//   - slot.go and output.go: an output is a series as the store knows it. Its counter continues across restarts. A slot
+//     is the part of the output that every slice needs.
 //
 // The result is appended to the columns that Closed returns. The caller hands them to a store and resets them.
 //
-// # Parts that can be read on their own
+// # Other parts
 //
-//   - block.go and layout.go add a whole block of samples at once. They give the results of Add, cell by cell.
+//   - block.go and layout.go add a whole block of samples at once. The results equal those of Add for each cell.
 //   - health.go and clocks.go write metrics about the collection itself: missing, late and refused samples, clock skew.
 //   - transfer.go moves the state of one topology between collectors. snapshot.go and restore.go save the whole state.
 package slicer
@@ -35,50 +35,50 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// Slicer is the state between two journal entries. One goroutine owns it; nothing in it is locked.
+// Slicer is the state between two journal entries. One goroutine owns it; it has no locks.
 //
-// Everything that decides a value is in here or in the journal. That is why a feed can restore a snapshot, read the
-// entries after it again, and give the store the same bits. A call to time.Now, or a result that depends on the order
-// of a map, would break this.
+// Everything that decides a value is in the Slicer or in the journal. A feed can therefore restore a snapshot, read the
+// entries after it again, and give the store identical values. A call to time.Now, or a result that depends on the
+// iteration order of a map, would break this.
 type Slicer struct {
 	options Options
 
-	clockMs int64 // how long the collector has run, by its ticks; moves only forward
+	clockMs int64 // how long the collector has run, by its ticks; never decreases
 	tickMs  int64 // the last tick; 0 before the first
 
 	producers      map[uint32]*producer
-	sources        []*source // in the order in which they were first heard of
+	sources        []*source // in the order in which they were first seen
 	byWorker       map[metric.Worker]*source
 	inputs         inputs
 	layouts        map[uint32]*layout
-	topologyStates map[string]*topologyState // what is open of each topology
+	topologyStates map[string]*topologyState // open samples and other shared state, by topology
 	outputs        map[labels.Labels]*output
-	topologies     map[string][]*info      // what describes a topology, by its name
+	topologies     map[string][]*info      // infos of each topology, by its name
 	clocks         map[string]*slice.Clock // by host
 	stepsBack      map[metric.Worker]StepBack
 	nextRef        slice.Ref
-	sweepMs        int64 // the clock's time of the last sweep
+	sweepMs        int64 // clockMs at the last sweep
 
 	batch   batch
 	open    int // samples in open slices
-	pages   int // what holds them
+	pages   int // pages that hold them
 	closed  slice.Columns
 	counts  Counts
 	scratch scratch
 }
 
-// batch is the state of the batch that is being added, from Begin to End. Its touched sources advance only in End, so
-// that the order of the samples within a batch does not decide which of them are late.
+// batch is the state of the batch that is being added, from Begin to End. The touched sources advance only in End. The
+// order of samples within a batch therefore does not decide which of them are late.
 type batch struct {
-	number     uint64 // of batches so far, so that a source knows whether it was touched in this one
+	number     uint64 // number of batches so far, by which a source knows whether this batch touched it
 	producer   *producer
 	sequence   uint64
 	inBlock    uint64 // 1 while a block's samples are added, else 0
-	receivedMs int64  // 0 where that is not known
+	receivedMs int64  // 0 if unknown
 	touched    []*source
 }
 
-// New returns a slicer that has seen nothing.
+// New returns an empty slicer. It fails if the options are invalid.
 func New(o Options) (*Slicer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("slicer options: %w", err)
@@ -97,10 +97,10 @@ func New(o Options) (*Slicer, error) {
 	}, nil
 }
 
-// Closed are the slices that were closed since the caller last called Reset on them.
+// Closed returns the slices that were closed since the caller last reset them.
 func (s *Slicer) Closed() *slice.Columns { return &s.closed }
 
-// Started records that the collector started: no producer is connected.
+// Started records that the collector started. No producer is connected then.
 func (s *Slicer) Started() {
 	for _, p := range s.producers {
 		p.connected = p.topology != nil
@@ -121,14 +121,14 @@ func (s *Slicer) Disconnect(id uint32) {
 	}
 }
 
-// Epoch records of which process of a producer the following batches are: each numbers its own from 1.
+// Epoch records which process of a producer sends the following batches. Each process numbers its batches from 1.
 func (s *Slicer) Epoch(producer uint32, epoch [16]byte) { s.producer(producer).numbers.begin(epoch) }
 
-// Ended records that a producer sent its last batch, in order. What it carried, and nobody else does, goes on by the
-// slicer's clock until it is heard again.
+// Ended records that a producer sent its last batch, in order. Workers that only this producer reported then advance by
+// the slicer's clock until they are heard again.
 func (s *Slicer) Ended(producer uint32) { s.producer(producer).ended = true }
 
-// Begin opens a batch; its samples follow in their order, then End.
+// Begin opens a batch. The caller then adds the samples in their order and calls End.
 func (s *Slicer) Begin(producer uint32, sequence uint64) {
 	p := s.producer(producer)
 	s.switchClocks(p.topology)
@@ -138,8 +138,8 @@ func (s *Slicer) Begin(producer uint32, sequence uint64) {
 	s.batch.touched = s.batch.touched[:0]
 }
 
-// Add takes one sample, between Begin and End. It returns false and counts nothing if the id is not defined; the caller
-// then defines the series or counts the sample. A sample that is refused or late is counted here, and Add returns true.
+// Add adds one sample, between Begin and End. It returns false and counts nothing if the id is not defined. The caller
+// then defines the series or counts the sample. If a sample is refused or late, Add counts it and returns true.
 func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
 	in := s.inputs.get(id)
 	if in == nil {
@@ -170,8 +170,8 @@ func (s *Slicer) add(in *input, timeMs int64, value float64) {
 }
 
 // place returns the open bucket of a sample. If there is none, it counts the sample under the reason and returns nil.
-// Even a late sample counts as a sign of life of its worker, which is why touch
-// comes before the checks for repeated and late samples.
+// Even a late sample counts as a sign of life of its worker. touch is therefore called before the checks for repeated
+// and late samples.
 func (s *Slicer) place(in *input, timeMs int64) *bucket {
 	t := in.state
 	switch {
@@ -198,7 +198,8 @@ func (s *Slicer) place(in *input, timeMs int64) *bucket {
 	return s.bucket(t, end)
 }
 
-// tooLate counts a sample whose slice is closed. Where the clock of its worker was set back, its time had come before.
+// tooLate counts a sample whose slice is closed. If the clock of its worker was set back past it, the sample is
+// repeated.
 func (s *Slicer) tooLate(in *input, timeMs int64) {
 	if timeMs <= in.state.source.againMs {
 		s.refuseAt(in, timeMs, in.state.source.againMs, RefusedRepeated)
@@ -207,7 +208,7 @@ func (s *Slicer) tooLate(in *input, timeMs int64) {
 	s.late(in, 1)
 }
 
-// refuseAt refuses a sample whose time had come before, up to a newer one.
+// refuseAt refuses a sample. For a repeated time it also records that the worker's clock was set back, from reachedMs.
 func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
 	if reason == RefusedRepeated {
 		in.state.source.again.note(timeMs, reachedMs)
@@ -216,7 +217,7 @@ func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
 	s.refuse(in, reason)
 }
 
-// maxTimeMs is the year 5138, beyond which a time is no time.
+// maxTimeMs is in the year 5138. Later times are refused as nonsense.
 const maxTimeMs = 100_000_000_000_000
 
 // End advances each worker that the batch touched, and closes the slices that its watermark has passed.
@@ -231,8 +232,8 @@ func (s *Slicer) End() {
 }
 
 // Tick advances the slicer's clock to a time of the collector. Ticks are journal entries, so a replay sees the same
-// clock. The slicer's clock ignores steps backwards, and a step forwards counts as at most MaxTickStepMs: otherwise a
-// clock that was set would make every worker look silent at once.
+// clock. The slicer's clock ignores steps backwards, and a step forwards counts as at most MaxTickStepMs. Otherwise a
+// clock change would make every worker look silent at once.
 func (s *Slicer) Tick(nowMs int64) {
 	if s.tickMs != 0 {
 		s.clockMs += min(max(nowMs-s.tickMs, 0), s.options.MaxTickStepMs)
@@ -250,7 +251,7 @@ func (s *Slicer) Tick(nowMs int64) {
 	}
 }
 
-// CloseAll closes every open slice and writes the collection's health up to there, as at the end of a replay.
+// CloseAll closes every open slice and writes the health of the collection up to that time, as at the end of a replay.
 func (s *Slicer) CloseAll() {
 	for _, src := range s.sources {
 		var newest int64

@@ -13,14 +13,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// BenchmarkSlicer is the way of samples through the slicer, closing included: workers with a sampler (1 s in packs of
-// 10) and tasks that report each 60 s and 10 s; with and without collection health. The goal is 1 M rows a second on
-// two cores.
+// BenchmarkSlicer measures samples through the slicer, including closing. Workers have a sampler (1 s in packs of 10)
+// and tasks that report every 60 s and 10 s. It runs with and without collection health. The goal is 1 M rows per
+// second on two cores.
 func BenchmarkSlicer(b *testing.B) {
 	for _, shape := range []struct {
 		name    string
 		workers int
-		series  int // a worker
+		series  int // per worker
 		every   int64
 		width   int64
 	}{
@@ -72,8 +72,8 @@ func benchRule(worker, id int, everyMs int64) metric.Rule {
 	return rule
 }
 
-// BenchmarkBlocks is the way of blocks through the slicer, closing included, by sample. The goals: 12 ns where 60 rows
-// become a slice, 35 where each sample becomes its own; nothing allocated.
+// BenchmarkBlocks measures blocks through the slicer, including closing, per sample. The goals are 12 ns if 60 rows
+// become one slice, and 35 ns if each sample becomes a slice of its own. Nothing may be allocated.
 func BenchmarkBlocks(b *testing.B) {
 	for _, shape := range []struct {
 		name         string
@@ -141,7 +141,7 @@ func BenchmarkBlocks(b *testing.B) {
 			}
 			b.StopTimer()
 			b.ReportMetric(float64(processorTime()-before)/float64(n), "cpu-ns/sample")
-			b.ReportMetric(best, "best-ns/sample") // of the slices' widths that were sent
+			b.ReportMetric(best, "best-ns/sample") // of the slice widths that were sent
 			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "samples/s")
 			if c := s.Counts(); c.Late > 0 || len(c.Refused) > 0 {
 				b.Fatalf("%+v", c)
@@ -216,7 +216,7 @@ func BenchmarkManyWorkers(b *testing.B) {
 			best := math.Inf(1)
 			for n < b.N {
 				began, samples := time.Now(), 0
-				for range 60_000 / shape.every { // collection health included
+				for range 60_000 / shape.every { // including collection health
 					samples += send()
 				}
 				best = min(best, float64(time.Since(began).Nanoseconds())/float64(samples))
@@ -241,7 +241,7 @@ func fleetRule(worker, number int, everyMs int64) metric.Rule {
 			"worker", fmt.Sprint("host_", worker))}}
 }
 
-// processorTime is what the process has used, ns: on a busy machine it is a better measure than wall time.
+// processorTime returns the CPU time of the process in ns. On a busy machine it is a better measure than wall time.
 func processorTime() int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -250,7 +250,7 @@ func processorTime() int64 {
 	return usage.Utime.Nano() + usage.Stime.Nano()
 }
 
-// BenchmarkSnapshot is a checkpoint of 100,000 series with 50 s of open samples.
+// BenchmarkSnapshot measures a checkpoint of 100,000 series with 50 s of open samples.
 func BenchmarkSnapshot(b *testing.B) {
 	s, _ := New(DefaultOptions())
 	const series = 100_000

@@ -6,32 +6,31 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 )
 
-// slot is the part of an output that every slice needs. The slots of a series state lie next to each other in one
-// array. A closing slice reads them in order, and looks at inputs and outputs only for series that are out of the
-// ordinary.
+// slot is the part of an output that every slice needs. The slots of a series state are in one array. A closing slice
+// reads them in order, and accesses inputs and outputs only in special cases.
 //
-// The output's owner decides where the slot lies: in the place of the owner (seated), or by itself. Values that belong
-// to the input are copies, which tune keeps up to date.
+// The owner of the output decides where the slot is: in the array of the owner's series state (seated), or allocated by
+// itself. Fields that belong to the input are copies, which tune updates.
 type slot struct {
-	lastEnd int64 // its newest slice; nothing at or before it is written again
-	lastMs  int64 // the slicer's clock when that was written
+	lastEnd int64 // end of its newest slice; no slice at or before it is written again
+	lastMs  int64 // the slicer's clock when that slice was written
 	heardMs int64 // event time of its newest sample in a slice; 0 before the first
-	missed  int64 // what it has missed since, as far as that is counted
+	missed  int64 // samples that are missing since then and already counted
 
-	flow    *flow // the input's; nil where its collection health is not reported
+	flow    *flow // the input's; nil if its collection health is not recorded
 	sinceMs int64 // the input's
 
-	ref       slice.Ref // the first of its refs, which are adjacent
-	limitMs   uint32    // two samples that are less apart miss none between them
+	ref       slice.Ref // the first of its refs, which are consecutive
+	limitMs   uint32    // if two samples are less than this apart, none is missing between them
 	hasRef    bool
 	announced bool // its definitions were written since the slicer was made or restored
-	live      bool // no marker was written behind it
-	spread    bool // least and greatest are stored beside the mean
-	seated    bool // it lies in the slot of its owner
+	live      bool // no marker follows its last slice
+	spread    bool // least and greatest are stored in addition to the mean
+	seated    bool // it is in the array of its owner's series state
 	plain     bool // the input is a gauge in canonical units
 }
 
-// tune copies what a slot has of its owner.
+// tune copies the fields of the owner into a slot.
 func (x *slot) tune(in *input) {
 	x.sinceMs, x.limitMs, x.flow = in.sinceMs, math.MaxUint32, nil
 	if in.health != nil {
@@ -43,8 +42,7 @@ func (x *slot) tune(in *input) {
 	x.plain = in.folding == foldGauge && in.perUnit == 1
 }
 
-// seat gives an input that is in its slot the slot there, and brings what its output has had elsewhere, if it owns
-// that.
+// seat moves the slot of an input's output to the input's index in the array, if the input owns the output.
 func (t *seriesState) seat(in *input) {
 	t.growSlots()
 	if in.out.owner != in {
@@ -59,7 +57,8 @@ func (t *seriesState) seat(in *input) {
 	in.out.slot = here
 }
 
-// growSlots makes a slot for each slot. Where they have to move, the outputs are to know.
+// growSlots extends the array to one slot per input. If the array is reallocated, it updates the pointers of the
+// outputs.
 func (t *seriesState) growSlots() {
 	if len(t.inputs) <= cap(t.slots) {
 		t.slots = t.slots[:max(len(t.slots), len(t.inputs))]
@@ -75,8 +74,8 @@ func (t *seriesState) growSlots() {
 	}
 }
 
-// inOrder reports whether a slice with such samples is one that follows the one before, and nothing is missing between
-// the two, for a gauge of which nothing is to be said but its values.
+// inOrder reports whether a slice directly continues an output: the output is a plain gauge, no sample is missing
+// before or within the slice, and nothing but its values has to be written.
 func (x *slot) inOrder(t *seriesState, endMs int64, c *column) bool {
 	if !x.plain || !x.seated || !x.announced || endMs <= x.lastEnd || x.live && x.lastEnd+t.missMs <= endMs-t.widthMs {
 		return false
@@ -91,7 +90,7 @@ func (x *slot) inOrder(t *seriesState, endMs int64, c *column) bool {
 	return c.firstMs() > x.sinceMs && longestMs < int64(x.limitMs)
 }
 
-// follow notes the samples of a slice that is in order: what begin and cameTogether do.
+// follow records the samples of a slice for which inOrder holds. It replaces begin and cameTogether.
 func (x *slot) follow(clockMs, endMs int64, c *column) {
 	x.lastEnd, x.lastMs, x.live = endMs, clockMs, true
 	f := x.flow

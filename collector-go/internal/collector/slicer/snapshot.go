@@ -46,7 +46,7 @@ type part struct {
 	topologies               map[string][]*info
 	clocks                   map[string]*slice.Clock
 	topologyStates           map[string]*topologyState
-	only                     string // of a topology's refused series; "" for all
+	only                     string // the topology whose refused series are written; "" for all
 }
 
 // all writes the sections of a snapshot in the order in which reader.all reads them. A change of the order, or a new
@@ -98,7 +98,8 @@ func (w writer) producers(producers map[uint32]*producer) {
 	}
 }
 
-// topologies writes the infos of topologies. A writer is named by the place of its source from 1, and 0 means none.
+// topologies writes the infos of topologies. The writer of an info is the index of its source, counted from 1. 0 means
+// none.
 func (w writer) topologies(topologies map[string][]*info, sources []*source) {
 	w.Uint(uint64(len(topologies)))
 	for _, name := range slices.Sorted(maps.Keys(topologies)) {
@@ -132,7 +133,7 @@ func (w writer) ref(has bool, ref slice.Ref) {
 }
 
 // source writes a worker: its times, its producers, the starts of its process, its health, and the series states with
-// their open samples. Everything that is found again from the options, such as the rows of a slice, is left out.
+// their open samples. It leaves out everything that follows from the options, such as the rows of a slice.
 func (w writer) source(s *Slicer, src *source) {
 	w.Worker(src.worker)
 	w.Int(src.eventMs)
@@ -238,8 +239,8 @@ func (w writer) output(o *output) {
 	}
 }
 
-// made writes where a sample stands in the order of its making. Without it a restored slicer could take a fall for a
-// restart.
+// made writes the position of a sample in the order in which samples were made. Without it, a restored slicer could
+// mistake a fall for a restart.
 func (w writer) made(m made) {
 	w.Uint(m.order)
 	w.Uint(uint64(m.producer))
@@ -300,8 +301,8 @@ func (w writer) bucket(t *seriesState, b *bucket) {
 	}
 }
 
-// grid writes the samples that lie on the grid, page by page, each page's places, origins and values apart. Where all
-// have one origin, as mostly, it is written once.
+// grid writes the samples on the grid, page by page. The slots, origins and values of each page are written separately.
+// If all samples of a page have one origin, which is usual, it is written once.
 func (w writer) grid(t *seriesState, b *bucket) {
 	w.Uint(uint64(len(b.origins)))
 	for _, o := range b.origins {
@@ -343,7 +344,7 @@ func (w writer) grid(t *seriesState, b *bucket) {
 	}
 }
 
-// refused writes the series of which no sample is taken, all or a topology's.
+// refused writes the series whose samples are all refused, either all of them or those of one topology.
 func (w writer) refused(s *Slicer, only string) {
 	var all []*input
 	s.inputs.prune(func(in *input) bool {
@@ -360,5 +361,6 @@ func (w writer) refused(s *Slicer, only string) {
 	}
 }
 
-// CheckVersion returns a disk.ErrNewer where a newer program wrote a snapshot that begins so.
+// CheckVersion returns a disk.ErrNewer if a newer program wrote the snapshot. It needs only the beginning of a
+// snapshot.
 func CheckVersion(snapshot []byte) error { return metric.CheckVersion(snapshot, magic, version) }

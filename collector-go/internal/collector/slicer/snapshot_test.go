@@ -15,8 +15,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// goldenScript leaves a state that has one of everything: open samples of all kinds, a restart, a gap, an orphan, an
-// info that was replaced, a series that was refused, a producer that is away.
+// goldenScript creates a state that contains one of everything: open samples of all kinds, a restart, a gap, an orphan,
+// a replaced info, a refused series, and a disconnected producer.
 const goldenScript = `
 option max_series 7
 define 1 gauge heap interval=1 pack=10
@@ -51,42 +51,42 @@ func golden(t *testing.T, script string) *Slicer {
 	return p.slicer
 }
 
-// goldenHealth adds what version 2 has: collection health, of three metrics separately and the rest together.
+// goldenHealth adds what version 2 contains: collection health, of three metrics separately and the rest together.
 const goldenHealth = `option health 30` + goldenScript + `dropped w:1 queue_full 3
 dropped w:1 expired 0
 batch 7: received 130 1@121=5 7@122=3
 batch 7: received 199 1@200=5 1@40=1 7@190=-1
 `
 
-// goldenRecent adds what version 3 has: a counter's values of which it is not known yet whether its process went on.
+// goldenRecent adds what version 3 contains: a counter's values for which a restart is still undecided.
 const goldenRecent = goldenHealth + `batch 7: 2@201=10 2@211=12 2@221=12
 batch 7: 1@240=5
 `
 
-// goldenRows adds what version 4 has: rows of several origins, and a sample whose cell is taken.
+// goldenRows adds what version 4 contains: rows of several origins, and a sample whose cell is taken.
 const goldenRows = goldenRecent + `batch 7: 1@241=5 1@241.5=7 1@242=6 2@241=13
 batch 8: 2@242=14 1@243=5
 `
 
-// goldenHeir adds what version 5 has: a counter whose last sample is of the series that had its output before.
+// goldenHeir adds what version 5 contains: a counter whose last sample is of the series that had its output before.
 const goldenHeir = goldenRows + `detach 2
 define 10 cumulative cpu interval=2 pack=10
 batch 7: 1@265=5
 `
 
-// goldenClocks adds what version 5 has: by how much clocks are off, and the series that report it.
+// goldenClocks adds what version 5 contains: clock offsets, and the series that report them.
 const goldenClocks = goldenHeir + `batch 8: received 251 sent 250.5 answered 249.3/249 1@250=5
 batch 7: received 400 sent 399 answered 399.1/399.2 1@391=5
 `
 
-// goldenFalls adds what version 8 has: values that fell, of which it is not known yet why, and a time that came again.
+// goldenFalls adds what version 8 contains: undecided falls, and a time that occurred again.
 const goldenFalls = goldenClocks + `batch 7: 5@380={2:1*9;1} 10@380=20
 batch 8: 5@390={2:1*3;1} 10@390=9
 batch 7: 1@391=5 1@390=4
 batch 7: 1@450=5
 `
 
-// The snapshot of every version that was ever released opens.
+// TestGoldenSnapshots checks that the snapshots of all released versions can be restored.
 func TestGoldenSnapshots(t *testing.T) {
 	old, err := os.ReadFile("testdata/slicer-v1.snapshot")
 	require.NoError(t, err)
@@ -187,7 +187,8 @@ func TestRestoreReturnsWhatIsWrong(t *testing.T) {
 	assert.ErrorContains(t, err, "slice width 0 ms")
 }
 
-// Other widths take effect at once: what is open moves to the new slices, what was closed stays.
+// TestRestoreWithOtherWidths checks that other widths take effect at once: open samples move to new slices, and closed
+// slices do not change.
 func TestRestoreWithOtherWidths(t *testing.T) {
 	p := newPlayer(t)
 	for line := range strings.SplitSeq(`define 1 gauge heap interval=1
@@ -206,7 +207,7 @@ batch 7: 1@49=7 2@49=5`, "\n") {
 	assert.Equal(t, "in_slices 6 open 0 late 0 refused map[]", p.counts())
 }
 
-// sealed appends the checksum, so that fuzzing gets past it.
+// sealed appends the checksum, so that fuzzing passes the check.
 func sealed(body []byte) []byte {
 	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }

@@ -7,50 +7,50 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// source is one worker process, and the owner of a watermark. Event time advances per worker, so that a worker whose
-// samples arrive late does not lose them because another worker is ahead.
+// source is one worker process, which has its own watermark. Because event time advances per worker, a worker whose
+// samples arrive late does not lose them when another worker is ahead.
 //
-// Its carriers are the producers that have sent its samples. Whether they are connected, and what else they send,
-// decides when a silent worker's slices close (advance).
+// Its carriers are the producers that have sent its samples. If the worker is silent, their connections and their other
+// batches decide when its slices close (advance).
 type source struct {
-	// What every batch needs lies together.
+	// Fields that every batch needs come first.
 	eventMs  int64          // greatest event time heard; never before the first sample
 	heardMs  int64          // the slicer's clock when it was last heard
-	closeMs  int64          // no slice of it closes before its event time is there; it may be further off
-	takenMs  int64          // the slicer's clock when a sample of it was last of use
+	closeMs  int64          // lower bound of the event time at which its next slice closes
+	takenMs  int64          // the slicer's clock when one of its samples was last accepted
 	batch    uint64         // the last batch that touched it
 	topology *topologyState // its topology's
-	carrier  *producer      // the last of the carriers that was heard; nil where that is not known
-	health   health         // begins with what every batch needs
+	carrier  *producer      // the carrier that sent its last samples; nil if unknown
+	health   health         // its first fields are needed by every batch
 
 	carriers []*producer
 	states   []*seriesState
 	starts   starts
 	again    stretch
-	againMs  int64 // its clock was set back from there, for longer than slices stay open; 0 where it was not
+	againMs  int64 // the newest time before its clock was set back for longer than slices stay open; 0 if it was not
 	infos    []*info
-	ended    []*info // replaced by a later one; their markers are due
+	ended    []*info // replaced by newer ones; their markers are not written yet
 	worker   metric.Worker
 }
 
 const never = math.MinInt64
 
 // producer is a sender as the journal numbers it. Its connection matters for the watermarks of the workers that it
-// reports: while it is connected and sends other things, a worker's silence counts as silence.
+// reports. While it is connected and sends other data, the silence of a worker counts.
 type producer struct {
 	id          uint32
 	connected   bool
 	connectedMs int64          // the slicer's clock when it last connected
 	sentMs      int64          // the slicer's clock when it last sent
-	topology    *topologyState // of the topology that it carries from collector to collector; nil where it does not
+	topology    *topologyState // of the topology whose state it owns; nil if it owns none
 	numbers     numbers
 	ended       bool // it sent its last batch, in order
 }
 
-// numbers let the sequence numbers of a producer go on rising where its process restarts.
+// numbers makes the sequence numbers of a producer increase across restarts of its process.
 type numbers struct {
-	epoch  [16]byte // of the process
-	before uint64   // the greatest number that an earlier one had
+	epoch  [16]byte // of the current process
+	before uint64   // the greatest number of earlier processes
 	newest uint64
 }
 
@@ -60,7 +60,7 @@ func (n *numbers) begin(epoch [16]byte) {
 	}
 }
 
-// of is the number of a batch among all of its producer.
+// of returns the number of a batch among all batches of its producer.
 func (n *numbers) of(sequence uint64) uint64 {
 	n.newest = max(n.newest, n.before+sequence)
 	return n.before + sequence
@@ -70,7 +70,7 @@ func (n *numbers) of(sequence uint64) uint64 {
 // kept.
 type stretch struct{ fromMs, toMs int64 }
 
-// note takes a sample that was refused, of a source that had reached a time before.
+// note extends the stretch by a refused sample. reachedMs is the newest time that the source had reached before.
 func (x *stretch) note(timeMs, reachedMs int64) {
 	if timeMs > x.toMs {
 		x.fromMs = timeMs
@@ -78,11 +78,11 @@ func (x *stretch) note(timeMs, reachedMs int64) {
 	x.fromMs, x.toMs = min(x.fromMs, timeMs), max(x.toMs, reachedMs)
 }
 
-// saidMs is for how long a clock that was set back counts as wrong: longer than the alert of skew waits.
+// saidMs is how long a clock that was set back counts as wrong. It is longer than the skew alert waits.
 const saidMs = 420_000
 
-// skewMs is how far off a clock is in the period that ends at a time, where by its bounds it is so much: what it showed
-// before it was set back, or shows since, is wrong by as much as it was set.
+// skewMs returns the clock offset of the period that ends at endMs. byBounds is the offset that the clock bounds imply.
+// If the clock was set back recently by more than that, the offset is at least the size of the step.
 func (x *stretch) skewMs(byBounds, endMs int64) int64 {
 	if setMs := x.toMs - x.fromMs; x.toMs > 0 && endMs-x.toMs <= saidMs && setMs > max(byBounds, -byBounds) {
 		return -setMs
@@ -90,10 +90,10 @@ func (x *stretch) skewMs(byBounds, endMs int64) int64 {
 	return byBounds
 }
 
-// holds reports whether some of it lies between two times.
+// holds reports whether the stretch overlaps the time between two event times.
 func (x *stretch) holds(afterMs, untilMs int64) bool { return afterMs < x.toMs && untilMs >= x.fromMs }
 
-// maxCarriers bounds the producers that a source remembers; those away are forgotten first.
+// maxCarriers bounds the producers that a source remembers. Those that are not connected are forgotten first.
 const maxCarriers = 64
 
 func (s *Slicer) producer(id uint32) *producer {
@@ -118,7 +118,7 @@ func (s *Slicer) source(w metric.Worker) *source {
 	return src
 }
 
-// touch notes that a source was heard.
+// touch records that the current batch has a sample of a source.
 func (s *Slicer) touch(src *source, timeMs int64) {
 	src.eventMs = max(src.eventMs, timeMs)
 	if s.batch.receivedMs != 0 {
@@ -141,8 +141,7 @@ func (s *Slicer) touch(src *source, timeMs int64) {
 	}
 }
 
-// carry adds a producer to the senders of a source. When there are too many, those that are not connected are
-// forgotten.
+// carry adds a producer to the carriers of a source. If there are too many, those that are not connected are forgotten.
 func (src *source) carry(p *producer) {
 	if len(src.carriers) >= maxCarriers {
 		src.carriers = slices.DeleteFunc(src.carriers, func(c *producer) bool { return !c.connected })
@@ -152,14 +151,15 @@ func (src *source) carry(p *producer) {
 	}
 }
 
-// moves reports whether a slice of a source may close: a source's time never advances by more than its clock did.
+// moves reports whether a slice of a source may close. It is a cheap check, based on the fact that the time of a source
+// never advances by more than the slicer's clock did.
 func (s *Slicer) moves(src *source) bool {
 	return src.eventMs != never &&
 		(src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs || s.setBack(src) || s.ended(src))
 }
 
-// setBack reports whether a source is heard, and nothing of it was of use for longer than its slices stay open, since
-// its clock was set back that far.
+// setBack reports whether a source's clock was set back for longer than its slices stay open. The source is then heard,
+// but all its samples have been useless for that long.
 func (s *Slicer) setBack(src *source) bool {
 	uselessMs := src.heardMs - src.takenMs
 	if uselessMs <= s.options.LatenessMs || src.againMs >= src.eventMs || src.heardMs != s.clockMs {
@@ -170,8 +170,8 @@ func (s *Slicer) setBack(src *source) bool {
 	})
 }
 
-// ended reports whether nothing of a source is on its way: all who carried it ended in order, or have been away for
-// longer than a sender keeps a batch.
+// ended reports whether no more samples of a source can arrive. Each of its carriers either ended in order, or has been
+// away for longer than a sender keeps a batch.
 func (s *Slicer) ended(src *source) bool {
 	any := false
 	for _, p := range src.carriers {
@@ -209,11 +209,11 @@ func (s *Slicer) advance(src *source) {
 			passed = max(passed, src.eventMs+awayMs)
 		}
 		packMs := t.packMs
-		if ended { // no pack is on its way
+		if ended { // no pack can arrive any more
 			packMs = 0
 		}
 		endMs := t.lastEndBefore(passed - s.options.LatenessMs - packMs)
-		if back { // what is open is as it will be: its time has passed, and is not taken again
+		if back { // the open slices are complete: later samples of their time are refused
 			endMs = max(endMs, t.endOf(src.eventMs))
 		}
 		closed = s.closeTo(t, endMs) || closed
@@ -224,13 +224,14 @@ func (s *Slicer) advance(src *source) {
 			src.closeMs = min(src.closeMs, t.endAfter(t.closedTo)+s.options.LatenessMs+t.packMs+1)
 		}
 	}
-	if t := src.finest(); closed && t != nil { // when all have closed, so that a period holds what each of them has
+	if t := src.finest(); closed && t != nil { // when all have closed, so that a period includes all their slices
 		s.writeHealth(src, s.periodEnd(t.closedTo))
 	}
 }
 
-// silentMs is for how long a connected producer, which has carried the source, has sent other things since it connected
-// and since the source was last heard. For so long the source's clock has gone on while it said nothing.
+// silentMs returns for how long a connected carrier has sent other data without samples of the source. It counts from
+// when the carrier connected or the source was last heard. During that time the source's clock advanced although it
+// sent nothing.
 func (src *source) silentMs() int64 {
 	var longest int64
 	for _, p := range src.carriers {
@@ -241,7 +242,8 @@ func (src *source) silentMs() int64 {
 	return longest
 }
 
-// finest is the series state with the narrowest slices, the first of several that have series.
+// finest returns the series state with the narrowest slices, or nil if none has series. If several have the same width,
+// it is the first.
 func (src *source) finest() *seriesState {
 	var finest *seriesState
 	for _, t := range src.states {

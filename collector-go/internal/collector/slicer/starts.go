@@ -5,41 +5,42 @@ import (
 	"slices"
 )
 
-// starts are the times at which a worker's process started, ascending, as its samples report them.
+// starts holds the times at which a worker's process started, in ascending order, as its samples report them.
 //
-// A counter of a process begins at 0 when the process does. Mostly that shows as a fall; after a gap it need not, and
-// then the start time decides. When a slice closes, all samples of the start time up to its end have come (or are
-// late), so queries of starts are limited to those: then the answer does not depend on the order of arrival.
+// A counter begins at 0 when its process starts. Usually that shows as a fall. After a gap it may not, and then the
+// start time decides. When a slice closes, all samples of the start time up to the end of the slice have arrived or are
+// late. Queries are limited to those samples, so that the answer does not depend on the order of arrival.
 type starts struct {
 	known []start
-	// the pack span of the series that reports starts; its samples may arrive that much later than others
+	// the pack span of the series that reports starts; its samples may arrive later by that much
 	packMs     int64
-	intervalMs int64 // how far apart its samples are: a start may be reported that much after a counter's first value
-	latenessMs int64 // by the options
+	intervalMs int64 // interval of that series; a start may be reported that long after a counter's first value
+	latenessMs int64 // from the options
 }
 
-// start is a process, for as long as it was reported without a gap: after one it comes again.
+// start is a process that was reported without a gap. If reports of the same process resume after a gap, it is listed
+// again.
 type start struct {
 	ms      int64 // event time
 	seenMs  int64 // the earliest event time at which it was reported
-	lastMs  int64 // the newest
-	clockMs int64 // the slicer's clock when it was reported first
+	lastMs  int64 // the newest event time at which it was reported
+	clockMs int64 // the slicer's clock when it was first reported
 }
 
-// maxStarts is some minutes of a worker that crashes as soon as it is up.
+// maxStarts covers some minutes of a worker that crashes as soon as it is up.
 const maxStarts = 128
 
-// sameStartMs is how far apart two starts of one process may be: Storm cuts them to whole seconds, the sampler does
-// not.
+// sameStartMs is how far apart two reported starts of one process may be. Storm truncates them to whole seconds, the
+// sampler does not.
 const sameStartMs = 2000
 
-// apart is how far apart two reports of a start may be without a gap between them.
+// apart returns the longest time between two reports of a start that does not count as a gap.
 func (x *starts) apart() int64 { return 3*x.intervalMs + x.packMs }
 
-// observe records the start that a sample at timeMs reports, which came at a time of the slicer's clock.
+// observe records the start that a sample at timeMs reports. clockMs is the slicer's clock when the sample arrived.
 func (x *starts) observe(ms, timeMs, clockMs int64) {
 	first, _ := slices.BinarySearchFunc(x.known, ms, func(s start, ms int64) int { return cmp.Compare(s.ms, ms) })
-	at := first // the first of this process that ends behind the report, or is near enough to it
+	at := first // the first entry of this process that ends after the report, or shortly before it
 	for at < len(x.known) && x.known[at].ms == ms && x.known[at].lastMs < timeMs-x.apart() {
 		at++
 	}
@@ -58,7 +59,7 @@ func (x *starts) observe(ms, timeMs, clockMs int64) {
 	}
 }
 
-// newest is the time of the last start that is known; never where none is.
+// newest returns the time of the last known start, or never if there is none.
 func (x *starts) newest() int64 {
 	if len(x.known) == 0 {
 		return never
@@ -66,8 +67,8 @@ func (x *starts) newest() int64 {
 	return x.known[len(x.known)-1].ms
 }
 
-// between reports whether the process started after one time and by another, as reported in samples up to byMs plus
-// what packs of the asking series allow.
+// between reports whether the process started after afterMs and not after untilMs. It considers reports up to byMs,
+// minus the pack span of the series that reports starts.
 func (x *starts) between(afterMs, untilMs, byMs int64) bool {
 	for i := len(x.known) - 1; i >= 0 && x.known[i].ms > afterMs; i-- {
 		if s := &x.known[i]; s.ms <= untilMs && s.seenMs <= byMs-x.packMs && x.follows(s) {
@@ -77,16 +78,17 @@ func (x *starts) between(afterMs, untilMs, byMs int64) bool {
 	return false
 }
 
-// follows reports whether a process came after another that was reported before it, and started when it says.
+// follows reports whether a process followed another one that was reported earlier, and its start time is credible.
 func (x *starts) follows(s *start) bool {
 	return !x.displaced(s) && slices.ContainsFunc(x.known, func(other start) bool {
 		return other.seenMs < s.seenMs && !sameStart(other.ms, s.ms)
 	})
 }
 
-// displaced reports whether a start's time cannot be right beside what was reported: this process before it started,
-// another one at that time or later and yet before this one, or another one before this one that came later beyond
-// doubt. Then a clock was set in between, and where among other samples the process started is not known.
+// displaced reports whether a start time contradicts the other reports. This process was reported before it started. Or
+// another process was reported at that time or later, and yet before this one. Or another process that was reported
+// earlier certainly came later. A clock was then set in between, and the position of the start among other samples is
+// unknown.
 func (x *starts) displaced(s *start) bool {
 	if s.ms > s.seenMs {
 		return true
@@ -111,18 +113,18 @@ func (x *starts) before(ms, timeMs int64) bool {
 	return slices.ContainsFunc(x.known, func(s start) bool { return sameStart(s.ms, ms) && s.seenMs < timeMs })
 }
 
-// reported reports whether a start was reported up to a time.
+// reported reports whether any start was reported up to a time.
 func (x *starts) reported(untilMs int64) bool {
 	return slices.ContainsFunc(x.known, func(s start) bool { return s.seenMs <= untilMs })
 }
 
-// vouches reports whether the start was reported without a gap up to a time. What comes later does not change that.
+// vouches reports whether a start was reported without a gap up to a time. Later reports do not change the answer.
 func (x *starts) vouches(untilMs int64) bool {
 	return slices.ContainsFunc(x.known, func(s start) bool {
 		return s.seenMs <= untilMs && untilMs-min(s.lastMs, untilMs) <= x.apart()
 	})
 }
 
-// judged is the time up to which it is known by byMs whether the process started: the samples of all earlier starts
-// have arrived.
+// judged returns the time up to which it is known, by byMs, whether the process started. The reports of all earlier
+// starts have arrived.
 func (x *starts) judged(byMs int64) int64 { return byMs - x.packMs - x.intervalMs }

@@ -21,9 +21,9 @@ var (
 	stepsSeeds = flag.Uint64("steps.seeds", 1000, "how many seeds the test of clocks that step plays")
 )
 
-// Whatever the clock of a worker does, no total grows by more than the worker counted: one or two consumers that take
-// its reports by turns, or both take each; with a sampler that states the start of the process, or without; over
-// restarts and gaps. Where the clock does not step, the totals are what was counted.
+// TestNoClockMakesACounterCountMore checks that no total grows by more than the worker counted, whatever its clock
+// does. One or two consumers receive its reports in turn, or each receives all. A sampler may state the start of the
+// process. There are restarts and gaps. If the clock does not step, the totals equal what was counted.
 func TestNoClockMakesACounterCountMore(t *testing.T) {
 	var played tally4steps
 	for seed := *stepsFirst; seed < *stepsFirst+*stepsSeeds; seed++ {
@@ -71,17 +71,17 @@ func (x *tally4steps) add(w *steppingWorld) {
 	}
 }
 
-// stepping is what a seed decides. Times are ms of true time, which nobody in the world knows.
+// stepping contains what a seed decides. Times are ms of true time, which no clock shows.
 type stepping struct {
-	everyMs   int64 // between two reports of a task
-	sampler   bool  // it states the start of the process
-	storm     bool  // Storm does, with each report, in whole seconds
+	everyMs   int64 // time between two reports of a task
+	sampler   bool  // the sampler states the start of the process
+	storm     bool  // Storm states it, with each report, in whole seconds
 	consumers int
-	twice     bool // each consumer gets every report
+	twice     bool // each consumer receives every report
 	moves     bool // the consumers restart with the worker, and number their batches from 1
 	delayMs   int64
 	endMs     int64
-	steps     map[int64]int64 // of the clock, by when
+	steps     map[int64]int64 // steps of the clock, by time
 	restarts  []int64
 	away      [2]int64 // from, until: the worker reports nothing
 }
@@ -91,27 +91,27 @@ type steppingWorld struct {
 	random *rand.Rand
 	slicer *Slicer
 
-	truth    float64 // what each counter has counted up to now
-	counted  float64 // of it, the process that lives
-	startMs  int64   // of that process, by the clock as it was
+	truth    float64 // what each counter has counted so far
+	counted  float64 // the part counted by the current process
+	startMs  int64   // start of that process, by the clock at that time
 	newest   float64 // truth at the newest report by its clock
 	newestMs int64
 	closedMs int64
 	heardMs  int64
 	sent     int
-	ahead    bool      // the door has refused some
-	notNewer int       // reports, of one consumer, that are not newer by the clock than an earlier one
-	lives    []float64 // what each process has reported last
-	deltas   float64   // reported
+	ahead    bool      // ingest has refused some samples
+	notNewer int       // reports of one consumer that are not newer by the clock than an earlier one
+	lives    []float64 // last report of each process
+	deltas   float64   // sum of the reported deltas
 	arriving [][]stepReport
 	sequence []uint64
 	epoch    [16]byte
 	names    map[slice.Ref]string
-	totals   map[string]float64 // what was written last
+	totals   map[string]float64 // last written values
 	counts   Counts
 }
 
-// stepReport is what a task reports at once, on its way from a consumer to the collector.
+// stepReport is what a task reports at once, in transit from a consumer to the collector.
 type stepReport struct {
 	arrivesMs int64
 	samples   []worldSample
@@ -128,7 +128,7 @@ const (
 	stepStart
 	stepDistribution
 	stepDeltas
-	stepFine // a total by the second, in packs of 10 s
+	stepFine // a total every second, in packs of 10 s
 )
 
 func newStepping(seed uint64) *steppingWorld {
@@ -155,7 +155,7 @@ func newStepping(seed uint64) *steppingWorld {
 		}
 		at := within()
 		x.steps[at] = size
-		if r.IntN(2) == 0 { // and forth again
+		if r.IntN(2) == 0 { // and forward again
 			x.steps[min(at+1+r.Int64N(10*x.everyMs), x.endMs)] = -size
 		}
 	}
@@ -199,10 +199,10 @@ func (w *steppingWorld) rule(id uint32) metric.Rule {
 	return rule
 }
 
-// packMs is how much time a pack of the sampler spans: what it takes in between two reports.
+// packMs returns the time span of a sampler's pack, which it collects between two reports.
 func (x *stepping) packMs() int64 { return max(10_000, x.everyMs) }
 
-// clock is what the worker's clock shows.
+// clock returns what the worker's clock shows.
 func (w *steppingWorld) clock(trueMs int64) int64 {
 	shows := worldStartMs + trueMs
 	for at, by := range w.steps {
@@ -233,7 +233,7 @@ func (w *steppingWorld) play(t *testing.T) {
 	var counted, reported float64 // since the last tick
 	restarts := w.restarts
 	for at := phase; at < w.endMs+40_000; at += 1000 {
-		if len(restarts) > 0 && at >= restarts[0] { // it is down for a few seconds, which report nothing
+		if len(restarts) > 0 && at >= restarts[0] { // it is down for a few seconds and reports nothing
 			restarts = restarts[1:]
 			at += 1000 * w.random.Int64N(12)
 			w.startMs, w.counted, pack, reported = w.clock(at), 0, stepReport{}, 0
@@ -244,7 +244,7 @@ func (w *steppingWorld) play(t *testing.T) {
 				w.epoch[0]++
 			}
 			at += 1000
-			phase = at // it reports first when it has run for an interval
+			phase = at // it first reports after it has run for an interval
 		}
 		if at < w.endMs {
 			counted = float64(w.random.IntN(20))
@@ -264,11 +264,11 @@ func (w *steppingWorld) play(t *testing.T) {
 	w.checkEnd(t)
 }
 
-// sampleFine is the sampler's sample of a second, by a clock that is not cut to seconds.
+// sampleFine takes the sampler's sample of a second, by a clock that is not truncated to seconds.
 func (w *steppingWorld) sampleFine(pack *stepReport, at int64) {
 	timeMs := w.clock(at) + 1
 	if first := len(pack.samples); first > 0 && timeMs-pack.samples[0].timeMs > w.packMs() {
-		pack.samples = pack.samples[:0] // the sampler's buffer holds no more
+		pack.samples = pack.samples[:0] // the sampler's buffer is full
 	}
 	pack.samples = append(pack.samples, worldSample{stepFine, timeMs, w.counted})
 	if w.sampler {
@@ -276,7 +276,7 @@ func (w *steppingWorld) sampleFine(pack *stepReport, at int64) {
 	}
 }
 
-// report hands what a task counted to a consumer, or to both.
+// report gives what a task counted to one consumer or to both.
 func (w *steppingWorld) report(pack *stepReport, at int64, delta float64) {
 	timeMs := w.clock(at) / 1000 * 1000
 	r := stepReport{timeMs: timeMs, samples: append(slices.Clone(pack.samples),
@@ -303,7 +303,7 @@ func (w *steppingWorld) report(pack *stepReport, at int64, delta float64) {
 	}
 }
 
-// counting1 is a distribution of so many observations.
+// counting1 returns a distribution with the given number of observations.
 func counting1(n float64) *histogram.Histogram {
 	d := distribution{zeroThreshold: 0.001, count: uint64(n), sum: n, buckets: []indexed{{1, uint64(n)}}}
 	if n == 0 {
@@ -312,10 +312,11 @@ func counting1(n float64) *histogram.Histogram {
 	return d.histogram()
 }
 
-// aheadMs is how far ahead of the collector's clock the door takes samples.
+// aheadMs is how far samples may be ahead of the collector's clock at ingest.
 const aheadMs = 600_000
 
-// deliver brings what has arrived to the slicer, in the order of each consumer. The door has refused what is ahead.
+// deliver gives what has arrived to the slicer, in the order of each consumer. Ingest has refused samples that are
+// ahead.
 func (w *steppingWorld) deliver(t *testing.T, at int64) {
 	for consumer := range w.arriving {
 		for len(w.arriving[consumer]) > 0 && w.arriving[consumer][0].arrivesMs <= at {
@@ -340,7 +341,7 @@ func (w *steppingWorld) deliver(t *testing.T, at int64) {
 						w.notNewer++
 					}
 					w.closedMs = w.heardMs + 2*max(DefaultOptions().WidthMs, w.everyMs) // the slice may be closed there
-				case x.timeMs > w.closedMs: // in time, whatever else came
+				case x.timeMs > w.closedMs: // in time, whatever else arrived
 					w.newestMs, w.newest = x.timeMs, x.value
 				}
 				require.True(t, w.slicer.Add(x.id, x.timeMs, x.value))
@@ -355,7 +356,7 @@ func (w *steppingWorld) deliver(t *testing.T, at int64) {
 	}
 }
 
-// check holds what was written against what was counted up to now.
+// check compares what was written with what was counted so far.
 func (w *steppingWorld) check(t *testing.T) {
 	c := w.slicer.Closed()
 	for _, d := range c.Definitions {
@@ -386,7 +387,7 @@ func (w *steppingWorld) check(t *testing.T) {
 	c.Reset()
 }
 
-// checkEnd holds what came out in the end against what was reported.
+// checkEnd compares the final result with what was reported.
 func (w *steppingWorld) checkEnd(t *testing.T) {
 	w.counts = w.slicer.Counts()
 	refused := uint64(0)
@@ -419,7 +420,7 @@ func (w *steppingWorld) checkEnd(t *testing.T) {
 			reported += life
 		}
 		require.Equal(t, reported, w.totals["m0"])
-		if len(w.restarts) == 0 { // a distribution does not look back at a start that is reported late
+		if len(w.restarts) == 0 { // a distribution does not consider a start that is reported late
 			require.Equal(t, reported, w.totals["m4"])
 		}
 	}

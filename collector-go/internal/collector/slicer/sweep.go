@@ -10,8 +10,8 @@ import (
 // with each tick.
 const sweepEveryMs = 600_000
 
-// sweep drops the state of series that ended KeepMs ago, of series that others succeeded, and of workers and producers
-// that have none left. Without it memory and snapshots would grow with every worker that ever ran.
+// sweep drops the state of series that ended KeepMs ago and of series that others replaced. It also drops workers and
+// producers that have no series left. Without it, memory and snapshots would grow with every worker that ever ran.
 //
 // It runs by the slicer's clock, which comes from the journal. Therefore a replay drops the same state at the same
 // entries. Series with open samples stay, except those of topologies that were taken to another collector.
@@ -25,8 +25,8 @@ func (s *Slicer) sweep() {
 		src.states = slices.DeleteFunc(src.states, func(t *seriesState) bool { return len(t.free) == len(t.inputs) })
 	}
 	s.sources = slices.DeleteFunc(s.sources, s.gone)
-	// What was refused for want of room may be defined again, now that there may be some; so may what its worker is no
-	// longer known of.
+	// Series that were refused because of MaxSeries may be defined again, since there may be capacity now. The same
+	// applies to series whose worker is no longer known.
 	s.inputs.prune(func(in *input) bool {
 		return in.refused == RefusedSeriesLimit || in.refused != "" && s.byWorker[in.rule.Worker] == nil
 	})
@@ -54,7 +54,7 @@ func (s *Slicer) sweep() {
 	}
 }
 
-// sweepIntervals drops those of metrics that no worker of a topology is known to have any more.
+// sweepIntervals drops the intervals of metrics that no worker of a topology has any more.
 func (s *Slicer) sweepIntervals(r *topologyState) {
 	known := map[string]bool{}
 	for _, src := range s.sources {
@@ -72,12 +72,12 @@ func (s *Slicer) sweepIntervals(r *topologyState) {
 		return !known[i.metric]
 	})
 	if len(r.intervals) < before {
-		r.dueMs = 0 // each takes its turn by its place
+		r.dueMs = 0 // each turn depends on the index
 	}
 }
 
-// awaited returns the outputs that another series than their owner will still write to. That happens when a series was
-// succeeded while it had open samples. Such an output must stay until they are folded.
+// awaited returns the outputs to which an input other than the owner will still write. That happens if a series was
+// replaced while it had open samples. Such an output must stay until they are folded.
 func (s *Slicer) awaited() map[*output]bool {
 	all := make(map[*output]bool)
 	for _, src := range s.sources {
@@ -95,8 +95,8 @@ func (s *Slicer) awaited() map[*output]bool {
 	return all
 }
 
-// sweepState drops the series of one series state that have no open samples and are over. A series that owns its output
-// stays while that is live, is awaited, or was written within KeepMs.
+// sweepState drops the series of a series state that have no open samples and have ended. A series that owns its output
+// stays if the output is live, is awaited, or was written within KeepMs.
 func (s *Slicer) sweepState(t *seriesState, awaited map[*output]bool) {
 	used := t.usedSlots()
 	for slot, in := range t.inputs {
@@ -118,7 +118,7 @@ func (s *Slicer) sweepState(t *seriesState, awaited map[*output]bool) {
 	}
 }
 
-// usedSlots are those of which there are open samples.
+// usedSlots returns the slots that have open samples.
 func (t *seriesState) usedSlots() map[uint32]bool {
 	used := make(map[uint32]bool)
 	for _, b := range t.open {
@@ -138,7 +138,8 @@ func (t *seriesState) usedSlots() map[uint32]bool {
 	return used
 }
 
-// gone reports whether nothing is known of a source but its name, and forgets it then.
+// gone reports whether a source has no series states and has been silent for KeepMs. In that case it forgets the
+// source.
 //
 // A source without series states has been silent for so long that it writes no info any more.
 func (s *Slicer) gone(src *source) bool {

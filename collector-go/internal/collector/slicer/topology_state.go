@@ -9,8 +9,8 @@ import (
 )
 
 // topologyState is the state that all workers of one topology share: how much memory its open samples use, its
-// descriptions, and how often its metrics are reported. Open samples are counted per topology so that one topology
-// with a flood of samples cannot use up MaxOpenSamples and make the slicer refuse samples of the others (see left).
+// descriptions, and how often its metrics are reported. Open samples are counted per topology. One topology with a
+// flood of samples therefore cannot use up MaxOpenSamples and make the slicer refuse samples of the others (see left).
 type topologyState struct {
 	name string
 
@@ -19,8 +19,8 @@ type topologyState struct {
 	infos []*info // as in topologies
 
 	intervals []*interval // in order of the metrics' names
-	writtenMs int64       // end of the newest period that a worker of it has written
-	dueMs     int64       // when the first of the intervals is to be written
+	writtenMs int64       // end of the newest period that one of its workers wrote
+	dueMs     int64       // when the first of the intervals must be written
 
 	transfer transfer
 }
@@ -46,8 +46,8 @@ func (r *topologyState) reports(name string, everyMs int64) {
 	}
 }
 
-// writeIntervals writes the intervals that changed, and each of them each hour. It comes behind what workers write, so
-// that their order does not matter.
+// writeIntervals writes the intervals that changed, and each interval once an hour. It runs after the workers have
+// written, so that their order does not matter.
 func (s *Slicer) writeIntervals(r *topologyState) {
 	if r.writtenMs == 0 || r.writtenMs < r.dueMs {
 		return
@@ -61,7 +61,7 @@ func (s *Slicer) writeIntervals(r *topologyState) {
 			s.writeValue(&i.healthSeries, about{topology: r.name, name: s.options.Health.Names.Interval,
 				metric: i.metric, kind: metric.KindGauge}, r.writtenMs, v)
 		}
-		if v != i.value { // it is too early: there is a value at that time
+		if v != i.value { // it is too early, because there is already a value at that time
 			r.dueMs = 0
 		}
 		r.dueMs = min(r.dueMs, (hour(i.lastEnd)+1)*refreshMs-turn)
@@ -78,7 +78,7 @@ func (s *Slicer) topologyState(topology string) *topologyState {
 	return r
 }
 
-// opened counts samples of a series state that are open from now on, or, below 0, no longer.
+// opened adds to the number of open samples of a series state. samples is negative if samples are no longer open.
 func (s *Slicer) opened(t *seriesState, samples int) {
 	s.open += samples
 	t.source.topology.open += samples
@@ -91,7 +91,7 @@ func (s *Slicer) opened(t *seriesState, samples int) {
 // is alone can therefore use two thirds of MaxOpenSamples. The rest stays free for a topology that joins later.
 const shareOfFree = 2
 
-// left returns how many more samples of a topology may be open, 0 or less if none. See shareOfFree for the rule.
+// left returns how many more samples of a topology may be open. It is 0 or less if there may be none. See shareOfFree.
 func (s *Slicer) left(r *topologyState) int {
 	free := s.options.MaxOpenSamples - s.open
 	return min((shareOfFree*free-r.open+shareOfFree)/(1+shareOfFree), s.options.MaxTopologyOpenSamples-r.open)

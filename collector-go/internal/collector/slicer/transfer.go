@@ -22,7 +22,7 @@ type transfer struct {
 	clockMs int64 // as Slicer.clockMs, by its sender's batches
 	tickMs  int64 // when the newest was sent; 0 before the first
 	leftMs  int64 // the slicer's clock at its newest batch
-	quietMs int64 // how far clocks are off is not known of periods that began before: batches of then were sent again
+	quietMs int64 // clock offsets are unknown for periods that began before this, because their batches were sent again
 }
 
 // switchClocks exchanges the slicer's clock with the clock of a topology that moves. Begin and End both call it, so the
@@ -34,8 +34,8 @@ func (s *Slicer) switchClocks(r *topologyState) {
 	}
 }
 
-// timeOf is the current time for a topology: its own clock if it has an owner, otherwise the slicer's. Times that were
-// recorded for a topology may only be compared with this one.
+// timeOf returns the current time of a topology. It is the topology's own clock if it has an owner, and otherwise the
+// slicer's clock. Times that were recorded for a topology may only be compared with this one.
 func (s *Slicer) timeOf(r *topologyState) int64 {
 	if r.transfer.owned {
 		return r.transfer.clockMs
@@ -58,7 +58,7 @@ func (s *Slicer) Acquire(producer uint32, topology string) {
 	p.connected, p.connectedMs, p.topology = true, r.transfer.clockMs, r
 }
 
-// Release releases a topology whose sender closed and takes it nowhere: Tick moves its clock again.
+// Release ends the ownership of a producer that closed and takes the topology nowhere. Tick moves its clock again.
 func (s *Slicer) Release(producer uint32) {
 	p := s.producer(producer)
 	if p.topology == nil {
@@ -149,17 +149,17 @@ func (s *Slicer) SnapshotOf(topology string) []byte {
 	return w.Finish()
 }
 
-// Imported is the state of a topology that comes from another collector.
+// Imported is the state of a topology that a sender brought from another collector.
 type Imported struct {
 	Topology string
 	Snapshot []byte                 // by SnapshotOf
-	Series   func(id uint32) uint32 // the id of a series here; 0 for one that is not defined any more
-	Producer uint32                 // who carries it, by its id here
-	AtMs     int64                  // when, by the collector's clock
+	Series   func(id uint32) uint32 // returns the id of a series here; 0 for one that is no longer defined
+	Producer uint32                 // the producer that brought it, by its id here
+	AtMs     int64                  // when it arrived, by the collector's clock
 }
 
-// Import replaces what was known of a topology by a state from another collector. It returns how many samples of the
-// new state are open, and how many of the old one were. The caller needs both, so that its accounting balances.
+// Import replaces the state of a topology by a state from another collector. It returns how many samples of the new
+// state are open, and how many of the old one were. The caller needs both, so that its accounting balances.
 //
 // The new state is read completely before the old one is dropped. After an error nothing has changed.
 func (s *Slicer) Import(a Imported) (open, were int, err error) {
@@ -185,7 +185,7 @@ func (s *Slicer) Import(a Imported) (open, were int, err error) {
 	return from.open, were, nil
 }
 
-// CheckImport reports why Import would refuse a state, without changing anything. Ingest asks it, by way of
+// CheckImport reports why Import would refuse a state, without changing anything. Ingest calls it, through
 // feed.Arriving, before the state enters the journal.
 func CheckImport(a Imported, o Options) error {
 	_, err := restoreOf(a, o)
@@ -207,7 +207,7 @@ func restoreOf(a Imported, o Options) (*Slicer, error) {
 		return nil, fmt.Errorf("take up a topology: its format is version %d, this program knows %d", v, version)
 	}
 	r := reader{Decoder: d, s: s, version: v, here: &here{series: a.Series, producer: a.Producer}}
-	s.topologyState(a.Topology) // whether there is a worker or not
+	s.topologyState(a.Topology) // even if it has no worker
 	r.all()
 	r.demand(s.only(a.Topology), "it names another topology")
 	if err := d.Done(); err != nil {
@@ -221,7 +221,7 @@ func restoreOf(a Imported, o Options) (*Slicer, error) {
 	return s, nil
 }
 
-// only reports whether all that a slicer knows is of one topology.
+// only reports whether all state of a slicer belongs to one topology.
 func (s *Slicer) only(topology string) bool {
 	ours := func(series *metric.Series) bool { return series.Labels.Get("topology") == topology }
 	for _, out := range s.outputs {
@@ -303,7 +303,7 @@ func (s *Slicer) DropTopology(topology string) (open int) {
 	return open
 }
 
-// sweepTransferred drops owned topologies of which no batch came for KeepMs: their senders have taken them to another
+// sweepTransferred drops owned topologies that sent no batch for KeepMs: their senders have moved them to another
 // collector.
 func (s *Slicer) sweepTransferred() {
 	for _, name := range slices.Sorted(maps.Keys(s.topologyStates)) {
@@ -314,7 +314,7 @@ func (s *Slicer) sweepTransferred() {
 	}
 }
 
-// transfers writes which topologies have an owner, and who it is.
+// transfers writes the topologies that have an owner, and then the owner of each.
 func (w writer) transfers(s *Slicer) {
 	var by []uint32
 	for _, id := range slices.Sorted(maps.Keys(s.producers)) {

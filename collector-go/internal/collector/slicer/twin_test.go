@@ -16,7 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// twin does what the slicer does the slow and obvious way, when all is said and nothing was late.
+// twin is a slow and simple implementation of the slicer. It runs when all samples are known and none was late.
 type twin struct {
 	world    *world
 	options  Options
@@ -109,7 +109,7 @@ func (tw *twin) write(rule *metric.Rule, name string, endMs int64, v float64) {
 	tw.out[key] = append(tw.out[key], fmt.Sprintf("%d %x", endMs, math.Float64bits(v)))
 }
 
-// folder returns what makes a slice's values of its samples.
+// folder returns the function that computes a slice's values from its samples.
 func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 	var total, offset, last, restarts float64
 	var lastMs int64
@@ -131,7 +131,7 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 			case rule.Temporality == metric.Cumulative:
 				if past != nil && x.timeMs-past.untilMs <= tw.openMs(rule) && x.producer != past.from.producer &&
 					v >= past.lost {
-					continue // of the process before
+					continue // of the previous process
 				}
 				for i := 0; i < len(doubts); i++ {
 					if d := doubts[i]; tw.started(rule, d.afterMs, d.untilMs, endMs) && (d.fell || d.apart(rule)) {
@@ -186,26 +186,26 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 	}
 }
 
-// doubt is the time between two values of a counter, of which it is not known yet whether the process started in it:
-// then what was counted before is lost from the total.
+// doubt is the time between two values of a counter for which a restart is undecided. If the process did restart, what
+// was counted before is lost from the total.
 type doubt struct {
 	afterMs, untilMs int64
 	lost             float64
 	fell             bool
 }
 
-// apart reports whether there was time for a restart in between.
+// apart reports whether a restart fits in between.
 func (d doubt) apart(rule *metric.Rule) bool { return d.untilMs-d.afterMs >= rule.IntervalMs+1000 }
 
-// fall is a doubt that begins with a fall, from a sample.
+// fall is a doubt that begins with a fall of the value.
 type fall struct {
 	doubt
 	from ordered
 }
 
-// fell is whether a fall is known by a sample to be a restart, and whether anything is known.
+// fell reports whether a sample shows that a fall was a restart, and whether that is decided.
 func (tw *twin) fell(rule *metric.Rule, f *fall, x ordered, endMs int64) (restarted, decided bool) {
-	same := x.producer == f.from.producer // and time shows the order of its samples: nobody sets a clock
+	same := x.producer == f.from.producer // then time shows the order of its samples, because nobody sets a clock
 	inOrder := same || x.timeMs-f.afterMs > tw.openMs(rule)
 	reports, packMs, intervalMs := tw.reports(rule.Worker)
 	apart, knownMs := 3*intervalMs+packMs, endMs+rule.PackSpanMs-packMs
@@ -220,7 +220,7 @@ func (tw *twin) fell(rule *metric.Rule, f *fall, x ordered, endMs int64) (restar
 		}
 	}
 	switch {
-	case newest < 0: // nobody reports starts
+	case newest < 0: // no starts are reported
 		return inOrder, inOrder
 	case knownMs-apart < f.untilMs:
 		return false, false
@@ -237,7 +237,7 @@ func (tw *twin) openMs(rule *metric.Rule) int64 {
 
 type report struct{ atMs, startMs int64 }
 
-// reports are what a worker's samples state of its process' start, whose clock nobody sets in these worlds.
+// reports returns what a worker's samples state about the start of its process. Clocks are never set in these worlds.
 func (tw *twin) reports(w metric.Worker) (all []report, packMs, intervalMs int64) {
 	for id, samples := range tw.byID {
 		other := tw.world.rules[id]
@@ -252,7 +252,7 @@ func (tw *twin) reports(w metric.Worker) (all []report, packMs, intervalMs int64
 	return all, packMs, intervalMs
 }
 
-// judged is the time up to which all starts are known when a slice closes.
+// judged returns the time up to which all starts are known when a slice closes.
 func (tw *twin) judged(rule *metric.Rule, endMs int64) int64 {
 	for _, other := range tw.world.rules {
 		if other.RestartsName != "" && other.Worker == rule.Worker {
@@ -262,7 +262,7 @@ func (tw *twin) judged(rule *metric.Rule, endMs int64) int64 {
 	return math.MaxInt64
 }
 
-// started looks for a start of the process in its samples.
+// started searches the samples for a start of the process.
 func (tw *twin) started(rule *metric.Rule, afterMs, untilMs, endMs int64) bool {
 	reports, packMs, _ := tw.reports(rule.Worker)
 	return slices.ContainsFunc(reports, func(r report) bool {
@@ -273,8 +273,8 @@ func (tw *twin) started(rule *metric.Rule, afterMs, untilMs, endMs int64) bool {
 	})
 }
 
-// Whatever the order in which batches arrive within the lateness, the slices are the same to the bit, they are what the
-// obvious way makes of them, nothing is late, and counters do not fall.
+// TestOrderOfArrivalDoesNotMatter varies the order in which batches arrive within the lateness. The slices are exactly
+// the same, and equal those of the twin. Nothing is late, and counters do not fall.
 func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -326,7 +326,8 @@ func requireNoFalls(t require.TestingT, c *slice.Columns) {
 	}
 }
 
-// Later than the lateness is late: counted, and the books balance.
+// TestTheAccountingBalances checks that samples later than the lateness are counted as late, and that the accounting
+// balances.
 func TestTheAccountingBalances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -358,7 +359,7 @@ func TestTheAccountingBalances(t *testing.T) {
 	})
 }
 
-// requireOneValueATime: a closed slice never changes, and a series' slices come in order of time.
+// requireOneValueATime checks that a closed slice never changes, and that a series' slices are in order of time.
 func requireOneValueATime(t require.TestingT, c *slice.Columns) {
 	last := make(map[slice.Ref]int64)
 	for i, ref := range c.Refs {
@@ -367,7 +368,8 @@ func requireOneValueATime(t require.TestingT, c *slice.Columns) {
 	}
 }
 
-// A restart from a snapshot between any two entries changes no bit of what comes out, refs included.
+// TestRestartsChangeNothing checks that a restart from a snapshot between any two entries changes nothing in the
+// output, including refs.
 func TestRestartsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -390,7 +392,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 	})
 }
 
-// drawMemory lets a slicer remember for long or hardly at all, and much or little.
+// drawMemory returns options with which a slicer keeps state for long or hardly at all, and much or little of it.
 func drawMemory(t *rapid.T) Options {
 	o := withHealth()
 	if rapid.Bool().Draw(t, "forgets") {
@@ -402,7 +404,7 @@ func drawMemory(t *rapid.T) Options {
 	return o
 }
 
-// step is an entry; stepper.do knows the kinds.
+// step is an entry. stepper.do implements the kinds.
 type step struct {
 	kind  string
 	batch testBatch
@@ -434,7 +436,7 @@ type stepper struct {
 	world   *world
 	options Options
 	slicer  *Slicer
-	entered uint32 // series that took another's place
+	entered uint32 // series that replaced another one
 	out     strings.Builder
 }
 
@@ -469,13 +471,13 @@ func (p *stepper) do(t require.TestingT, x step) {
 		s.End()
 	case "tick":
 		s.Tick(x.n)
-	case "beats": // a producer sends nothing of interest for two minutes
+	case "beats": // a producer sends other data for two minutes
 		for range 120 {
 			s.Tick(s.tickMs + 1000)
 			s.Begin(uint32(x.n), 0)
 			s.End()
 		}
-	case "idle": // nobody sends anything for longer than a sweep takes to come
+	case "idle": // nobody sends anything for longer than a sweep takes to run
 		for range 150 {
 			s.Tick(s.tickMs + 5000)
 		}
@@ -484,7 +486,7 @@ func (p *stepper) do(t require.TestingT, x step) {
 		p.entered++
 		s.Define(1000*p.entered+uint32(x.n), p.world.rules[uint32(x.n)])
 		s.Define(uint32(x.n), p.world.rules[uint32(x.n)]) // collides
-	case "faster": // it comes at another interval from now on
+	case "faster": // its interval changes
 		rule := p.world.rules[uint32(x.n)]
 		rule.IntervalMs /= 2
 		s.Define(uint32(x.n), rule)

@@ -22,7 +22,7 @@ type worldSample struct {
 	value  float64
 }
 
-// testBatch is delivered whole; the tests vary the order in which batches arrive.
+// testBatch is delivered as a whole. The tests vary the order in which batches arrive.
 type testBatch struct {
 	producer uint32
 	sequence uint64
@@ -37,7 +37,7 @@ func (b *testBatch) last() int64 {
 	return slices.MaxFunc(b.samples, func(x, y worldSample) int { return cmp.Compare(x.timeMs, y.timeMs) }).timeMs
 }
 
-// world is some minutes of some workers, given by their samples.
+// world consists of some minutes of some workers, as their samples.
 type world struct {
 	rules   map[uint32]metric.Rule
 	batches []testBatch
@@ -45,8 +45,8 @@ type world struct {
 
 const worldStartMs = 1_000_000_000
 
-// drawWorld lets workers live and restart. Every series reports at its own interval and phase, with now and then a
-// sample, or a while, missing.
+// drawWorld returns a world in which workers start and restart. Every series reports at its own interval and phase.
+// Occasionally a sample, or a while, is missing.
 func drawWorld(t *rapid.T) *world {
 	w := &world{rules: make(map[uint32]metric.Rule)}
 	var all []worldSample
@@ -101,7 +101,7 @@ func (k *worldKind) rule(worker int) metric.Rule {
 	return rule
 }
 
-// drawLives are the times at which a worker's process starts.
+// drawLives returns the times at which a worker's process starts.
 func drawLives(t *rapid.T, durationMs int64) []int64 {
 	lives := []int64{worldStartMs - 1}
 	for range rapid.IntRange(0, 3).Draw(t, "restarts") {
@@ -115,7 +115,7 @@ func drawSamples(t *rapid.T, id uint32, rule *metric.Rule, lives []int64, durati
 	end := worldStartMs + durationMs
 	awayFrom := worldStartMs + rapid.Int64Range(0, durationMs).Draw(t, "awayFrom")
 	awayFor := rapid.SampledFrom([]int64{0, 0, 25_000, 90_000}).Draw(t, "awayFor")
-	seed := rapid.Uint64().Draw(t, "values") // cheaper than a draw a value
+	seed := rapid.Uint64().Draw(t, "values") // cheaper than one draw per value
 	next := func(n uint64) uint64 {
 		seed = seed*6364136223846793005 + 1442695040888963407
 		return (seed >> 33) % n
@@ -145,8 +145,8 @@ func drawSamples(t *rapid.T, id uint32, rule *metric.Rule, lives []int64, durati
 	return all
 }
 
-// drawBatches hands the samples to two producers, by turns as a shuffle grouping does, and cuts what each has into
-// batches.
+// drawBatches distributes the samples to two producers in turn, as a shuffle grouping does, and divides what each has
+// into batches.
 func drawBatches(t *rapid.T, all []worldSample) (batches []testBatch) {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].timeMs < all[j].timeMs })
 	spanMs := rapid.Int64Range(1, 5000).Draw(t, "batchSpan")
@@ -166,8 +166,7 @@ func drawBatches(t *rapid.T, all []worldSample) (batches []testBatch) {
 	return batches
 }
 
-// shuffled is an order of arrival in which no sample comes later than the lateness after one that is newer by that
-// much.
+// shuffled returns an order of arrival in which no sample arrives after one that is newer by more than the lateness.
 func (w *world) shuffled(t *rapid.T, latenessMs int64) []testBatch {
 	type arrival struct {
 		atMs  int64
@@ -185,7 +184,7 @@ func (w *world) shuffled(t *rapid.T, latenessMs int64) []testBatch {
 	return batches
 }
 
-// stored are slices by series, in the order in which they were written, as text: "end value".
+// stored is slices by series, in the order in which they were written, as text: "end value".
 type stored map[string][]string
 
 func (w *world) run(t require.TestingT, s *Slicer, batches []testBatch) stored {
