@@ -49,15 +49,48 @@ func (f *File) Markdown() string {
 			fmt.Fprintf(&to, "\nGoal %d is without %s.\n", g.ID, m)
 		}
 	}
-	to.WriteString("\n![CPU a sample as series, senders and history grow](benchmarks/growth.svg)\n\nDurability by default: ours answers after fsync")
+	to.WriteString("\n![CPU per sample as series, senders and history grow](benchmarks/growth.svg)\n\n" +
+		"Durability by default:\n\n- ours answers after an fsync\n")
 	for _, name := range slices.Sorted(maps.Keys(f.Durability)) {
-		fmt.Fprintf(&to, "; %s %s", name, f.Durability[name])
+		fmt.Fprintf(&to, "- %s %s\n", name, f.Durability[name])
 	}
-	to.WriteString(". What differs from defaults:\n\n")
+	to.WriteString("\nSettings that differ from the defaults:\n\n")
 	for _, r := range f.Raised {
-		fmt.Fprintf(&to, "- %s\n", r)
+		to.WriteString(settings(r))
 	}
 	return to.String()
+}
+
+// settings is an item of a list. Several settings of one server become a list below its name.
+func settings(of string) string {
+	name, list, _ := strings.Cut(of, ": ")
+	each := strings.Split(list, "; ")
+	if len(each) == 1 {
+		return "- " + of + "\n"
+	}
+	return "- " + name + ":\n    - " + strings.Join(each, "\n    - ") + "\n"
+}
+
+// pageColumns is the length of a line of prose in a page.
+const pageColumns = 120
+
+// wrapped breaks a text at its spaces into lines of a page.
+func wrapped(text string) string {
+	var lines strings.Builder
+	column := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case column > 0 && column+1+len(word) > pageColumns:
+			lines.WriteByte('\n')
+			column = 0
+		case column > 0:
+			lines.WriteByte(' ')
+			column++
+		}
+		lines.WriteString(word)
+		column += len(word)
+	}
+	return lines.String()
 }
 
 // head states where and when.
@@ -70,17 +103,15 @@ func (f *File) head(to *strings.Builder) {
 		kind += fmt.Sprintf(", at a scale of %g", f.Settings.Scale)
 	}
 	least, most := f.loads()
-	fmt.Fprintf(to, "Measured %s, %s: %s, %d cores, %d GiB, Linux %s; load average %.0f to %.0f; medians of %d rounds. Versions: ",
+	var versions []string
+	for _, name := range slices.Sorted(maps.Keys(f.Versions)) {
+		versions = append(versions, name+" "+f.Versions[name])
+	}
+	to.WriteString(wrapped(fmt.Sprintf(
+		"Measured %s, %s: %s, %d cores, %d GiB, Linux %s; load average %.0f to %.0f; medians of %d rounds. Versions: %s.",
 		f.Ended.Format("2006-01-02"), kind,
 		f.Machine.CPUModel, f.Machine.Cores, f.Machine.MemoryBytes>>30, f.Machine.Kernel, least, most,
-		f.Settings.Rounds)
-	for i, name := range slices.Sorted(maps.Keys(f.Versions)) {
-		if i > 0 {
-			to.WriteString(", ")
-		}
-		to.WriteString(name + " " + f.Versions[name])
-	}
-	to.WriteString(".\n")
+		f.Settings.Rounds, strings.Join(versions, ", "))) + "\n")
 }
 
 func (f *File) loads() (least, most float64) {
