@@ -38,7 +38,7 @@ one that is the same here is stored. Where one is a name that is made from anoth
 native histograms), it is stored, and nothing is made under that name. What is not stored is listed by name: on the page, in ` + "`/api/v1/collection`" + ` and by doctor.
 `
 
-// metricsDocument is proto/METRICS.md.
+// metricsDocument returns the content of proto/METRICS.md.
 func metricsDocument() string {
 	var b strings.Builder
 	b.WriteString(documentHead)
@@ -58,7 +58,7 @@ func metricsDocument() string {
 	return b.String()
 }
 
-// kindOf marks what Storm estimates.
+// kindOf returns the kind of a metric, and marks Storm's estimates.
 func kindOf(m *canonical) string {
 	if m.is(sampled) {
 		return m.kind.String() + " (sampled)"
@@ -118,7 +118,7 @@ func nameInTable(name, key string) string {
 	return "`" + strings.ReplaceAll(name, "|", `\|`) + "`"
 }
 
-// writeUpdates writes how each of Storm's gauges comes to its value.
+// writeUpdates writes how each of Storm's gauges gets its value.
 func writeUpdates(b *strings.Builder) {
 	b.WriteString("\n## How Storm updates its gauges\n\nRead from the source of Storm 1.0.0 to 2.8.8. A gauge that is held keeps its value until it is set again, " +
 		"however long that takes: it says nothing of what came after that. One that is sampled is set by sampled tuples alone (topology.stats.sample.rate).\n\n")
@@ -138,7 +138,7 @@ func yes(is bool) string {
 	return ""
 }
 
-// Each of Storm's gauges says how it is updated, and nothing else does.
+// TestEachOfStormsGaugesSaysHowItIsUpdated checks that exactly Storm's gauges describe how they are updated.
 func TestEachOfStormsGaugesSaysHowItIsUpdated(t *testing.T) {
 	for i := range metrics {
 		m := &metrics[i]
