@@ -21,12 +21,13 @@ const (
 	hookBounds      = "../../../../plugin-java/src/test/resources/io/github/bulletmetrics/storm/latency/schema-3-bounds.txt"
 )
 
-// The plugin's tests hold its bucket arithmetic against this file, which states what Prometheus' own is.
+// TestTheHooksBoundsArePrometheusOwn checks the file with the bucket bounds against Prometheus' own. The plugin's tests
+// compare its bucket arithmetic with that file.
 func TestTheHooksBoundsArePrometheusOwn(t *testing.T) {
 	h := histogram.Histogram{Schema: hookSchema,
 		PositiveSpans:   []histogram.Span{{Offset: hookFirstBucket, Length: hookBuckets}},
 		PositiveBuckets: make([]int64, hookBuckets)}
-	h.PositiveBuckets[0] = 1 // differences: one observation in each
+	h.PositiveBuckets[0] = 1 // differences, so that each bucket has one observation
 	var page strings.Builder
 	page.WriteString("# Prometheus' upper bound of each bucket at schema 3: index, the bound's bits, the bound. Written by the collector's test.\n")
 	for buckets := h.PositiveBucketIterator(); buckets.Next(); {

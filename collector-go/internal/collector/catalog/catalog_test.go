@@ -15,7 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// testdata/names.txt is what the table makes of names as they come: one line a name, "<=" behind what it becomes.
+// TestNames compares the table with testdata/names.txt, which has one line for each name:
 //
 //	name [> key]... (shape, component, task, interval s)  =>  series  kind, temporality, source units in one
 func TestNames(t *testing.T) {
@@ -41,7 +41,7 @@ func TestNames(t *testing.T) {
 
 var worker = metric.Worker{Topology: "bullet", Host: "h", Port: 6700}
 
-// parseRaw reads "GC.G1-Young-Generation.time (number, __system, -1, 60)".
+// parseRaw parses a text such as "GC.G1-Young-Generation.time (number, __system, -1, 60)".
 func parseRaw(t *testing.T, text string) metric.Raw {
 	at := strings.LastIndex(text, " (")
 	require.Positive(t, at, "%q has no (shape, component, task, interval)", text)
@@ -61,7 +61,7 @@ func parseRaw(t *testing.T, text string) metric.Raw {
 	return raw
 }
 
-// explain is what the table makes of a line's name in a topology of its release.
+// explain returns what the table gives for the name in a line, in a topology of the line's release.
 func explain(t *testing.T, said string) string {
 	said, storm, _ := strings.Cut(said, " on Storm ")
 	raw := parseRaw(t, said)
@@ -85,7 +85,7 @@ func explain(t *testing.T, said string) string {
 	return text
 }
 
-// shortSeries is the series without topology, and without its worker where that is the test's.
+// shortSeries returns a series without its topology, and without its worker if that is the test's.
 func shortSeries(ls labels.Labels) string {
 	var parts []string
 	ls.Range(func(l labels.Label) {
@@ -97,7 +97,8 @@ func shortSeries(ls labels.Labels) string {
 	return ls.Get(model.MetricNameLabel) + "{" + strings.Join(parts, ",") + "}"
 }
 
-// Every row goes to a metric that has the labels that the row says, and every metric comes from somewhere.
+// TestTableIsSound checks that every row refers to a metric with the labels of the row, and that every metric has a
+// source.
 func TestTableIsSound(t *testing.T) {
 	from := sourcesByMetric()
 	names := make(map[string]bool)
@@ -138,7 +139,7 @@ func labelNames(all []label) (names []string) {
 	return names
 }
 
-// What is an estimate says so, wherever its help is read.
+// TestSampledMetricsAreMarked checks that the help of an estimate says that it is one, wherever the help is shown.
 func TestSampledMetricsAreMarked(t *testing.T) {
 	all := Metadata()
 	for _, name := range []string{"storm_emitted_total", "storm_execute_latency_seconds", "storm_capacity_ratio"} {

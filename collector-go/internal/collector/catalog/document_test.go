@@ -12,7 +12,7 @@ var update = flag.Bool("update", false, "write proto/METRICS.md and the golden f
 
 const metricsPage = "../../../../proto/METRICS.md"
 
-// The page that users read is the table that the program goes by.
+// TestMetricsPageIsTheTable checks that the page for users matches the table that the program uses.
 func TestMetricsPageIsTheTable(t *testing.T) {
 	if *update {
 		require.NoError(t, os.WriteFile(metricsPage, []byte(metricsDocument()), 0o644))

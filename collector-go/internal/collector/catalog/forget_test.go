@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// A series that was idle for a day comes back under another id: that is stored, though the first was active when it was
-// forgotten.
+// TestASeriesThatComesBackIsStored checks a series that was idle for a day and returns under another id. It is stored,
+// although the first id was active when it was forgotten.
 func TestASeriesThatComesBackIsStored(t *testing.T) {
 	s := NewState(DefaultOptions())
 	assert.Equal(t, []string{"1 stored"}, say(s.Define(1, new(heap(60_000)))))
@@ -20,14 +20,14 @@ func TestASeriesThatComesBackIsStored(t *testing.T) {
 	verdict, _ := s.Judge(1)
 	assert.Equal(t, Verdict{Outcome: Refused, Reason: ReasonUndefined}, verdict)
 
-	// A journal that does not say what it forgot names the same series twice: the later name is meant.
+	// A journal that does not report what it forgot names the same series twice: the later id is valid.
 	assert.Equal(t, []string{"2 left out: repeat", "3 stored"}, say(s.Define(3, new(heap(60_000)))))
 	restored, err := Restore(s.Snapshot(), DefaultOptions())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"2 left out: repeat", "3 stored"}, say(restored.Resume()))
 }
 
-// What a forgotten series overruled is stored from then on.
+// TestForgettingGivesWay checks that a series which a forgotten one overruled is stored from then on.
 func TestForgettingGivesWay(t *testing.T) {
 	s := NewState(DefaultOptions())
 	s.Define(1, new(heap(10_000)))
@@ -37,7 +37,7 @@ func TestForgettingGivesWay(t *testing.T) {
 	assert.Equal(t, []string{"2 stored"}, say(s.Forget([]uint32{3})), "the sampler is gone")
 }
 
-// A catalogue that forgot is as one that never knew.
+// TestForgettingLeavesNothing checks that a catalogue that forgot its series equals a new one.
 func TestForgettingLeavesNothing(t *testing.T) {
 	raws := []metric.Raw{heap(10_000), heap(60_000), sampledHeap(), sampledGC()}
 	rapid.Check(t, func(t *rapid.T) {

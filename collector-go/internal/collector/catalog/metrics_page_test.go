@@ -93,7 +93,7 @@ Otherwise it is stored under its own name. The column *reason* is the label ` + 
 |---|---|---|---|---|
 `
 
-// metricsDocument is proto/METRICS.md.
+// metricsDocument returns the content of proto/METRICS.md.
 func metricsDocument() string {
 	var b strings.Builder
 	b.WriteString(documentHead)
@@ -113,7 +113,7 @@ func metricsDocument() string {
 	return b.String()
 }
 
-// kindOf marks what Storm estimates.
+// kindOf returns the kind of a metric, and marks Storm's estimates.
 func kindOf(m *canonical) string {
 	if m.is(sampled) {
 		return m.kind.String() + " (sampled)"
@@ -173,7 +173,7 @@ func nameInTable(name, key string) string {
 	return "`" + strings.ReplaceAll(name, "|", `\|`) + "`"
 }
 
-// writeUpdates writes how each of Storm's gauges comes to its value.
+// writeUpdates writes how each of Storm's gauges gets its value.
 func writeUpdates(b *strings.Builder) {
 	b.WriteString(updatesHead)
 	for i := range metrics {
@@ -191,7 +191,7 @@ func yes(is bool) string {
 	return ""
 }
 
-// Each of Storm's gauges says how it is updated, and nothing else does.
+// TestEachOfStormsGaugesSaysHowItIsUpdated checks that exactly Storm's gauges describe how they are updated.
 func TestEachOfStormsGaugesSaysHowItIsUpdated(t *testing.T) {
 	for i := range metrics {
 		m := &metrics[i]

@@ -30,7 +30,7 @@ func sampledGC() metric.Raw {
 		Shape: metric.ShapeSampler, IntervalMs: 1000, PackSpanMs: 10_000}
 }
 
-// say is a change as text: "1 stored", "2 left_out sampler".
+// say returns changes as text, such as "1 stored" or "2 left_out sampler".
 func say(changes []Change) (said []string) {
 	for _, c := range changes {
 		outcome := map[Outcome]string{Stored: "stored", LeftOut: "left out:", Refused: "refused:",
@@ -82,7 +82,8 @@ func TestTheShorterIntervalIsStored(t *testing.T) {
 	assert.Equal(t, []string{"7 stored"}, say(changes))
 }
 
-// Until 2.2 Storm counts skipped time since the last report, from 2.3 since the process started: maps tell which it is.
+// TestStormsReleaseShowsInItsMaps checks that maps identify the release. Until 2.2 Storm counts skipped time since the
+// last report, from 2.3 on since the process started.
 func TestStormsReleaseShowsInItsMaps(t *testing.T) {
 	of := func(name, key string, shape metric.Shape) metric.Raw {
 		return metric.Raw{Worker: worker, Component: "spout", Task: 1, Name: name, Key: key, Shape: shape,
@@ -112,7 +113,7 @@ func TestStormsReleaseShowsInItsMaps(t *testing.T) {
 		}
 	}
 
-	// The topology moves to a newer Storm under its name.
+	// The topology is submitted to a newer Storm under the same name.
 	s.TopologyStarted("bullet", "bullet-1-100")
 	s.TopologyStarted("bullet", "bullet-2-200")
 	_, changes = s.Judge(1)
@@ -152,8 +153,8 @@ func TestSeriesAreBounded(t *testing.T) {
 	assert.Equal(t, ReasonSeriesLimit, verdict.Reason, "1 was forgotten")
 }
 
-// Which of several series is stored depends on which are active, not on the order in which they came; and a restored
-// state knows the same.
+// TestVerdictsDoNotDependOnOrder checks that the stored series depends on which series are active, and not on the order
+// in which they arrived. A restored state gives the same verdicts.
 func TestVerdictsDoNotDependOnOrder(t *testing.T) {
 	all := []metric.Raw{heap(60_000), heap(10_000), sampledHeap(), sampledGC(), heap(0)}
 	rapid.Check(t, func(t *rapid.T) {
@@ -182,7 +183,7 @@ func TestVerdictsDoNotDependOnOrder(t *testing.T) {
 	})
 }
 
-// storedOf says by hand what is to be stored of the series above.
+// storedOf returns by hand which of the series above must be stored.
 func storedOf(ids []uint32) map[uint32]bool {
 	has := make(map[uint32]bool)
 	for _, id := range ids {
@@ -205,7 +206,7 @@ func storedOf(ids []uint32) map[uint32]bool {
 	return stored
 }
 
-// golden is a state with one of everything.
+// golden returns a state with one of everything.
 func golden() *State {
 	s := goldenVersion1()
 	s.Describe("bullet", "bullet-2-200", Facts{Storm: "2.8.4", Components: map[string]bool{"ns:spout": true,
@@ -213,7 +214,7 @@ func golden() *State {
 	return s
 }
 
-// goldenVersion1 has nothing that a topology states.
+// goldenVersion1 returns a state without facts that senders state.
 func goldenVersion1() *State {
 	s := NewState(DefaultOptions())
 	s.TopologyStarted("bullet", "bullet-1-100")
@@ -227,7 +228,7 @@ func goldenVersion1() *State {
 	return s
 }
 
-// The snapshot of every version that was ever released opens.
+// TestGoldenSnapshots checks that the snapshots of all released versions can be restored.
 func TestGoldenSnapshots(t *testing.T) {
 	const newest = "testdata/catalog-v2.snapshot"
 	if *update {
@@ -256,7 +257,7 @@ func TestRestoreSaysWhatIsWrong(t *testing.T) {
 	assert.ErrorContains(t, err, "version is 7")
 }
 
-// sealed appends the checksum, so that fuzzing gets past it.
+// sealed appends the checksum, so that fuzzing passes the check.
 func sealed(body []byte) []byte {
 	return binary.LittleEndian.AppendUint32(body, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }

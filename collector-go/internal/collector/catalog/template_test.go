@@ -12,7 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// What is remembered of a name changes nothing, whichever workers, tasks and temporalities came under it before.
+// TestTemplatesAreTheTable checks that the cache of templates changes no result, whichever workers, tasks and
+// temporalities had a name before.
 func TestTemplatesAreTheTable(t *testing.T) {
 	text, err := os.ReadFile("testdata/names.txt")
 	require.NoError(t, err)
@@ -41,7 +42,7 @@ func TestTemplatesAreTheTable(t *testing.T) {
 	})
 }
 
-// workersSeries are series as thousands of workers report them: a hundred each.
+// workersSeries returns series as thousands of workers report them, a hundred each.
 func workersSeries(workers int) []metric.Raw {
 	var raws []metric.Raw
 	for w := range workers {

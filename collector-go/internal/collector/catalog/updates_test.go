@@ -1,17 +1,17 @@
 package catalog
 
-// gaugeUpdate says how one of Storm's gauges gets its value, read from the source of the releases 1.0.0 to 2.8.8. A
-// user needs it to know what a sample means, and proto/METRICS.md prints it. A held gauge keeps its last value: an
-// idle bolt goes on reporting the capacity that it had when it was busy.
+// gaugeUpdate describes how one of Storm's gauges gets its value, according to the source of the releases 1.0.0 to
+// 2.8.8. A user needs it to know what a sample means, and proto/METRICS.md prints it. A held gauge keeps its last
+// value: an idle bolt continues to report the capacity that it had when it was busy.
 type gaugeUpdate struct {
-	// Set is when its value is computed, and from what.
+	// Set is when and from what its value is computed.
 	Set string
-	// Over is the time that its value is about; "" for a moment.
+	// Over is the time that its value covers; "" for a moment.
 	Over string
-	// Held states that the value stays as it is until it is set again, however long that takes; else it is computed for
+	// Held reports that the value stays until it is set again, however long that takes. Otherwise it is computed for
 	// each report.
 	Held bool
-	// Sampled states that it is set by sampled tuples alone (topology.stats.sample.rate, one in twenty unless set).
+	// Sampled reports that only sampled tuples set it (topology.stats.sample.rate, one in twenty by default).
 	Sampled bool
 }
 
@@ -24,7 +24,7 @@ const (
 	transfer  = "read for each report; in 2.2 every 15 s"
 )
 
-// updates are of org.apache.storm.metrics2.TaskMetrics and RollingAverageGauge, stats.BoltExecutorStats,
+// updates are the gauges of org.apache.storm.metrics2.TaskMetrics and RollingAverageGauge, stats.BoltExecutorStats,
 // utils.JCQueueMetrics and DisruptorQueue, metric.internal.RateTracker, metric.SystemBolt, metrics2.cgroup,
 // messaging.netty.Client and daemon.worker.BackPressureTracker.
 var updates = map[string]gaugeUpdate{

@@ -192,7 +192,7 @@ func (c *Files) remove(unwanted func(int) bool) {
 	c.positions = kept
 }
 
-// Discard removes every checkpoint after p. It is for checkpoints that lie behind the end of the journal.
+// Discard removes every checkpoint after p. It is for checkpoints beyond the end of the journal.
 func (c *Files) Discard(p journal.Position) {
 	c.remove(func(i int) bool { return c.positions[i] > p })
 }

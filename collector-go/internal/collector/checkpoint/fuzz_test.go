@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a file holds, what is taken from it is under its checksum, to the byte.
+// FuzzDecode checks that, for arbitrary bytes of a file, an accepted state has a valid checksum and is returned
+// exactly.
 func FuzzDecode(f *testing.F) {
 	complete := func(state string) []byte {
 		b := binary.LittleEndian.AppendUint32([]byte(magic), crc32.Checksum([]byte(state), castagnoli))

@@ -21,7 +21,7 @@ func TestTransfersHoldTheNewestState(t *testing.T) {
 	require.True(t, there)
 	assert.EqualValues(t, 2, state.Sequence)
 	late, stopLate := d.Watch("t")
-	<-late // the state that is there already
+	<-late // the state that already exists
 	stopLate()
 	d.Keep(func(topology string) bool { return topology == "t" })
 	_, there = d.Newest("t")

@@ -35,7 +35,7 @@ import (
 // replace it. It must be safe for concurrent use.
 //
 // Append takes ownership of the batch: neither it nor what it refers to may be changed afterwards. The callbacks are
-// called in the order of the calls. If a batch fails, everything that was queued behind it fails too. The window of a
+// called in the order of the calls. If a batch fails, everything that was queued after it fails too. The window of a
 // stream relies on both rules.
 type Journal interface {
 	SeriesOf(topology string) int

@@ -15,7 +15,7 @@ import (
 )
 
 // slowJournal is a journal whose disk proceeds when the test lets it. It keeps the contract of journal.Journal: answers
-// are in order, and what is queued behind a failed batch fails with it.
+// are in order, and what is queued after a failed batch fails with it.
 type slowJournal struct {
 	full     bool
 	queue    []slowAppend

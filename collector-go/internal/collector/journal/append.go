@@ -193,7 +193,7 @@ func (j *Journal) capacityForMove(m *Moved, size int64) error {
 	return j.admit(origin{epoch: m.Epoch, topology: row.Topology}, size)
 }
 
-// enqueue queues a record behind the definitions that are in no record yet. The order matters: a reader must receive a
+// enqueue queues a record after the definitions that are in no record yet. The order matters: a reader must receive a
 // definition before the first batch that uses it. The caller must hold mu.
 func (j *Journal) enqueue(r queued) {
 	for _, definition := range j.fresh.take() {

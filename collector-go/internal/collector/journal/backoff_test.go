@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A stretch costs the whole wait once; what was read in between makes the next failure a first one.
+// TestBackoff checks that a damaged stretch costs the whole delay once. A successful read makes the next failure a
+// first one.
 func TestBackoff(t *testing.T) {
 	p := Backoff{First: time.Second, Last: 4 * time.Second, SkipAfter: 10 * time.Second}
 	type step struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// benchBatch is what a worker's tick looks like: ids in order, few times, most values whole numbers.
+// benchBatch returns a batch like a worker's tick: ids in order, few different times, and mostly integer values.
 func benchBatch(b *testing.B, j *Journal, size int) *Batch {
 	producer, err := j.DefineProducer(place)
 	require.NoError(b, err)
@@ -37,7 +37,7 @@ func benchBatch(b *testing.B, j *Journal, size int) *Batch {
 	return batch
 }
 
-// BenchmarkAppend appends with 64 batches under way, to the disk of the temporary directory, until all are durable.
+// BenchmarkAppend appends with 64 batches in flight, to the disk of the temporary directory, until all are durable.
 func BenchmarkAppend(b *testing.B) {
 	for _, size := range []int{1, 100, 5000} {
 		b.Run(fmt.Sprintf("samples=%d", size), func(b *testing.B) {
@@ -73,7 +73,7 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkRead reads back a million samples.
+// BenchmarkRead reads a million samples.
 func BenchmarkRead(b *testing.B) {
 	j, err := Open(b.TempDir(), DefaultOptions())
 	require.NoError(b, err)
@@ -105,7 +105,7 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportMetric(1e6*float64(b.N)/b.Elapsed().Seconds(), "samples/s")
 }
 
-// BenchmarkOpen starts on a journal of a million samples in one segment: what a restart after a crash takes.
+// BenchmarkOpen opens a journal of a million samples in one segment, as a restart after a crash does.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	for b.Loop() {
@@ -129,7 +129,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// flatFS is a disk that keeps what is written, with nothing else to do: what it costs is a copy.
+// flatFS is a disk that only keeps what is written. A write costs one copy.
 type flatFS struct {
 	mu    sync.Mutex
 	files map[string]*flatFile
@@ -193,7 +193,7 @@ func (f *flatFile) WriteAt(p []byte, off int64) (int, error) {
 	return copy(f.data[off:], p), nil
 }
 
-// benchBlock is a producer's batch of one block of a row, whole numbers and others.
+// benchBlock returns a producer's batch with one block of one row, with integer and other values.
 func benchBlock(b *testing.B, j *Journal, port uint32, columns int) *Batch {
 	producer, err := j.DefineProducer(ProducerDefined{Topology: "bullet", TopologyID: "bullet-1", Host: "h",
 		Port: port, Task: 4})
@@ -215,7 +215,7 @@ func benchBlock(b *testing.B, j *Journal, port uint32, columns int) *Batch {
 			Values: block.AppendDoubles(nil, values)}}}}
 }
 
-// benchAppend has each producer append in turn, with one batch a producer under way, until all are durable.
+// benchAppend makes each producer append in turn, with one batch per producer in flight, until all are durable.
 func benchAppend(b *testing.B, producers, columns int) {
 	o := DefaultOptions()
 	o.FS = newFlatFS()
@@ -240,7 +240,7 @@ func benchAppend(b *testing.B, producers, columns int) {
 	for n := range b.N {
 		i := n % producers
 		free[i] <- struct{}{}
-		sent := *batches[i] // as the door allocates one
+		sent := *batches[i] // ingest allocates one too
 		sent.Sequence = uint64(n/producers) + 1
 		if _, err := j.Append(&sent, dones[i]); err != nil {
 			b.Fatal(err)
@@ -255,20 +255,20 @@ func benchAppend(b *testing.B, producers, columns int) {
 	b.ReportMetric(float64(processorTime(b)-spent)/float64(b.N*columns), "cpu-ns/sample")
 }
 
-// processorTime is what the process has used, which a busy machine changes less than the time on the wall.
+// processorTime returns the CPU time of the process, which depends less on the load of the machine than wall time.
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkAppendSmall is 500 producers of 100 samples a batch.
+// BenchmarkAppendSmall measures 500 producers with 100 samples per batch.
 func BenchmarkAppendSmall(b *testing.B) { benchAppend(b, 500, 100) }
 
-// BenchmarkAppendLarge is a topology's tick of 10,000 series.
+// BenchmarkAppendLarge measures a topology's tick of 10,000 series.
 func BenchmarkAppendLarge(b *testing.B) { benchAppend(b, 2, 10_000) }
 
-// BenchmarkReader reads 400 batches of 10,000 samples: from memory, as a reader that keeps up, and from the file.
+// BenchmarkReader reads 400 batches of 10,000 samples, from memory like a reader that keeps up, and from the file.
 func BenchmarkReader(b *testing.B) {
 	for name, ringBytes := range map[string]int64{"ring": 1 << 30, "file": 0} {
 		b.Run(name, func(b *testing.B) {
@@ -291,7 +291,7 @@ func BenchmarkReader(b *testing.B) {
 			for b.Loop() {
 				r, err := j.Reader(0)
 				require.NoError(b, err)
-				if ringBytes > 0 { // as one that has kept up
+				if ringBytes > 0 { // like a reader that has kept up
 					r.at, r.from, r.complete = first, first, true
 				}
 				for n := 0; n < 400; {
@@ -311,7 +311,8 @@ func BenchmarkReader(b *testing.B) {
 	}
 }
 
-// BenchmarkSegmentHeader is a segment header of 500,000 series: what the journal's lock is held for, and the rest.
+// BenchmarkSegmentHeader measures a segment header of 500,000 series: the part for which the journal's lock is held,
+// and the rest.
 func BenchmarkSegmentHeader(b *testing.B) {
 	s := newState()
 	for i := range 500_000 {
@@ -333,7 +334,7 @@ func BenchmarkSegmentHeader(b *testing.B) {
 	})
 }
 
-// BenchmarkDefineSeries is what naming new series costs, a message's at once, and naming them again.
+// BenchmarkDefineSeries measures defining new series, a message at a time, and defining them again.
 func BenchmarkDefineSeries(b *testing.B) {
 	const workers, each = 1000, 100
 	raws := make([]metric.Raw, 0, workers*each)

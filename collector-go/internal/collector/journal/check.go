@@ -108,7 +108,7 @@ func Reach(dir string, fs disk.FS) Position {
 	return reach
 }
 
-// End returns the position behind the last intact record of the journal in dir, or 0 if there is none. It changes
+// End returns the position after the last intact record of the journal in dir, or 0 if there is none. It changes
 // nothing.
 func End(dir string, fs disk.FS) (Position, error) {
 	j := newJournal(dir, Options{FS: fs})

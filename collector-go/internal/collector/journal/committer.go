@@ -300,7 +300,7 @@ func (c *committer) succeed(records []queued) {
 }
 
 // fail seals the segment and refuses the queued batches, so that their senders keep them. It keeps the records that
-// must not be lost (see queued.lasting). Bytes behind the segment's end do not belong to the journal. The header of the
+// must not be lost (see queued.lasting). Bytes after the segment's end do not belong to the journal. The header of the
 // next segment records where this one ended.
 func (c *committer) fail(group []queued, err error) {
 	c.seal()

@@ -17,8 +17,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// TestCrashAtEveryCall ends the machine at the first, second, n-th call that changes the disk, by a kill and by a loss
-// of power, until a run gets through: what was acknowledged is there, once.
+// TestCrashAtEveryCall ends the machine at the first, second, n-th call that changes the disk, until a run completes.
+// It does so by a kill and by a power failure. Acknowledged batches are in the journal, once.
 func TestCrashAtEveryCall(t *testing.T) {
 	for _, powerLoss := range []bool{false, true} {
 		eachSeed(t, 6, func(t *testing.T, seed uint64) {
@@ -29,8 +29,8 @@ func TestCrashAtEveryCall(t *testing.T) {
 	}
 }
 
-// crashAt runs a script that opens, appends, starts segments, releases and closes, up to a call; false when it got
-// through.
+// crashAt runs a script that opens, appends, starts segments, releases and closes, up to a call. It returns false if
+// the script completed.
 func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
 	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 2)), fs: disktest.NewMemory(seed),
 		acknowledged: map[batchKey]bool{}, store: newReading()}
@@ -62,8 +62,8 @@ func crashAt(t *testing.T, seed uint64, call int, powerLoss bool) bool {
 
 const killDir = "BULLET_METRICS_TEST_JOURNAL"
 
-// TestKill kills a real process that appends to a real directory, and restarts it, again and again: what it had
-// reported as durable is there, once.
+// TestKill repeatedly kills a real process that appends to a real directory, and restarts it. Everything that the
+// process reported as durable is in the journal, once.
 func TestKill(t *testing.T) {
 	if dir := os.Getenv(killDir); dir != "" {
 		appendForever(t, dir)
@@ -88,7 +88,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// killed runs the child until it has said something and some time more, and notes what it said.
+// killed runs the child until it has reported something and for some time after that, and records the reports.
 func killed(t *testing.T, dir string, epoch int, after time.Duration, said map[batchKey]bool) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -102,7 +102,7 @@ func killed(t *testing.T, dir string, epoch int, after time.Duration, said map[b
 	for first := true; lines.Scan(); first = false {
 		sequence, err := strconv.ParseUint(lines.Text(), 10, 64)
 		if err != nil {
-			break // cut short by the kill
+			break // truncated by the kill
 		}
 		said[batchKey{Epoch{byte(epoch + 1)}, sequence}] = true
 		if first {
@@ -113,7 +113,7 @@ func killed(t *testing.T, dir string, epoch int, after time.Duration, said map[b
 	require.True(t, errors.As(child.Wait(), &exit), "the child was killed")
 }
 
-// appendForever is the child: it prints each sequence that has become durable.
+// appendForever is the child process. It prints each sequence that has become durable.
 func appendForever(t *testing.T, dir string) {
 	o := DefaultOptions()
 	o.SegmentBytes = 256 << 10

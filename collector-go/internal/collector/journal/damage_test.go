@@ -14,17 +14,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// written is a closed journal of one segment on a disk in memory, and where its batches are.
+// written is a closed journal of one segment on a disk in memory, with the positions of its batches.
 type written struct {
 	fs      *disktest.Memory
-	file    []byte                // of the segment
+	file    []byte                // content of the segment
 	batches map[batchKey][2]int64 // start and end of each in the file
-	ends    map[int64]bool        // of all records
+	ends    map[int64]bool        // ends of all records
 	samples map[batchKey]int
-	all     int // samples
+	all     int // number of samples
 }
 
-// writeJournal writes n batches; with defined, all series are defined before the first.
+// writeJournal writes n batches. If defined is set, all series are defined before the first one.
 func writeJournal(t *testing.T, n int, defined bool) *written {
 	fs := disktest.NewMemory(1)
 	o := smallOptions(fs)
@@ -63,7 +63,7 @@ func writeJournal(t *testing.T, n int, defined bool) *written {
 	}
 }
 
-// damagedCopy is the disk with its segment's bytes changed.
+// damagedCopy returns the disk with changed bytes in its segment.
 func (w *written) damagedCopy(change func(b []byte) []byte) *disktest.Memory {
 	fs := disktest.NewMemory(1)
 	b := change(slices.Clone(w.file))
@@ -73,8 +73,8 @@ func (w *written) damagedCopy(change func(b []byte) []byte) *disktest.Memory {
 
 const damagedTail = 64 << 10
 
-// TestDamagedTail truncates the last 64 KiB, or flips bits in them: only the damaged record goes, and the journal opens
-// and takes up where it was.
+// TestDamagedTail truncates the last 64 KiB, or flips bits in them. Only the damaged record is lost, and the journal
+// opens and continues.
 func TestDamagedTail(t *testing.T) {
 	w := writeJournal(t, 600, false)
 	size := int64(len(w.file))
@@ -86,7 +86,7 @@ func TestDamagedTail(t *testing.T) {
 		change, lost := flip(at, byte(1+random.IntN(255))), func(place [2]int64) bool {
 			return place[0] <= at && at < place[1]
 		}
-		between := false // a file that ends between two records is that of a journal which ended there
+		between := false // a file that ends between two records looks like a shorter journal
 		if seed%2 == 0 {
 			change, lost, between = truncate(at), func(place [2]int64) bool { return place[1] > at }, w.ends[at]
 		}
@@ -96,8 +96,8 @@ func TestDamagedTail(t *testing.T) {
 	fmt.Printf("tally: cases=%d samples=%d damaged=%d\n", cases, cases*w.all, destroyed)
 }
 
-// named finds the damaged place, unless it is between two records, in what Check reports, and returns how many samples
-// it destroyed.
+// named checks that Check reports the damaged place, unless it is between two records. It returns how many samples the
+// damage destroyed.
 func (w *written) named(t *testing.T, change func([]byte) []byte, lost func(place [2]int64) bool, at int64,
 	between bool) (destroyed int) {
 	whole := len(w.batches)
@@ -156,7 +156,7 @@ func (w *written) expectLost(t *testing.T, change func([]byte) []byte, lost func
 	}
 }
 
-// TestCheckNamesTheDamage checks a whole journal, and one with a flipped byte.
+// TestCheckNamesTheDamage checks an intact journal, and one with a flipped byte.
 func TestCheckNamesTheDamage(t *testing.T) {
 	w := writeJournal(t, 60, false)
 	report, err := Check("/journal", w.fs)
@@ -176,8 +176,8 @@ func TestCheckNamesTheDamage(t *testing.T) {
 		"after 1970-01-01T00:16:40Z, before 1970-01-01T00:16:40Z", place[0], place[1]), report.Findings[0].String())
 }
 
-// TestDamagedHeader flips every byte from the file's first to behind both copies of the header: nothing but the record
-// that is hit is lost, which here is none that holds a batch.
+// TestDamagedHeader flips every byte from the beginning of the file to the end of both copies of the header. Only the
+// damaged record is lost, which is never one with a batch here.
 func TestDamagedHeader(t *testing.T) {
 	w := writeJournal(t, 3, false)
 	first := int64(len(w.file))
@@ -189,7 +189,7 @@ func TestDamagedHeader(t *testing.T) {
 	}
 }
 
-// TestDamageInTheMiddleIsSteppedOver wipes out a stretch that covers whole records.
+// TestDamageInTheMiddleIsSteppedOver overwrites a stretch that covers complete records.
 func TestDamageInTheMiddleIsSteppedOver(t *testing.T) {
 	w := writeJournal(t, 600, true)
 	eachSeed(t, 40, func(t *testing.T, seed uint64) {
@@ -205,7 +205,8 @@ func TestDamageInTheMiddleIsSteppedOver(t *testing.T) {
 	})
 }
 
-// TestARecordInsideATextIsNotTaken puts the bytes of a whole record into a name, then damages the record around it.
+// TestARecordInsideATextIsNotTaken writes the bytes of a complete record into a name, then damages the record around
+// it.
 func TestARecordInsideATextIsNotTaken(t *testing.T) {
 	forged := appendRecord(nil, positionOf(1, 5000), kindTick, []byte{2})
 	b := append(make([]byte, 0, 100), magic[:]...)
@@ -223,7 +224,7 @@ func ExamplePosition() {
 	// Output: 3:4096
 }
 
-// TestAMissingSegmentIsNamed removes one from the middle.
+// TestAMissingSegmentIsNamed removes a segment from the middle.
 func TestAMissingSegmentIsNamed(t *testing.T) {
 	fs := disktest.NewMemory(1)
 	j, err := Open("/journal", smallOptions(fs))

@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// journalFixture is a journal and short words for what is done with it.
+// journalFixture is a journal with short methods for the operations of these tests.
 type journalFixture struct {
 	t        *testing.T
 	fs       *disktest.Memory
@@ -71,7 +71,7 @@ func (h *journalFixture) producer(topologyID string) ProducerID {
 	return id
 }
 
-// batch is one of a producer at an hour.
+// batch returns a batch of a producer at an hour.
 func (h *journalFixture) batch(hour int64, p ProducerID, ids []SeriesID, layouts ...Block) *Batch {
 	h.sequence++
 	return &Batch{Producer: p, Epoch: Epoch{7}, Sequence: h.sequence, ReceivedMs: (firstHour + hour) * hourMs, IDs: ids,
@@ -88,7 +88,7 @@ func (h *journalFixture) refused(b *Batch) error {
 	return err
 }
 
-// awaitWritten waits until nothing waits to be written.
+// awaitWritten waits until the queue is empty.
 func (h *journalFixture) awaitWritten() {
 	for {
 		h.j.mu.Lock()
@@ -101,7 +101,7 @@ func (h *journalFixture) awaitWritten() {
 	}
 }
 
-// forgotten is what a reader from the beginning is handed as forgotten.
+// forgotten returns everything that a reader from the beginning receives as forgotten.
 func (h *journalFixture) forgotten() (all Forgotten) {
 	h.awaitWritten()
 	for _, p := range fromTheStart(h.t, h.j) {
@@ -113,7 +113,8 @@ func (h *journalFixture) forgotten() (all Forgotten) {
 	return all
 }
 
-// TestIdleWhileRunning forgets what is idle for a day, reports that to readers and senders, and never uses an id again.
+// TestIdleWhileRunning checks that ids which are idle for a day are forgotten, reported to readers and senders, and
+// never used again.
 func TestIdleWhileRunning(t *testing.T) {
 	h := newJournalFixture(t, nil)
 	ids := h.series("a", "b", "c", "d")
@@ -147,13 +148,13 @@ func TestIdleWhileRunning(t *testing.T) {
 	want := Forgotten{Series: []SeriesID{3, 4}, Layouts: []LayoutID{2}, Producers: []ProducerID{2}}
 	require.Equal(t, want, h.forgotten())
 	h.restart()
-	want.Producers = append(want.Producers, connected) // no stream outlives the process
+	want.Producers = append(want.Producers, connected) // no stream continues after the process
 	require.Equal(t, want, h.forgotten(), "read again it is the same")
 	require.Equal(t, again, h.series("a", "b", "c", "d"))
 	require.ErrorIs(t, h.refused(h.batch(25, p, ids)), ErrForgotten)
 }
 
-// TestIdleAtTheStart: readers hear what the start forgets.
+// TestIdleAtTheStart checks that readers receive what the start forgets.
 func TestIdleAtTheStart(t *testing.T) {
 	h := newJournalFixture(t, nil)
 	ids := h.series("a", "b")
@@ -168,7 +169,8 @@ func TestIdleAtTheStart(t *testing.T) {
 	require.Equal(t, Forgotten{Series: ids[1:], Producers: []ProducerID{connected}}, h.forgotten())
 }
 
-// TestWhatIsForgottenBeforeAReadersPlace is not handed to it as defined.
+// TestWhatIsForgottenBeforeAReadersPlace checks that ids which were forgotten before a reader's start are not defined
+// for it.
 func TestWhatIsForgottenBeforeAReadersPlace(t *testing.T) {
 	h := newJournalFixture(t, func(o *Options) { o.SegmentBytes = 1 << 20 })
 	ids := h.series("a", "b")
@@ -189,8 +191,8 @@ func TestWhatIsForgottenBeforeAReadersPlace(t *testing.T) {
 	require.Equal(t, p, definitions[1].(*ProducerDefined).ID)
 }
 
-// TestLimitsGiveWay: at a limit the longest idle are abandoned first, those in use and those of the last two hours
-// never.
+// TestLimitsGiveWay checks that at a limit the longest idle ids are forgotten first, but never those that were used in
+// the last two hours.
 func TestLimitsGiveWay(t *testing.T) {
 	h := newJournalFixture(t, func(o *Options) {
 		o.MaxSeries, o.MaxProducers, o.MaxLayouts, o.MaxLayoutColumns = 32, 4, 4, 100
@@ -201,7 +203,7 @@ func TestLimitsGiveWay(t *testing.T) {
 	var ids []SeriesID
 	for i := range 32 {
 		id := h.series(name(i))
-		appended(t, h.j, h.batch(int64(i/8), p, id)) // eight an hour, at hours 0 to 3
+		appended(t, h.j, h.batch(int64(i/8), p, id)) // eight per hour, at hours 0 to 3
 		ids = append(ids, id...)
 	}
 	h.tick(3)
@@ -221,7 +223,7 @@ func TestLimitsGiveWay(t *testing.T) {
 	h.tick(6)
 	_, err = h.j.DefineProducer(ProducerDefined{Topology: "t", TopologyID: "t-9"})
 	require.NoError(t, err)
-	appended(t, h.j, h.batch(6, p, nil)) // it has a stream: it was never idle
+	appended(t, h.j, h.batch(6, p, nil)) // it has a stream, so it was never idle
 
 	fresh := h.series(name(38), name(39))
 	for _, list := range [][]SeriesID{{fresh[0]}, {fresh[1]}, {fresh[0], fresh[1]}, {fresh[1], fresh[0]}} {
@@ -237,7 +239,7 @@ func TestLimitsGiveWay(t *testing.T) {
 	require.ErrorContains(t, err, "from 1 to")
 }
 
-// TestProducersOfAKillAndSubmitLoop never lock others out.
+// TestProducersOfAKillAndSubmitLoop checks that they never exhaust the limit for others.
 func TestProducersOfAKillAndSubmitLoop(t *testing.T) {
 	h := newJournalFixture(t, func(o *Options) { o.MaxProducers = 100 })
 	for i := range 1000 {
@@ -251,7 +253,8 @@ func TestProducersOfAKillAndSubmitLoop(t *testing.T) {
 	require.LessOrEqual(t, len(h.j.state.dict.byProducer), 100)
 }
 
-// TestForgettingSurvivesAFailingDisk: what is forgotten while nothing can be written is still said once it can.
+// TestForgettingSurvivesAFailingDisk checks that what is forgotten while nothing can be written is reported when the
+// disk works again.
 func TestForgettingSurvivesAFailingDisk(t *testing.T) {
 	h := newJournalFixture(t, nil)
 	ids := h.series("a", "b")
@@ -272,7 +275,7 @@ func TestForgettingSurvivesAFailingDisk(t *testing.T) {
 	require.Equal(t, ids, h.forgotten().Series)
 }
 
-// TestTwoTopologiesOfOneEpoch are two senders.
+// TestTwoTopologiesOfOneEpoch checks that two topologies with one epoch are two senders.
 func TestTwoTopologiesOfOneEpoch(t *testing.T) {
 	h := newJournalFixture(t, nil)
 	one := h.producer("t-1")

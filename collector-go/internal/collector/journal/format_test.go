@@ -25,8 +25,8 @@ import (
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files of the current format version")
 
-// writeGolden writes an entry of every kind. One journal after another gives a second segment whose header is not
-// empty.
+// writeGolden writes an entry of every kind. It opens the journal several times, so that the second segment's header is
+// not empty.
 func writeGolden(t *testing.T, dir string) {
 	for run := range uint64(2) {
 		j, err := Open(dir, DefaultOptions())
@@ -77,7 +77,7 @@ func writeGolden(t *testing.T, dir string) {
 	}
 }
 
-// defineIdle defines one of each that nobody uses, so that it will be forgotten.
+// defineIdle defines one of each without using it, so that it will be forgotten.
 func defineIdle(t *testing.T, j *Journal, atMs int64) {
 	require.NoError(t, j.AppendControl(&Tick{TimeMs: atMs}))
 	_, err := j.DefineProducer(ProducerDefined{Topology: "idle", TopologyID: "idle-1-1400000000", Host: "10.0.0.9",
@@ -89,7 +89,7 @@ func defineIdle(t *testing.T, j *Journal, atMs int64) {
 	require.NoError(t, err)
 }
 
-// describe is all that a closed journal holds, a line an entry.
+// describe returns the content of a closed journal, with one line per entry.
 func describe(t *testing.T, j *Journal) string {
 	reader, err := j.Reader(0)
 	require.NoError(t, err)
@@ -124,7 +124,7 @@ func describe(t *testing.T, j *Journal) string {
 	}
 }
 
-// TestGoldenSegments opens the golden directory of every format version, from the first on: each reads as it did.
+// TestGoldenSegments opens the golden directories of all format versions. Each must read as before.
 func TestGoldenSegments(t *testing.T) {
 	current := filepath.Join("testdata", fmt.Sprintf("v%d", formatVersion))
 	if *updateGolden {
@@ -155,7 +155,7 @@ func TestGoldenSegments(t *testing.T) {
 	}
 }
 
-// TestTheFormatHasNotChanged writes the golden segments again: another byte needs another version.
+// TestTheFormatHasNotChanged writes the golden segments again. If a byte differs, the format needs a new version.
 func TestTheFormatHasNotChanged(t *testing.T) {
 	dir := t.TempDir()
 	writeGolden(t, dir)
@@ -168,7 +168,7 @@ func TestTheFormatHasNotChanged(t *testing.T) {
 	}
 }
 
-// TestBatchesComeBackAsTheyWere encodes any batch and decodes it.
+// TestBatchesComeBackAsTheyWere encodes arbitrary batches and decodes them.
 func TestBatchesComeBackAsTheyWere(t *testing.T) {
 	var again Batch
 	rapid.Check(t, func(t *rapid.T) {
@@ -190,7 +190,7 @@ func TestBatchesComeBackAsTheyWere(t *testing.T) {
 		require.LessOrEqual(t, int64(len(payload)), payloadBound(b, tail))
 		require.NoError(t, decodeBatch(kindOf(b), payload, &again))
 		got := again
-		got.IDs = append([]SeriesID{}, again.IDs...) // empty is as good as nil
+		got.IDs = append([]SeriesID{}, again.IDs...) // empty equals nil
 		got.TimesMs, got.Values = append([]int64{}, again.TimesMs...), append([]float64{}, again.Values...)
 		got.Histograms = nil
 		require.Equal(t, b, &got)
@@ -199,8 +199,8 @@ func TestBatchesComeBackAsTheyWere(t *testing.T) {
 	})
 }
 
-// FuzzPayload decodes any bytes as each kind of record: an error or an entry, never a panic, and what decodes is
-// bounded by what was given.
+// FuzzPayload decodes arbitrary bytes as each kind of record. The result is an error or an entry, never a panic, and
+// the size of the entry is bounded by the input.
 func FuzzPayload(f *testing.F) {
 	b := &Batch{Producer: 1, Sequence: 2, IDs: []SeriesID{1, 2}, TimesMs: []int64{5, 6}, Values: []float64{1, 2.5}}
 	f.Add(byte(kindBatch), appendBatch(nil, b, emptyTail))
@@ -247,8 +247,8 @@ func FuzzPayload(f *testing.F) {
 	})
 }
 
-// FuzzSegment reads any bytes as a segment, as Open and as a Reader do; framed makes records with good checksums of
-// them, so that what lies behind the checksums is reached too. Each byte is either in a whole record or reported as
+// FuzzSegment reads arbitrary bytes as a segment, by Open and by a Reader. frame converts them to records with valid
+// checksums, so that the code after the checks is reached too. Each byte is either in an intact record or reported as
 // damaged.
 func FuzzSegment(f *testing.F) {
 	for version := 1; version <= formatVersion; version++ {
@@ -297,8 +297,8 @@ func FuzzSegment(f *testing.F) {
 	})
 }
 
-// frame makes a segment of kinds and payloads: a byte kind, a byte length, the payload. An unknown kind stands for
-// itself.
+// frame returns a segment of kinds and payloads, each given as a byte with the kind, a byte with the length, and the
+// payload. Bytes with an unknown kind are copied.
 func frame(b []byte) []byte {
 	segment := slices.Clone(magic[:])
 	for len(b) >= 2 {
@@ -314,7 +314,7 @@ func frame(b []byte) []byte {
 	return segment
 }
 
-// unframe is the inverse of frame for a good segment.
+// unframe is the inverse of frame for a valid segment.
 func unframe(b []byte, number uint32) (list []byte) {
 	scan := scanner{file: bytes.NewReader(b), number: number, off: magicBytes, end: int64(len(b))}
 	for {
@@ -326,7 +326,7 @@ func unframe(b []byte, number uint32) (list []byte) {
 	}
 }
 
-// What is passed over without being decoded is what a decoder would find known.
+// TestListsOnlyWhatIsKnown checks that listsOnly skips only what a decoder would find known.
 func TestListsOnlyWhatIsKnown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"", "a", "__system", "cpu.usage_user"})
@@ -358,7 +358,7 @@ func TestListsOnlyWhatIsKnown(t *testing.T) {
 	})
 }
 
-// appendRecord appends a record that will stand at position at.
+// appendRecord appends a record that will be written at position at.
 func appendRecord(to []byte, at Position, k kind, payload []byte) []byte {
 	start := len(to)
 	to = append(beginRecord(to), payload...)

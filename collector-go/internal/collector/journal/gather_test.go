@@ -10,8 +10,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// The interval is an hour: what is durable before is so because it came first, because plenty waited, or because the
-// journal closed.
+// TestSmallBatchesShareAWrite sets the interval to an hour. Batches become durable earlier only if they came first, if
+// many were queued, or if the journal closed.
 func TestSmallBatchesShareAWrite(t *testing.T) {
 	o := DefaultOptions()
 	o.FS, o.GatherInterval = disktest.NewMemory(1), time.Hour

@@ -218,7 +218,7 @@ func (j *Journal) Oldest() Position {
 	return j.before
 }
 
-// Durable returns the position behind the last durable entry. No reader of this journal ever received a greater
+// Durable returns the position after the last durable entry. No reader of this journal ever received a greater
 // position, not even before a restart, unless the newest segment has lost its end.
 func (j *Journal) Durable() Position {
 	j.mu.Lock()

@@ -111,7 +111,7 @@ func TestOnARealDisk(t *testing.T) {
 	require.ErrorIs(t, j.AppendControl(&Tick{}), ErrClosed)
 }
 
-// TestReadersSeeOnlyWhatIsDurable holds an fsync back.
+// TestReadersSeeOnlyWhatIsDurable delays an fsync.
 func TestReadersSeeOnlyWhatIsDurable(t *testing.T) {
 	gate := newGate()
 	j, err := Open("/journal", smallOptions(gate))
@@ -133,11 +133,11 @@ func TestReadersSeeOnlyWhatIsDurable(t *testing.T) {
 	require.Len(t, r.batches, 1)
 }
 
-// gate is a disk whose fsyncs hang while it is shut.
+// gate is a disk whose fsyncs block while it is shut.
 type gate struct {
 	*disktest.Memory
 	shut    atomic.Bool
-	waiting chan struct{} // gets a token from each fsync that hangs
+	waiting chan struct{} // receives a token from each fsync that blocks
 	release chan struct{}
 }
 
@@ -168,7 +168,7 @@ func (f *gatedFile) Sync() error {
 	return f.File.Sync()
 }
 
-// TestFullQueue refuses what does not fit while an fsync hangs, and takes it afterwards.
+// TestFullQueue checks that batches which do not fit are refused while an fsync blocks, and accepted afterwards.
 func TestFullQueue(t *testing.T) {
 	gate := newGate()
 	o := smallOptions(gate)
@@ -191,7 +191,7 @@ func TestFullQueue(t *testing.T) {
 	require.Equal(t, "share", full.Reason)
 	require.Equal(t, o.RetryInterval, full.RetryAfter)
 	require.Positive(t, taken)
-	second := 0 // of another topology, which finds room
+	second := 0 // of another topology, which finds capacity
 	for s := (&sender{producer: ProducerDefined{Topology: "another", Host: "h", Port: 1},
 		epoch: Epoch{9}}); ; second++ {
 		if _, err := j.Append(batchOf(t, j, s, uint64(second+1)), func(err error) { answers <- err }); err != nil {
@@ -208,7 +208,8 @@ func TestFullQueue(t *testing.T) {
 	appended(t, j, oneBatch(t, j, 1_000))
 }
 
-// TestDiskFull fills a small disk, is refused, gets room, and goes on by itself; it also starts with no byte free.
+// TestDiskFull fills a small disk. Batches are refused, and accepted again when there is space. The journal also starts
+// with no byte free.
 func TestDiskFull(t *testing.T) {
 	fs := disktest.NewMemory(1)
 	fs.SetRoom(20 << 10)
@@ -236,7 +237,7 @@ func TestDiskFull(t *testing.T) {
 			refused++
 		}
 	}
-	fs.Fill() // not a byte
+	fs.Fill() // no byte is free
 	require.ErrorContains(t, j.Ready(), "no space left")
 	require.NoError(t, j.Close())
 
@@ -256,8 +257,8 @@ func TestDiskFull(t *testing.T) {
 	require.Equal(t, durable, r.batches)
 }
 
-// TestAFailedFsyncSealsTheSegment: its batch is refused, goes to a fresh segment when it comes again, and is there once
-// although the sealed segment may hold it too.
+// TestAFailedFsyncSealsTheSegment checks that the batch is refused, and is written to a new segment when it is sent
+// again. It is read once, although the sealed segment may contain it too.
 func TestAFailedFsyncSealsTheSegment(t *testing.T) {
 	fs := disktest.NewMemory(1)
 	registry := prometheus.NewRegistry()
@@ -272,7 +273,7 @@ func TestAFailedFsyncSealsTheSegment(t *testing.T) {
 		}
 		return nil
 	})
-	// may fail with the batch, and must not be forgotten
+	// may fail with the batch, and must not be lost
 	require.NoError(t, j.AppendControl(&Connected{Producer: 1, TimeMs: 5}))
 	answer := make(chan error, 1)
 	b := oneBatch(t, j, 2)
@@ -296,7 +297,8 @@ func TestAFailedFsyncSealsTheSegment(t *testing.T) {
 	require.NoError(t, j.Close())
 }
 
-// TestReleaseAndBounds: MaxBytes refuses until Release has made room; what was released has expired.
+// TestReleaseAndBounds checks that MaxBytes refuses batches until Release has freed space, and that released positions
+// are expired.
 func TestReleaseAndBounds(t *testing.T) {
 	fs := disktest.NewMemory(1)
 	o := smallOptions(fs)
@@ -327,7 +329,7 @@ func TestReleaseAndBounds(t *testing.T) {
 	appended(t, j, oneBatch(t, j, sequence))
 	_, err = j.Reader(at)
 	require.ErrorIs(t, err, ErrExpired)
-	for err = nil; err == nil; { // what it has open it may still read
+	for err = nil; err == nil; { // it may still read the file that it has open
 		_, _, err = early.Next(t.Context())
 	}
 	require.ErrorIs(t, err, ErrExpired)
@@ -339,8 +341,8 @@ func TestReleaseAndBounds(t *testing.T) {
 	require.Equal(t, j.before, j.Oldest())
 }
 
-// TestCrowded: the oldest segment may go where the journal's own bytes are nearly used up, and where the disk is
-// smaller than these (D2).
+// TestCrowded checks that the oldest segment may be released if the journal is nearly full, and if the disk is smaller
+// than its limit (D2).
 func TestCrowded(t *testing.T) {
 	for name, bound := range map[string]func(*disktest.Memory, *Options){
 		"bytes": func(_ *disktest.Memory, o *Options) { o.MaxBytes = 60 << 10 },
@@ -357,7 +359,7 @@ func TestCrowded(t *testing.T) {
 			require.False(t, nearlyFull)
 			sequence := uint64(1)
 			for ; !nearlyFull; sequence++ {
-				appended(t, j, oneBatch(t, j, sequence)) // it is taken: nothing is full yet
+				appended(t, j, oneBatch(t, j, sequence)) // it is accepted, because nothing is full yet
 				_, nearlyFull = j.NearlyFull()
 			}
 			for segments := len(j.segments); nearlyFull; segments-- {
@@ -371,8 +373,8 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// A disk that another program fills for a moment asks for no segment, nor does one whose room all segments together
-// would not make.
+// TestDiskIsFullForAMoment checks that no segment is requested while another program fills the disk for a moment. The
+// same holds if releasing all segments would not free enough space.
 func TestDiskIsFullForAMoment(t *testing.T) {
 	fs := disktest.NewMemory(1)
 	o := smallOptions(fs)
@@ -410,7 +412,8 @@ type noRoom struct{ disk.FS }
 
 func (noRoom) Free(string) (free, size uint64, err error) { return 0, 1 << 40, nil }
 
-// Where the journal is small beside its segments, a store that is behind still loses a part of it at a time.
+// TestASegmentIsASmallPartOfTheJournal covers a journal that is small compared with its segments. A lagging store still
+// loses only a part of it at a time.
 func TestASegmentIsASmallPartOfTheJournal(t *testing.T) {
 	o := smallOptions(disktest.NewMemory(1))
 	o.MaxBytes, o.SegmentBytes = 256<<10, 128<<10
@@ -428,7 +431,7 @@ func TestASegmentIsASmallPartOfTheJournal(t *testing.T) {
 	}
 }
 
-// TestIdleSeriesAreForgotten makes room in the dictionary at a start; ids are not used again.
+// TestIdleSeriesAreForgotten checks that a start frees capacity in the dictionary, and that ids are not reused.
 func TestIdleSeriesAreForgotten(t *testing.T) {
 	fs := disktest.NewMemory(1)
 	o := smallOptions(fs)
@@ -466,7 +469,7 @@ func TestIdleSeriesAreForgotten(t *testing.T) {
 	require.Equal(t, SeriesID(11), id)
 }
 
-// TestEpochsAreBounded forgets those of long ago, and refuses where that makes no room.
+// TestEpochsAreBounded checks that old epochs are forgotten, and that batches are refused if this frees no capacity.
 func TestEpochsAreBounded(t *testing.T) {
 	o := smallOptions(disktest.NewMemory(1))
 	o.MaxEpochs = 3
@@ -507,8 +510,9 @@ func TestHistoryRemembersEachSequence(t *testing.T) {
 	require.Len(t, h.spans, maxSpans)
 }
 
-// TestATornHeaderForgetsNothing: the header of a segment that a crash tore in the making lists fewer batches than the
-// segment before it, whose last write had failed, turned out to hold. Found by the ledger's seed 935.
+// TestATornHeaderForgetsNothing covers a segment header that a crash interrupted. It lists fewer batches than the
+// segment before it contains, because the last write to that segment had failed but was on disk. Found with the
+// ledger's seed 935.
 func TestATornHeaderForgetsNothing(t *testing.T) {
 	torn := epochs{}
 	of := origin{epoch: Epoch{1}, topology: "t"}
@@ -546,7 +550,7 @@ func TestAppendRefusesWhatCannotBe(t *testing.T) {
 	require.ErrorContains(t, o.Validate(), "RetryInterval")
 }
 
-// TestNewerVersionIsRefused opens a segment of a version to come.
+// TestNewerVersionIsRefused opens a segment of a future version.
 func TestNewerVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	b := append([]byte(nil), magic[:]...)

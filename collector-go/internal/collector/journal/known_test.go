@@ -9,8 +9,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// TestABatchIsKnownForADay: the machine stops between a write and its answer, and starts on a disk without room. The
-// batch is known when it comes again, for a day from when it came; a sender does not hold it for so long.
+// TestABatchIsKnownForADay covers a machine that dies between a write and its answer, and starts on a full disk. The
+// batch is recognised for a day when it is sent again, which is longer than a sender holds it.
 func TestABatchIsKnownForADay(t *testing.T) {
 	const cameMs, dayMs = 1_000_000 * hourMs, 24 * hourMs
 	for laterMs, want := range map[int64]int{0: 1, dayMs: 1, dayMs + 1: 2} {

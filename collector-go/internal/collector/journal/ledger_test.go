@@ -27,7 +27,7 @@ var (
 	ledgerCases = flag.Int("journal.cases", 150, "seeds that the ledger tests run")
 )
 
-// eachSeed runs a test under many seeds; the name of a failed one contains it, and -journal.seed repeats it.
+// eachSeed runs a test with many seeds. The name of a failed one contains the seed, and -journal.seed repeats it.
 func eachSeed(t *testing.T, cases int, run func(t *testing.T, seed uint64)) {
 	first, n := *ledgerFirst, cases
 	if *ledgerSeed != 0 {
@@ -40,13 +40,13 @@ func eachSeed(t *testing.T, cases int, run func(t *testing.T, seed uint64)) {
 	}
 }
 
-// batchKey is what a test knows a batch by.
+// batchKey identifies a batch in tests.
 type batchKey struct {
 	epoch    Epoch
 	sequence uint64
 }
 
-// sender is one epoch's: it keeps what is not acknowledged and sends it again after a restart.
+// sender is the sender of one epoch. It keeps what is not acknowledged and sends it again after a restart.
 type sender struct {
 	producer ProducerDefined
 	epoch    Epoch
@@ -54,7 +54,7 @@ type sender struct {
 	held     []uint64
 }
 
-// batchOf is a batch whose content follows from its name, so that a reader can check it.
+// batchOf returns a batch whose content follows from its sender and sequence, so that a reader can check it.
 func batchOf(t require.TestingT, j *Journal, s *sender, sequence uint64) *Batch {
 	producer, err := j.DefineProducer(s.producer)
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func batchOf(t require.TestingT, j *Journal, s *sender, sequence uint64) *Batch 
 	return b
 }
 
-// blockOf is a block of two rows of the same values, the last cell missing.
+// blockOf returns a block of two rows with the same values. The last cell is missing.
 func blockOf(sequence uint64, values []float64) block.Block {
 	cells := 2 * len(values)
 	x := block.Block{Columns: len(values), Rows: 2, FirstMs: int64(sequence * 1000), StepMs: 10,
@@ -92,7 +92,7 @@ func blockOf(sequence uint64, values []float64) block.Block {
 	return x
 }
 
-// reading is what a store makes of the journal: each batch that it was handed, and where it would go on.
+// reading is the state of a store that reads the journal: the batches that it received, and its position.
 type reading struct {
 	at        Position
 	batches   map[batchKey]int
@@ -106,7 +106,7 @@ func newReading() *reading {
 	return &reading{batches: map[batchKey]int{}, series: map[SeriesID]metric.Raw{}, layouts: map[LayoutID][]SeriesID{}}
 }
 
-// catchUp reads all that is durable.
+// catchUp reads everything that is durable.
 func (r *reading) catchUp(t require.TestingT, j *Journal) {
 	reader, err := j.Reader(r.at)
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func (r *reading) take(t require.TestingT, entry Entry) {
 	}
 }
 
-// check compares a batch with what its sequence number implies (see batchOf).
+// check compares a batch with the content that follows from its sequence (see batchOf).
 func (r *reading) check(t require.TestingT, b *Batch) {
 	if len(b.IDs) != int(b.Sequence%40+1) {
 		require.Fail(t, "batch has lost samples", "%v", b)
@@ -176,7 +176,7 @@ func (r *reading) check(t require.TestingT, b *Batch) {
 	}
 }
 
-// world is senders, a disk, a journal and a store, with the ledger of what was acknowledged.
+// world consists of senders, a disk, a journal and a store, with a ledger of what was acknowledged.
 type world struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -220,7 +220,7 @@ func (w *world) open() {
 	}
 }
 
-// resend is what a sender does on a new stream: all that it holds, from the oldest.
+// resend sends everything that a sender holds on a new stream, from the oldest.
 func (w *world) resend(s *sender) {
 	for _, sequence := range slices.Clone(s.held) {
 		w.append(s, sequence)
@@ -264,7 +264,7 @@ func (w *world) settle() {
 	}
 }
 
-// checkpoint is the store's: what it has read so far, it has for good.
+// checkpoint makes durable what the store has read so far.
 func (w *world) checkpoint() {
 	w.store.catchUp(w.t, w.j)
 	w.stored = make(map[batchKey]int, len(w.store.batches))
@@ -278,7 +278,7 @@ func (w *world) checkpoint() {
 	}
 }
 
-// crash ends the collector and starts it on what its disk kept. The store falls back to its checkpoint.
+// crash ends the collector and starts it on what its disk kept. The store returns to its checkpoint.
 func (w *world) crash(powerLoss bool) {
 	at := w.store.at
 	if w.stored == nil {
@@ -300,7 +300,7 @@ func (w *world) crash(powerLoss bool) {
 	w.open()
 }
 
-// verify holds the ledger against what the store has.
+// verify compares the ledger with the content of the store.
 func (w *world) verify() {
 	w.store.catchUp(w.t, w.j)
 	for key := range w.acknowledged {
@@ -311,7 +311,7 @@ func (w *world) verify() {
 	}
 }
 
-// failSoon makes the n-th call from now, and perhaps some after it, fail.
+// failSoon makes the n-th call from now, and possibly some after it, fail.
 func (w *world) failSoon() {
 	from := w.fs.Calls() + 1 + w.random.IntN(6)
 	to := from + w.random.IntN(4)
@@ -329,7 +329,7 @@ func (w *world) step() {
 		w.send(w.senders[w.random.IntN(len(w.senders))])
 	case n < 28:
 		w.settle()
-	case n < 30: // a new stream, while answers to the old one may still be under way
+	case n < 30: // a new stream, while answers to the old one may still be outstanding
 		for _, s := range w.senders {
 			w.resend(s)
 		}
@@ -346,7 +346,7 @@ func (w *world) step() {
 	}
 }
 
-// awaitReady waits until the journal takes writes.
+// awaitReady waits until the journal accepts writes.
 func awaitReady(j *Journal) {
 	for {
 		j.mu.Lock()
@@ -359,7 +359,7 @@ func awaitReady(j *Journal) {
 	}
 }
 
-// TestLedger sends, fails, crashes and restarts at random: nothing acknowledged may be missing or doubled.
+// TestLedger sends, fails, crashes and restarts at random. Nothing that was acknowledged may be missing or duplicated.
 func TestLedger(t *testing.T) {
 	eachSeed(t, *ledgerCases, func(t *testing.T, seed uint64) {
 		w := newWorld(t, seed)
@@ -378,7 +378,7 @@ func TestLedger(t *testing.T) {
 	})
 }
 
-// readClosed reads all that a closed journal holds.
+// readClosed reads the content of a closed journal.
 func (r *reading) readClosed(t require.TestingT, j *Journal) {
 	reader, err := j.Reader(0)
 	require.NoError(t, err)

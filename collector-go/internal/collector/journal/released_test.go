@@ -11,7 +11,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// openings is a disk where something happens before a file is opened.
+// openings is a disk that calls a function before a file is opened.
 type openings struct {
 	disk.FS
 	before func(name string)
@@ -25,10 +25,10 @@ func (o *openings) Open(name string) (disk.File, error) {
 	return o.FS.Open(name)
 }
 
-// TestASegmentIsReleasedAsAReaderOpensIt: a reader at its end has lost nothing, since the next header defines what it
-// needs. One before its end has. Found by the core's seed 3225.
+// TestASegmentIsReleasedAsAReaderOpensIt checks that a reader at the end of the segment has lost nothing, because the
+// next header defines what it needs. A reader before the end has lost entries. Found with the core's seed 3225.
 func TestASegmentIsReleasedAsAReaderOpensIt(t *testing.T) {
-	for _, missing := range []int64{0, 1} { // bytes of it that the reader has yet to read
+	for _, missing := range []int64{0, 1} { // bytes of the segment that the reader has not read
 		t.Run(fmt.Sprintf("%d bytes before its end", missing), func(t *testing.T) {
 			fs := &openings{FS: disktest.NewMemory(1)}
 			j, err := Open("/journal", smallOptions(fs))

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// appendUntil appends batches until one is refused or refused no more, and returns the last answer.
+// appendUntil appends batches until one is refused, or accepted again, and returns the last answer.
 func appendUntil(t *testing.T, j *Journal, s *sender, wanted func(error) bool) error {
 	for begun := time.Now(); ; {
 		require.Less(t, time.Since(begun), 30*time.Second)
@@ -27,7 +27,8 @@ func appendUntil(t *testing.T, j *Journal, s *sender, wanted func(error) bool) e
 	}
 }
 
-// TestAnotherTakesItsDirectory: who comes back to a directory in which another journal is by then writes nothing there.
+// TestAnotherTakesItsDirectory checks that a collector writes nothing into its directory after another journal took it
+// over.
 func TestAnotherTakesItsDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	o := DefaultOptions()
@@ -58,8 +59,8 @@ func TestAnotherTakesItsDirectory(t *testing.T) {
 	require.NoError(t, j.Close())
 }
 
-// TestItsDirectoryIsRemoved: nothing is acknowledged into a file that ends with the process. Where the directory is
-// there again, the journal goes on in a segment of its own, whose header has all that is defined.
+// TestItsDirectoryIsRemoved checks that nothing is acknowledged in a file that disappears with the process. If the
+// directory exists again, the journal continues in a new segment, whose header contains all definitions.
 func TestItsDirectoryIsRemoved(t *testing.T) {
 	for name, remove := range map[string]func(dir string) error{
 		"removed": os.RemoveAll,

@@ -120,7 +120,7 @@ func (s *state) replayForgotten(payload []byte) error {
 	return nil
 }
 
-// replaySegment applies a segment's records to the state, up to scan.end. end is the offset behind the last intact
+// replaySegment applies a segment's records to the state, up to scan.end. end is the offset after the last intact
 // record. complete reports that the segment header was complete, so that no older segment is needed.
 func (s *state) replaySegment(scan *scanner) (end int64, complete bool, err error) {
 	var h segmentHeader

@@ -20,13 +20,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// placed is an entry as a reader had it.
+// placed is an entry with its position, as a reader received it.
 type placed struct {
 	at    Position
 	entry Entry
 }
 
-// available is what a reader is handed without waiting.
+// available returns the entries that a reader receives without waiting.
 func available(t testing.TB, r *Reader) (all []placed) {
 	nothingToWaitFor, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -43,7 +43,7 @@ func available(t testing.TB, r *Reader) (all []placed) {
 	}
 }
 
-// fromTheStart is all entries as a reader has them that starts now.
+// fromTheStart returns all entries as a new reader receives them.
 func fromTheStart(t testing.TB, j *Journal) []placed {
 	r, err := j.Reader(0)
 	require.NoError(t, err)
@@ -51,7 +51,7 @@ func fromTheStart(t testing.TB, j *Journal) []placed {
 	return available(t, r)
 }
 
-// fromTheFiles is all entries of a closed journal, none of the memory.
+// fromTheFiles returns all entries of a closed journal, read only from files.
 func fromTheFiles(t testing.TB, j *Journal) []placed {
 	all := fromTheStart(t, j)
 	for _, p := range all {
@@ -70,7 +70,7 @@ func fromTheFiles(t testing.TB, j *Journal) []placed {
 	return all
 }
 
-// plain is entries without what has no meaning: empty against nil, and how messages are laid out.
+// plain returns entries without meaningless differences: empty against nil, and the internals of messages.
 func plain(t testing.TB, all []placed) (plain []any) {
 	for _, p := range all {
 		b, is := p.entry.(*Batch)
@@ -96,7 +96,7 @@ func plain(t testing.TB, all []placed) (plain []any) {
 	return plain
 }
 
-// unplaced leaves out definitions' positions, which in memory are those of a segment header as a whole.
+// unplaced leaves out the positions of definitions, which from memory are those of a whole segment header.
 func unplaced(all []placed) (rest []placed) {
 	for _, p := range all {
 		switch p.entry.(type) {
@@ -108,8 +108,8 @@ func unplaced(all []placed) (rest []placed) {
 	return rest
 }
 
-// TestMemoryAndFileAgree: readers that keep up, that fall behind and come back, and that start at 0 get equal entries,
-// over rotations, failures and what is forgotten.
+// TestMemoryAndFileAgree checks that all readers receive equal entries. Some keep up, some lag and catch up, and some
+// start at 0. There are rotations, failures and forgotten ids.
 func TestMemoryAndFileAgree(t *testing.T) {
 	eachSeed(t, 40, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 6))
@@ -179,8 +179,8 @@ func TestMemoryAndFileAgree(t *testing.T) {
 	})
 }
 
-// TestDefinitionsHaveOnePlace: what is defined for a batch that waits while a segment begins is in that segment's
-// header, in front of all that waits with it, and so it comes to a reader that keeps up.
+// TestDefinitionsHaveOnePlace covers definitions for a batch that is queued while a segment begins. They are in the
+// header of that segment, before all queued records. A reader that keeps up receives them in the same place.
 func TestDefinitionsHaveOnePlace(t *testing.T) {
 	o := smallOptions(disktest.NewMemory(1))
 	o.GatherInterval = time.Hour
@@ -215,7 +215,7 @@ func TestDefinitionsHaveOnePlace(t *testing.T) {
 	require.Equal(t, plain(t, unplaced(fromTheFiles(t, j))), plain(t, unplaced(had)))
 }
 
-// TestReadersThatKeepUpShareEntries: nothing is decoded for them, and nothing is read.
+// TestReadersThatKeepUpShareEntries checks that for such readers nothing is decoded or read from disk.
 func TestReadersThatKeepUpShareEntries(t *testing.T) {
 	fs := &badDisk{Memory: disktest.NewMemory(1)}
 	j, err := Open("/journal", smallOptions(fs))
@@ -242,10 +242,10 @@ func TestReadersThatKeepUpShareEntries(t *testing.T) {
 	require.Greater(t, len(j.segments), 5)
 }
 
-// badDisk fails to read what lies in a stretch of each file.
+// badDisk fails to read a stretch of each file.
 type badDisk struct {
 	*disktest.Memory
-	from, to atomic.Int64 // from 0: nothing; to 0: to the end
+	from, to atomic.Int64 // from 0 means nothing; to 0 means the rest of the file
 	opens    atomic.Bool  // opening fails too
 }
 
@@ -281,7 +281,7 @@ func (f *badFile) ReadAt(p []byte, off int64) (int, error) {
 	return int(n), disktest.ErrInputOutput
 }
 
-// TestAReadErrorCanBeTriedAgain, and what stays unreadable can be abandoned: a record, or a segment.
+// TestAReadErrorCanBeTriedAgain checks retries, and that a permanently unreadable record or segment can be skipped.
 func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 	w := writeJournal(t, 600, true)
 	for _, retireIDs := range []bool{false, true} {
@@ -302,7 +302,7 @@ func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 			had.take(t, entry)
 		}
 		_, entry, err := r.Next(t.Context())
-		for err == nil { // marks
+		for err == nil { // control records
 			had.take(t, entry)
 			_, entry, err = r.Next(t.Context())
 		}
@@ -329,7 +329,7 @@ func TestAReadErrorCanBeTriedAgain(t *testing.T) {
 	}
 }
 
-// TestASegmentThatCannotBeOpened is tried again, or abandoned as a whole.
+// TestASegmentThatCannotBeOpened checks that opening is retried, and that the whole segment can be skipped.
 func TestASegmentThatCannotBeOpened(t *testing.T) {
 	for _, retireIDs := range []bool{false, true} {
 		w := writeJournal(t, 60, true)

@@ -8,10 +8,10 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
-// segment describes one segment file. Readers never read beyond end, because bytes behind it may not be durable.
+// segment describes one segment file. Readers never read beyond end, because bytes after it may not be durable.
 type segment struct {
 	number uint32
-	end    int64 // offset behind its last durable record
+	end    int64 // offset after its last durable record
 	size   int64 // of the file
 
 	missing Position // end of the previous segment, if its file is missing

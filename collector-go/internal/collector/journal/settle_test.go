@@ -12,9 +12,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// TestWhatIsHandedOutSurvivesPowerLoss: a process ends after it wrote a segment and before the segment's name was
-// durable. The next finds it, may begin no other, since there is no room, and hands out what is in it: from then on no
-// loss of power may give its ids to others.
+// TestWhatIsHandedOutSurvivesPowerLoss covers a process that ends after it wrote a segment and before the segment's
+// name was durable. The next process finds the segment, cannot start another one for lack of space, and serves its
+// content to readers. After that, no power failure may cause its ids to be assigned again.
 func TestWhatIsHandedOutSurvivesPowerLoss(t *testing.T) {
 	named := func(name string) metric.Raw {
 		return metric.Raw{Worker: metric.Worker{Topology: "t", Host: "h", Port: 6700}, Component: "FilterBolt", Task: 3,

@@ -11,10 +11,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-// TestWhereAFailedWriteEnds: the fsync of a write of many batches fails, and so does cutting them off. Whether the next
-// segment header records where the segment ends, or the process or the machine ends before there is one: what readers
-// get, what recovery knows again, and what Check counts is the same, torn or not, at every start, and what was refused
-// is there once when it has come again.
+// TestWhereAFailedWriteEnds covers a failed fsync of a write with many batches, if truncating them fails too. The next
+// segment header may record the end of the segment, or the process or machine ends before that.
+//
+// Readers, recovery and Check must agree about the content at every start, whether the last write is incomplete or not.
+// Refused batches are there once after they were sent again.
 func TestWhereAFailedWriteEnds(t *testing.T) {
 	for _, powerLoss := range []bool{false, true} {
 		for _, named := range []bool{false, true} { // by a header
@@ -44,8 +45,8 @@ type failure struct {
 	acknowledged map[batchKey]int
 }
 
-// failedWrite fails a write of many batches at its fsync. When named, a segment with some of them follows; else none
-// can be made.
+// failedWrite fails a write of many batches at its fsync. If named is set, a segment with some of them follows.
+// Otherwise no segment can be created.
 func failedWrite(t *testing.T, seed uint64, named bool) *failure {
 	w := &failure{fs: disktest.NewMemory(seed), acknowledged: map[batchKey]int{}}
 	o := smallOptions(w.fs)
@@ -58,7 +59,7 @@ func failedWrite(t *testing.T, seed uint64, named bool) *failure {
 	w.fs.SetFault(func(_ int, op, name string) error {
 		switch {
 		case op == "sync" && name == segmentName(1):
-			if syncs++; syncs == 1 { // the next write is of all that is queued meanwhile
+			if syncs++; syncs == 1 { // the next write contains everything that was queued meanwhile
 				close(entered)
 				<-queued
 				return nil
@@ -98,8 +99,8 @@ func failedWrite(t *testing.T, seed uint64, named bool) *failure {
 	return w
 }
 
-// agreed starts the journal on a disk, holds what its readers get against what it knows and what Check counts, and
-// returns how many batches that is. Then all come again.
+// agreed starts the journal on a disk, and checks that readers, recovery and Check agree. It returns the number of
+// batches. Then all batches are sent again.
 func (w *failure) agreed(t *testing.T, fs disk.FS) int {
 	j, err := Open("/journal", smallOptions(fs))
 	require.NoError(t, err)
@@ -131,7 +132,7 @@ func (w *failure) agreed(t *testing.T, fs disk.FS) int {
 	return len(found)
 }
 
-// readFrom is the batches that a reader from the beginning gets.
+// readFrom returns the batches that a reader from the beginning receives.
 func readFrom(t *testing.T, j *Journal) map[batchKey]int {
 	r := newReading()
 	r.catchUp(t, j)

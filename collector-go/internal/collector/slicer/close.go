@@ -174,7 +174,7 @@ func (m *means) of(rows []strip, at int) (mean, least, greatest float64) {
 // slotted holds the samples that lie beside the grid, sorted by slot. They arrive in any order, and searching for the
 // samples of each slot would need one pass per slot.
 type slotted struct {
-	ends   []int // index behind each slot's last sample
+	ends   []int // index after each slot's last sample
 	sorted []sample
 }
 

@@ -274,7 +274,7 @@ func (d *distribution) histogram() *histogram.Histogram {
 	h := &histogram.Histogram{Schema: d.schema, ZeroThreshold: d.zeroThreshold, ZeroCount: d.zeroCount,
 		Count: d.count, Sum: d.sum}
 	var previous int64
-	next := int32(0) // the index behind the last bucket written
+	next := int32(0) // the index after the last written bucket
 	put := func(count uint64) {
 		h.PositiveBuckets = append(h.PositiveBuckets, int64(count)-previous)
 		h.PositiveSpans[len(h.PositiveSpans)-1].Length++

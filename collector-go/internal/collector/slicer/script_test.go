@@ -24,19 +24,19 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the expected slices of the scripts")
 
-// TestScripts plays testdata/*.txt. A script's lines are journal entries; "=> " lines are what comes out of the line
-// above, as "end series value". Times are seconds.
+// TestScripts plays testdata/*.txt. The lines of a script are journal entries. A line that begins with "=> " is the
+// output of the line above, as "end series value". Times are in seconds.
 //
 //	option lateness 30                  before all else
 //	define 1 gauge heap interval=1      series 1, of worker w:1 unless worker= names another
 //	connect 7 | disconnect 7 | started
-//	batch 7: 1@12=5 1@13=6              producer 7 sends; sequences rise by themselves
+//	batch 7: 1@12=5 1@13=6              producer 7 sends; sequences increase automatically
 //	option health 30                    the collection's own series every 30 s; of at most three metrics a worker
-//	batch 7: received 14 1@12=5         the collector took it at 14
-//	layout 5: 1 2 3                     layout 5 is of these series
+//	batch 7: received 14 1@12=5         the collector received it at 14
+//	layout 5: 1 2 3                     layout 5 contains these series
 //	block 7: 5@10+1*2 = 1 2 - 4 5 6     producer 7 sends two rows of it, at 10 and 11: series 1 has 1 and 2, series 2 has none and 4
 //	dropped w:1 queue_full 5
-//	tick 60 | ticks 60 90               one tick a second
+//	tick 60 | ticks 60 90               one tick per second
 //	detach 1 | withdraw 1 | describe w:1 info worker=w:1 pid=3 | close | restart | counts | known
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")

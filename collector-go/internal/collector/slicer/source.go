@@ -82,7 +82,7 @@ func (x *stretch) note(timeMs, reachedMs int64) {
 const saidMs = 420_000
 
 // skewMs returns the clock offset of the period that ends at endMs. byBounds is the offset that the clock bounds imply.
-// If the clock was set back recently by more than that, the offset is at least the size of the step.
+// If the clock was recently set back by more than that, skewMs returns minus the size of the step.
 func (x *stretch) skewMs(byBounds, endMs int64) int64 {
 	if setMs := x.toMs - x.fromMs; x.toMs > 0 && endMs-x.toMs <= saidMs && setMs > max(byBounds, -byBounds) {
 		return -setMs
