@@ -78,9 +78,10 @@ test-quick: ## Test the Go packages that differ from BASE; needs Go alone
 # All build tags of tests.
 tags := e2e,prometheus,stores,dashboards,page,client,chaos,golden,release
 
+# Not --quiet, which hides warnings from --strict too.
 .PHONY: docs
 docs: build/docs/stamp ## Build the documentation site into build/site; a dead link, or a page outside its navigation, fails
-	@NO_MKDOCS_2_WARNING=1 build/docs/venv/bin/mkdocs build --quiet
+	@out=$$(NO_MKDOCS_2_WARNING=1 build/docs/venv/bin/mkdocs build 2>&1) || { echo "$$out" >&2; exit 1; }
 	@echo "docs: build/site/index.html"
 
 build/docs/stamp: .ci/docs/requirements.txt .ci/python
