@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// KilledTag marks an annotation that reports that a topology was killed on purpose, at the annotation's time. Whoever
-// kills the topology sets it: the tune command's experiments do, and so does the watcher of Nimbus. It applies to the
-// run at that time.
+// KilledTag marks an annotation that reports that a topology was killed on purpose, at the annotation's time. The
+// experiments of the tune command and the watcher of Nimbus set it. It applies to the run at that time.
 const KilledTag = "killed"
 
 // killLasts is how long a topology may be heard after it was killed. The option -w of storm kill lets it run on for

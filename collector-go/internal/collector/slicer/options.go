@@ -37,9 +37,10 @@ type Options struct {
 	Health Health
 }
 
-// DefaultOptions returns the defaults of the tests. `serve` takes width and lateness from internal/config, whose
-// defaults are the same. Slices are 10 s wide, which is Bullet's report interval, and the lateness is three slices. A
-// sender keeps batches for an hour. The state of a series is kept for a day after it ended.
+// DefaultOptions returns the options of the feed's default slicer. `serve` replaces width and lateness by the settings
+// in internal/config, whose defaults are the same. Slices are 10 s wide, which is Bullet's report interval, and the
+// lateness is three slices. A sender keeps batches for an hour. The state of a series is kept for a day after it
+// ended.
 //
 // The limit of 16 Mi open samples per topology takes about 200 MB. With slices of 60 s, packs of 10 s and a lateness of
 // 30 s, it suffices for about 150,000 samples per second. With slices of 10 s it suffices for twice that.
