@@ -3,7 +3,7 @@ package config
 import "fmt"
 
 // What the parts of a collector take of the Go heap. A series takes 1.6 kB once it is known
-// (docs/benchmarks/profile.md), and more while it is defined, for messages and checkpoints. Each further store has a
+// (docs/benchmarks/core.md), and more while it is defined, for messages and checkpoints. Each further store has a
 // slicer of its own.
 const (
 	baseHeap       = 32 << 20 // of a collector that has no series

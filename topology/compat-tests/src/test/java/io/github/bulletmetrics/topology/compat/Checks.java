@@ -54,15 +54,15 @@ final class Checks {
             Optional<Double> least = run.jvm().cpuSecondsAtLeast(slice.getKey() - OLDEST_CPU_MS);
             Optional<Double> most = run.jvm().cpuSecondsAtMost(slice.getKey());
             if (least.isEmpty() || most.isEmpty()) {
-                return Cell.of(false, "%.2f s, and nothing to hold it to", slice.getValue());
+                return Cell.of(false, "%.2f s; the operating system has no figure", slice.getValue());
             }
             if (slice.getValue() < least.get() - CPU_STEP_SECONDS || slice.getValue() > most.get() + CPU_STEP_SECONDS) {
-                return Cell.of(false, "%.2f s; the system says %.2f to %.2f", slice.getValue(), least.get(),
+                return Cell.of(false, "%.2f s; operating system: %.2f to %.2f s", slice.getValue(), least.get(),
                         most.get());
             }
         }
         double last = stored.lastEntry().getValue();
-        return Cell.of(last > 1, "%.2f s; the system says at most %.2f", last,
+        return Cell.of(last > 1, "%.2f s; operating system: at most %.2f s", last,
                 run.jvm().cpuSecondsAtMost(stored.lastKey()).get());
     }
 
@@ -72,7 +72,7 @@ final class Checks {
         double committed = run.sum("bullet_worker_heap_committed_bytes{%s}");
         double limit = run.sum("bullet_worker_heap_limit_bytes{%s}");
         return Cell.of(used > MIB && used <= committed && committed <= limit && limit == StormJvm.HEAP_MIB * MIB,
-            "%.0f used, %.0f committed of %.0f MiB", used / MIB, committed / MIB, limit / MIB);
+            "%.0f MiB used, %.0f MiB committed, limit %.0f MiB", used / MIB, committed / MIB, limit / MIB);
     }
 
     /** G1's collectors, by the same names on every Storm; the process makes garbage for both. */
@@ -111,7 +111,7 @@ final class Checks {
                         + (found.isEmpty() ? "missing" : found.get(0).value() + ", not " + figure.getValue()));
             }
         }
-        return wrong.isEmpty() ? Cell.of(true, "%d figures as they were made", expected.size())
+        return wrong.isEmpty() ? Cell.of(true, "%d metrics with the expected values", expected.size())
                 : Cell.of(false, "%s", String.join("; ", wrong));
     }
 
@@ -127,11 +127,11 @@ final class Checks {
         found.put("acked to the spout",
                 run.sum("storm_acked_total{%s,component=\"DataSource\",source=\"\",stream=\"default\"}"));
         if (run.truth().isEmpty()) {
-            return Cell.of(false, "the topology has not said what it did");
+            return Cell.of(false, "the topology has not reported its counts");
         }
         long records = run.truth().get().records();
         return Cell.of(found.values().stream().allMatch(count -> count == records), "%d records, %s", records,
-            found.values().stream().allMatch(count -> count == records) ? "5 counts of them alike" : "but " + found);
+            found.values().stream().allMatch(count -> count == records) ? "all 5 tuple counts equal" : "but " + found);
     }
 
     /**
@@ -145,7 +145,7 @@ final class Checks {
         double process = run.max("storm_process_latency_seconds" + ofRecords);
         double complete = run.max("storm_complete_latency_seconds{%s,component=\"DataSource\"}" + EVER);
         if (run.truth().isEmpty()) {
-            return Cell.of(false, "the topology has not said what it did");
+            return Cell.of(false, "the topology has not reported its counts");
         }
         boolean ok = sane(least, execute) && sane(least, process) && sane(Math.max(least, 1e-6), complete);
         StringBuilder says = new StringBuilder(String.format(Locale.ROOT,
@@ -156,7 +156,7 @@ final class Checks {
             double samples = run.sum("bullet_execute_samples_total" + ofFilter);
             double mean = run.sum("bullet_execute_seconds_total" + ofFilter) / samples;
             ok &= samples == run.sum("storm_executed_total" + ofFilter) && sane(least - SAMPLED_ERROR_SECONDS, mean);
-            says.append(String.format(Locale.ROOT, "; by the hook execute %.2f ms of %.0f tuples", mean * 1000,
+            says.append(String.format(Locale.ROOT, "; latency hook: execute %.2f ms over %.0f tuples", mean * 1000,
                     samples));
         }
         if (run.setup().hasHook() && run.setup().bullet().hasFilterLatency()) {
@@ -165,7 +165,7 @@ final class Checks {
             double count = run.sum("histogram_count(sum(last_over_time(bullet_filter_latency_seconds{%s}" + EVER
                     + ")))");
             ok &= count == run.truth().get().records() && sane(least, p99);
-            says.append(String.format(Locale.ROOT, "; filter p99 %.1f ms of %.0f", p99 * 1000, count));
+            says.append(String.format(Locale.ROOT, "; filter p99 %.1f ms over %.0f records", p99 * 1000, count));
         }
         if (run.setup().hasHook() && run.setup().bullet().from(0, 5, 0)) {
             double count = run.sum(
@@ -203,6 +203,6 @@ final class Checks {
                 && tuples.ok() && bullet.ok();
         return Cell.of(ok, "restarts %s; %s; %s; %s",
                 restarts.stream().map(each -> String.format(Locale.ROOT, "%.0f", each.value())).toList(), tuples.says(),
-            fallen.isEmpty() ? "none of " + totals + " totals fell" : "these fell: " + fallen, bullet.says());
+            fallen.isEmpty() ? "none of " + totals + " counters decreased" : "decreased: " + fallen, bullet.says());
     }
 }

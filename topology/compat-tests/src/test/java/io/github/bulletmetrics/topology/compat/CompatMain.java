@@ -55,7 +55,7 @@ public final class CompatMain {
             }
         }
         if (matrix.unknown() != 0) {
-            out.println("✗ series that the catalogue has no name for: " + matrix.unknown());
+            out.println("✗ series that are not in the catalog: " + matrix.unknown());
         }
         System.exit(matrix.isAllTicked() ? 0 : 1);
     }

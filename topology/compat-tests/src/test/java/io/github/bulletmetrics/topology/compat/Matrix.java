@@ -85,7 +85,7 @@ final class Matrix {
         return new Names(found);
     }
 
-    /** Series that the catalogue has no name for. */
+    /** Series that are not in the catalog. */
     double unknown() {
         return unknown;
     }

@@ -35,7 +35,7 @@ final class MatrixPage {
     }
 
     private static List<String> header() {
-        List<String> header = new ArrayList<>(List.of("Storm", "Java", "what runs"));
+        List<String> header = new ArrayList<>(List.of("Storm", "Java", "topology"));
         for (Column column : Column.values()) {
             header.add(column.title());
         }
@@ -59,12 +59,12 @@ final class MatrixPage {
         row(page, header());
         row(page, header().stream().map(any -> "---").toList());
         matrix.rows().forEach((setup, cells) -> row(page, line(setup, cells)));
-        page.append("\n## The numbers behind the ticks\n");
+        page.append("\n## Measured values\n");
         matrix.rows().forEach((setup, cells) -> {
             page.append("\n**Storm ").append(setup.storm()).append(", Java ").append(setup.java().feature())
                     .append(", ").append(setup.runs()).append("**\n\n");
             for (Column column : Column.values()) {
-                Cell cell = cells.getOrDefault(column, Cell.of(false, "not looked at"));
+                Cell cell = cells.getOrDefault(column, Cell.of(false, "not checked"));
                 page.append("- ").append(cell.mark()).append(' ').append(column.title()).append(": ")
                         .append(cell.says()).append('\n');
             }
@@ -82,11 +82,11 @@ final class MatrixPage {
 
     private void names(StringBuilder page) {
         Set<String> everywhere = matrix.names().everywhere();
-        page.append("\n## The names\n\nFrom every row, ").append(everywhere.size()).append(" canonical names: `")
+        page.append("\n## Metric names\n\nEvery row has these ").append(everywhere.size()).append(" canonical names: `")
                 .append(String.join("`, `", everywhere))
-            .append("`.\n\nSeries that the catalogue had no name for: ").append(Math.round(matrix.unknown()))
-            .append(". Not from every row, since it is not offered there:\n\n");
-        row(page, List.of("names", "rows without", "why"));
+            .append("`.\n\nSeries that are not in the catalog: ").append(Math.round(matrix.unknown()))
+            .append(". These names are missing in some rows:\n\n");
+        row(page, List.of("names", "missing in", "reason"));
         row(page, List.of("---", "---", "---"));
         matrix.names().byReason().forEach((reason, names) -> {
             List<String> without = matrix.rows().keySet().stream()

@@ -38,11 +38,11 @@ final class Names {
             boolean offered = Offer.of(name).map(offer -> offer.by().test(row)).orElse(true);
             absent += there ? 0 : 1;
             if (there != offered) {
-                wrong.add(name + (there ? " though it cannot have it" : " missing"));
+                wrong.add(name + (there ? " unexpected" : " missing"));
             }
         }
         int has = found.get(row).size();
-        return wrong.isEmpty() ? Cell.of(true, "%d names; %d others are not offered", has, absent)
+        return wrong.isEmpty() ? Cell.of(true, "%d names; %d others are not available", has, absent)
                 : Cell.of(false, "%s", String.join(", ", wrong));
     }
 

@@ -16,7 +16,7 @@ class NamesTest {
     void namesThatAreNotOfferedMayBeMissing() {
         Names names = new Names(Map.of(OLD, Set.of("storm_emitted_total", "storm_skipped_calls_total"), NEW,
             Set.of("storm_emitted_total", "storm_skipped_seconds_total", "storm_failed_total")));
-        assertThat(names.check(OLD)).isEqualTo(new Cell(true, "2 names; 1 others are not offered"));
+        assertThat(names.check(OLD)).isEqualTo(new Cell(true, "2 names; 1 others are not available"));
         assertThat(names.check(NEW).ok()).isTrue();
         assertThat(names.everywhere()).containsExactly("storm_emitted_total");
         assertThat(names.byReason().values())
@@ -36,7 +36,7 @@ class NamesTest {
     void aReasonThatIsNoneIsFound() {
         Names names = new Names(Map.of(OLD, Set.of("storm_capacity_ratio"), NEW,
                 Set.of("storm_capacity_ratio", "storm_skipped_seconds_total")));
-        assertThat(names.check(OLD)).isEqualTo(new Cell(false, "storm_capacity_ratio though it cannot have it"));
+        assertThat(names.check(OLD)).isEqualTo(new Cell(false, "storm_capacity_ratio unexpected"));
         assertThat(names.check(NEW).ok()).isTrue();
     }
 

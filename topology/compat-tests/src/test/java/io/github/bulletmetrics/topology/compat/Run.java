@@ -82,7 +82,7 @@ final class Run implements AutoCloseable {
         start();
         await(FIRST_LIFE, limitMs, progress);
         if (!jvm.isAlive()) {
-            cells.put(Column.RESTART, Cell.of(false, "not tried: the first process had ended"));
+            cells.put(Column.RESTART, Cell.of(false, "not checked: the first process had ended"));
             return cells;
         }
         before = truth().orElse(before);
@@ -128,7 +128,7 @@ final class Run implements AutoCloseable {
             }
         }
         for (Column column : columns) {
-            cells.putIfAbsent(column, Cell.of(false, "never asked: the process ended"));
+            cells.putIfAbsent(column, Cell.of(false, "not checked: the process ended"));
         }
         if (!open.isEmpty()) {
             open.forEach(column -> progress.say(setup, "✗ " + column.title() + ": " + cells.get(column).says()));

@@ -102,11 +102,11 @@ record Setup(String line, boolean whole, Registration registration, BulletReleas
     String runs() {
         String metrics = "Bullet " + bullet.version();
         if (whole) {
-            return metrics + ", whole";
+            return metrics + ", complete topology";
         }
         return switch (registration) {
-            case EARLY -> metrics + "'s names, EarlyBulletMetricsConsumer";
-            case LATE -> metrics + "'s names, BulletMetricsConsumer";
+            case EARLY -> metrics + " imitated, EarlyBulletMetricsConsumer";
+            case LATE -> metrics + " imitated, BulletMetricsConsumer";
             case SNIPPET -> "no Bullet, StormMetricsConsumer";
         };
     }
