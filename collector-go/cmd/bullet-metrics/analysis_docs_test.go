@@ -23,7 +23,7 @@ func TestTheAnalysisPagesAreTrue(t *testing.T) {
 	for name, page := range analysisPages {
 		t.Run(name, func(t *testing.T) { analysisPage(t, page, "analyze "+name) })
 	}
-	t.Run("size", func(t *testing.T) { analysisPage(t, "docs/tune/sizing.md", "size --records-per-s") })
+	t.Run("size", func(t *testing.T) { analysisPage(t, "docs/tune/capacity.md", "size --records-per-s") })
 	t.Run("predict", func(t *testing.T) {
 		analysisPage(t, "docs/predict.md", "predict --from", "predict topology/experiments/test5.yaml")
 	})
@@ -35,10 +35,10 @@ func TestTheAnalysisPagesAreTrue(t *testing.T) {
 // analysisPages are the pages with a sample of each analysis.
 var analysisPages = map[string]string{
 	"concurrency": "docs/analysis.md",
-	"data":        "docs/tune/records-per-core.md",
-	"queries":     "docs/tune/queries-per-core.md",
-	"resources":   "docs/tune/resource-table.md",
-	"scaling":     "docs/tune/scaling-law.md",
+	"data":        "docs/tune/scaling.md",
+	"queries":     "docs/tune/scaling.md",
+	"resources":   "docs/analysis.md",
+	"scaling":     "docs/tune/scaling.md",
 }
 
 func analysisPage(t *testing.T, file string, commands ...string) {

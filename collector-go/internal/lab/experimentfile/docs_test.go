@@ -61,7 +61,7 @@ func TestThePagesHaveEveryField(t *testing.T) {
 	documented := firstCells(read("experiments.md") + read("tune/experiment-load.md"))
 	assert.Equal(t, fieldsOf(reflect.TypeFor[File](), ""), documented,
 		"docs/experiments.md and docs/tune/experiment-load.md list the fields in the order of File")
-	figures := read("tune/goals.md")
+	figures := read("tune/figures.md")
 	var known []string
 	for _, figure := range tuning.GoalFigures() {
 		known = append(known, string(figure))

@@ -60,7 +60,7 @@ func TestPredictionsOfTheDocumentsTables(t *testing.T) {
 
 // The documentation describes each field of the JSON.
 func TestThePageHasEachField(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/tune/prediction-data.md")
+	page, err := os.ReadFile("../../../../docs/tune/prediction-accuracy.md")
 	require.NoError(t, err)
 	fields := 0
 	for _, of := range []reflect.Type{reflect.TypeFor[Answers](), reflect.TypeFor[Answer](),
@@ -74,7 +74,7 @@ func TestThePageHasEachField(t *testing.T) {
 			}
 			fields++
 			assert.True(t, strings.Contains(string(page), "`"+name+"`") ||
-				strings.Contains(string(page), "`"+name+"[]`"), "docs/tune/prediction-data.md has no %s", name)
+				strings.Contains(string(page), "`"+name+"[]`"), "docs/tune/prediction-accuracy.md has no %s", name)
 		}
 	}
 	assert.Greater(t, fields, 40)

@@ -137,7 +137,7 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 	assert.Equal(t, []tuning.CostSource{tuning.FromClimb, ""}, []tuning.CostSource{reported.CostFrom, again.CostFrom})
 }
 
-// The document's Tests 6 and 7 as runs are in testdata, for the tests of commands and docs/tune/sizing.md. They must
+// The document's Tests 6 and 7 as runs are in testdata, for the tests of commands and docs/tune/capacity.md. They must
 // stay readable when the format of a run grows, and have the figures that such a run has today. UPDATE_GOLDEN=1 go test
 // -run DocumentsRuns regenerates them.
 func TestTheDocumentsRuns(t *testing.T) {
