@@ -102,26 +102,11 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 }
 
 func listedRun(run *runstore.Run) listed {
-	finished, failed, all := run.Progress()
 	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs,
-		Verdict: "under way or interrupted", Result: run.Result, Rows: []string{}, Volume: run.Volume()}
-	l.Trials = fmt.Sprintf("%d of %d", finished, all)
-	if failed > 0 {
-		l.Trials += fmt.Sprintf(", %d failed", failed)
-	}
-	if run.Result == nil {
-		return l
-	}
-	l.Verdict = string(run.Result.Verdict)
-	for _, row := range run.Result.Rows {
-		text := row.Capacity.String()
-		if run.Plan.Analysis == runstore.OfTimeline {
-			text = "–" // a timeline has none
-		}
-		if len(run.Result.Rows) > 1 {
-			text = row.Label + ": " + text
-		}
-		l.Rows = append(l.Rows, text)
+		Trials: run.TrialsText(), Verdict: "under way or interrupted", Result: run.Result, Rows: run.Capacities(),
+		Volume: run.Volume()}
+	if run.Result != nil {
+		l.Verdict = string(run.Result.Verdict)
 	}
 	return l
 }

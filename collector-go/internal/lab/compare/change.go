@@ -124,7 +124,8 @@ func Configurations(a, b Configuration, confidence float64) (out ConfigurationCh
 // steps compares the launches of one step. If the queries run for a fixed time of their own (ownMs > 0), it compares
 // the delay of results after that time.
 func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence float64) StepChange {
-	out := StepChange{Value: place.Value, Name: place.Name, VerdictBefore: agreed(before), VerdictAfter: agreed(after)}
+	out := StepChange{Value: place.Value, Name: place.Name, VerdictBefore: combined(before),
+		VerdictAfter: combined(after)}
 	for _, f := range Figures {
 		values := func(s Step) []tuning.Figure { return s.Figures[f.Name] }
 		change := tuning.Compare
@@ -202,7 +203,7 @@ func capacities(a, b Configuration) *CapacityChange {
 		return nil
 	}
 	known := func(i tuning.Interval) bool { return i.LastOK != nil || i.FirstFail != nil }
-	c := &CapacityChange{Unit: a.Unit, Before: a.capacity(), After: b.capacity()}
+	c := &CapacityChange{Unit: a.Unit, Before: a.Capacity, After: b.Capacity}
 	if known(c.Before) && known(c.After) {
 		overlap := c.Before.Overlaps(c.After)
 		c.Overlap = &overlap

@@ -14,20 +14,21 @@ import (
 // side returns an operand with one configuration and one launch. The steps have the given mean CPU, in slices that vary
 // by about 1%.
 func side(label string, unit string, cpu ...float64) compare.Operand {
-	launch := compare.Launch{}
+	launch, measured := compare.Launch{}, []tuning.Measured{}
 	for i, mean := range cpu {
-		step := compare.Step{Value: float64(100 * i), Name: []string{"0 queries", "100 queries"}[i], Verdict: tuning.OK,
+		step := compare.Step{Value: float64(100 * i), Name: []string{"0 queries", "100 queries"}[i], Verdicts: []tuning.Verdict{tuning.OK},
 			Figures: map[string][]tuning.Figure{}}
 		for n := range 40 {
 			value := tuning.Figure(mean * (1 + 0.01*float64(n*7%5-2)))
 			step.Figures[compare.TotalCPU] = append(step.Figures[compare.TotalCPU], value)
 		}
 		launch.Steps = append(launch.Steps, step)
-		launch.Attempts = append(launch.Attempts, tuning.Measured{Value: step.Value, Verdict: step.Verdict})
+		measured = append(measured, tuning.Measured{Value: step.Value, Verdict: tuning.OK})
 	}
 	return compare.Operand{Directory: "runs/" + label, ID: label, Configurations: []compare.Configuration{
-		{Label: label, Unit: unit, Values: map[string]string{"heap": label}, Launches: []compare.Launch{launch},
-			Costs: costs(cpu...)}}}
+		{Label: label, Unit: unit, Capacity: tuning.IntervalOf(measured), Values: map[string]string{"heap": label},
+			Launches: []compare.Launch{launch},
+			Costs:    costs(cpu...)}}}
 }
 
 // costs returns the cost of a query from steps of 0 and 100 queries that were measured twice.
@@ -46,7 +47,7 @@ func launched(s compare.Operand) compare.Operand {
 	c := &s.Configurations[0]
 	for range 2 {
 		last := c.Launches[len(c.Launches)-1]
-		next := compare.Launch{Attempts: last.Attempts}
+		next := compare.Launch{}
 		for _, step := range last.Steps {
 			values := []tuning.Figure{}
 			for _, v := range step.Figures[compare.TotalCPU] {

@@ -18,26 +18,25 @@ func drawn(random *rand.Rand, launches int, mean, scatter float64) compare.Opera
 	c := compare.Configuration{Label: "one", Unit: "queries"}
 	for range launches {
 		own := mean * math.Exp(scatter*random.NormFloat64())
-		step := compare.Step{Name: "100 queries", Value: 100, Verdict: tuning.OK, Figures: map[string][]tuning.Figure{}}
+		step := compare.Step{Name: "100 queries", Value: 100, Verdicts: []tuning.Verdict{tuning.OK},
+			Figures: map[string][]tuning.Figure{}}
 		for range 30 {
 			step.Figures[compare.TotalCPU] = append(step.Figures[compare.TotalCPU],
 				tuning.Figure(own*(1+0.02*random.NormFloat64())))
 		}
-		c.Launches = append(c.Launches,
-			compare.Launch{Steps: []compare.Step{step}, Attempts: []tuning.Measured{{Value: 100, Verdict: tuning.OK}}})
+		c.Launches = append(c.Launches, compare.Launch{Steps: []compare.Step{step}})
 	}
+	c.Capacity = tuning.IntervalOf([]tuning.Measured{{Value: 100, Verdict: tuning.OK}})
 	return compare.Operand{Directory: "runs/one", ID: "one", Configurations: []compare.Configuration{c}}
 }
 
-// held sets the verdicts of each launch at two loads.
+// held sets the verdicts at two loads.
 func held(s compare.Operand, verdicts ...tuning.Verdict) compare.Operand {
-	for i := range s.Configurations[0].Launches {
-		l := &s.Configurations[0].Launches[i]
-		l.Attempts = nil
-		for n, v := range verdicts {
-			l.Attempts = append(l.Attempts, tuning.Measured{Value: float64(100 * (n + 1)), Verdict: v})
-		}
+	var measured []tuning.Measured
+	for n, v := range verdicts {
+		measured = append(measured, tuning.Measured{Value: float64(100 * (n + 1)), Verdict: v})
 	}
+	s.Configurations[0].Capacity = tuning.IntervalOf(measured)
 	return s
 }
 

@@ -61,6 +61,7 @@ type Operand struct {
 type Configuration struct {
 	Label    string
 	Unit     string            // the unit of its capacity; "" if it has none
+	Capacity tuning.Interval   // as the run was judged
 	Values   map[string]string // settings, versions, machine and load by name
 	Launches []Launch
 	// Costs are the costs of a query as the run's own report estimates them. There are none unless the steps increase
@@ -82,17 +83,14 @@ type Cost struct {
 }
 
 // Launch is one start of the topology with all steps that were measured until it was stopped.
-type Launch struct {
-	Steps []Step
-	// Attempts are all attempts at steps, including those that were repeated.
-	Attempts []tuning.Measured
-}
+type Launch struct{ Steps []Step }
 
 // Step holds the values that one launch measured in one step.
 type Step struct {
-	Value   float64
-	Name    string
-	Verdict tuning.Verdict
+	Value float64
+	Name  string
+	// Verdicts are those of all attempts at the step.
+	Verdicts []tuning.Verdict
 	// Figures maps the name of each figure (see Figures) to its values in the order of time.
 	Figures    map[string][]tuning.Figure
 	Collectors []Collector
@@ -123,15 +121,6 @@ func (s Operand) labelled(label string) (Configuration, bool) {
 	return Configuration{}, false
 }
 
-// capacity returns the capacity interval over all launches of the configuration, including repeated attempts.
-func (c Configuration) capacity() tuning.Interval {
-	var all []tuning.Measured
-	for _, l := range c.Launches {
-		all = append(all, l.Attempts...)
-	}
-	return tuning.IntervalOf(all)
-}
-
 // at returns the steps with a value, one for each launch that has it.
 func (c Configuration) at(value float64) (all []Step) {
 	for _, l := range c.Launches {
@@ -157,13 +146,13 @@ func (c Configuration) places() (all []Step) {
 	return all
 }
 
-// agreed returns the verdict on which all launches agree, or inconclusive if they do not.
-func agreed(steps []Step) tuning.Verdict {
+// combined returns the verdict of all attempts at a step in all launches.
+func combined(steps []Step) tuning.Verdict {
 	var all []tuning.Verdict
 	for _, s := range steps {
-		all = append(all, s.Verdict)
+		all = append(all, s.Verdicts...)
 	}
-	return tuning.Agreed(all)
+	return tuning.Combined(all)
 }
 
 // late converts times to results, in ms, to the time beyond the queries' own time, in s.

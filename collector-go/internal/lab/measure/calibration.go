@@ -6,7 +6,7 @@ import "math"
 const (
 	firstRate = 1000.0 // records/s
 	// lowestRate and highestRate bound the search. A search that ends at a bound has not reached its target
-	// (runstore.Calibration.Missed). The highest rate is more than any source can emit, so that a large host does not
+	// (tuning.Calibration.Missed). The highest rate is more than any source can emit, so that a large host does not
 	// end the search.
 	lowestRate  = 50.0
 	highestRate = 10_000_000.0

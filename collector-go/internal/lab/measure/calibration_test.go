@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -37,7 +36,7 @@ func TestCalibrationFindsTheRate(t *testing.T) {
 }
 
 // ended runs a calibration on a host and returns its end.
-func ended(target float64, idleAt func(rate float64) float64) (calibration, runstore.Calibration) {
+func ended(target float64, idleAt func(rate float64) float64) (calibration, tuning.Calibration) {
 	c := calibration{targetIdle: target}
 	rate, done := c.next()
 	for ; !done; rate, done = c.next() {
@@ -66,8 +65,8 @@ func TestACalibrationThatFindsNothingSaysSo(t *testing.T) {
 
 // A rate that was not tried for lack of time is an estimate, until the step of 0 queries confirms it.
 func TestARateThatWasNotTriedIsNoAnswer(t *testing.T) {
-	found := runstore.Calibration{TargetIdle: 0.4, RecordsPerSecond: 3000,
-		Readings: []runstore.Reading{{RecordsPerSecond: 1000, HostIdle: 0.8}}}
+	found := tuning.Calibration{TargetIdle: 0.4, RecordsPerSecond: 3000,
+		Readings: []tuning.Reading{{RecordsPerSecond: 1000, HostIdle: 0.8}}}
 	assert.Contains(t, found.Missed(tuning.Unknown), "3,000 records/s are an estimate that was not tried")
 	assert.Empty(t, found.Missed(0.43))
 	assert.NotEmpty(t, found.Missed(0.7))

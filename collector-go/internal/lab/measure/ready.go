@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -81,13 +80,13 @@ func (s *Session) setRate(ctx context.Context, rate float64) error {
 
 // calibrate searches for the record rate. It takes at least one reading, and starts none that would end after
 // FirstStepBy. If no reading was close enough, it sets the closest rate and reports that the target was missed.
-func (s *Session) calibrate(ctx context.Context) (runstore.Calibration, error) {
+func (s *Session) calibrate(ctx context.Context) (tuning.Calibration, error) {
 	c := calibration{targetIdle: float64(s.o.Plan.Load.TargetIdle)}
 	rate, done := c.next()
 	for ; !done && (len(c.readings) == 0 || s.canAfford()); rate, done = c.next() {
 		idle, err := s.readIdle(ctx, rate)
 		if err != nil {
-			return runstore.Calibration{}, err
+			return tuning.Calibration{}, err
 		}
 		c.add(rate, idle)
 		s.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate,
@@ -109,10 +108,10 @@ func (s *Session) canAfford() bool {
 }
 
 // calibrationReport returns the calibration with all readings, so that a report can show how the rate was found.
-func calibrationReport(c calibration, rate float64) runstore.Calibration {
-	out := runstore.Calibration{TargetIdle: tuning.Figure(c.targetIdle), RecordsPerSecond: tuning.Figure(rate)}
+func calibrationReport(c calibration, rate float64) tuning.Calibration {
+	out := tuning.Calibration{TargetIdle: tuning.Figure(c.targetIdle), RecordsPerSecond: tuning.Figure(rate)}
 	for _, reading := range c.readings {
-		out.Readings = append(out.Readings, runstore.Reading{RecordsPerSecond: tuning.Figure(reading.rate),
+		out.Readings = append(out.Readings, tuning.Reading{RecordsPerSecond: tuning.Figure(reading.rate),
 			HostIdle: figure(reading.idle)})
 	}
 	return out

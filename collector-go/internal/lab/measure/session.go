@@ -156,13 +156,13 @@ func (s *Session) cause(err error) error {
 // Calibrate finds the record rate that leaves the planned ratio of the host idle while no queries run. It warms up the
 // workers first. While they still compile, the same records take less and less CPU, so the rate would fit a state that
 // does not last (decision 14).
-func (s *Session) Calibrate() (runstore.Calibration, error) {
+func (s *Session) Calibrate() (tuning.Calibration, error) {
 	err := s.setRate(s.ctx, firstRate)
 	if err == nil {
 		err = s.warmUp()
 	}
 	if err != nil {
-		return runstore.Calibration{}, s.cause(err)
+		return tuning.Calibration{}, s.cause(err)
 	}
 	found, err := s.calibrate(s.ctx)
 	s.rate = float64(found.RecordsPerSecond)
@@ -180,7 +180,7 @@ func (s *Session) Figures(until time.Time) (*runstore.Figures, error) {
 	run := &runstore.Figures{
 		Topology: s.o.Topology, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs,
 		SliceMs: s.o.Plan.ReportSliceMs,
-		Query:   s.query.BQL("…"), Calibration: runstore.Calibration{TargetIdle: tuning.Unknown,
+		Query:   s.query.BQL("…"), Calibration: tuning.Calibration{TargetIdle: tuning.Unknown,
 			RecordsPerSecond: tuning.Figure(s.rate)},
 	}
 	if s.ports.Source == nil {

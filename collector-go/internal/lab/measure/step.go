@@ -252,7 +252,8 @@ func (s *Session) judge(step *runstore.Step) error {
 		return err
 	}
 	step.Clients = s.clients(*step)
-	step.CPUCores, step.Workers = cores(figures.Workers, step.MeasuredFromMs, step.EndMs)
+	used := figures.Usage(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs})
+	step.CPUCores, step.Workers = runstore.Total(used.CPU), len(used.CPU)
 	e := s.evidence(*step, from, to)
 	e.SourceRate, e.FromMs, e.ToMs = s.sourceRate(step), step.MeasuredFromMs, step.EndMs
 	if mean := s.meanInFlight(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}); mean > 0 {
@@ -262,11 +263,6 @@ func (s *Session) judge(step *runstore.Step) error {
 	measured, err := s.measures(step, &figures)
 	if err != nil {
 		return err
-	}
-	if bytes := e.Source.BytesPerSecond; bytes.Known() {
-		step.MiBPerSecond, step.MiBEstimated = bytes/(1<<20), false
-	} else {
-		step.MiBEstimated = step.MiBPerSecond.Known()
 	}
 	goals := tuning.GoalStep{
 		OwnMs: tuning.Figure(s.o.Plan.Load.QueryDurationMs), Measured: measured, HasQueries: step.Queries > 0 ||
@@ -284,6 +280,7 @@ func (s *Session) judge(step *runstore.Step) error {
 	}
 	step.Figures, step.Verdict, step.Reasons = outcomes, judgement.Verdict, append([]string{}, judgement.Reasons...)
 	step.Evidence, step.Limitation = &e, &limitation
+	step.Complete()
 	s.detail(step)
 	return context.Cause(s.ctx)
 }
@@ -355,8 +352,11 @@ func (s *Session) evidenceOfOffer(plain runstore.Step) tuning.Evidence {
 func (s *Session) measures(step *runstore.Step, figures *runstore.Figures) (tuning.StepMeasures, error) {
 	m := tuning.StepMeasures{}
 	from, to := step.MeasuredFromMs, step.EndMs
-	mean, most := filterLatency(figures.FilterLatencySeconds, from, to)
-	m.Set(tuning.FilterLatency, tuning.Mean, mean)
+	within, most := runstore.Span{From: from, To: to}, tuning.Unknown
+	for _, task := range figures.FilterLatencySeconds {
+		most = tuning.Greater(most, 1000*within.Most(task))
+	}
+	m.Set(tuning.FilterLatency, tuning.Mean, runstore.Average(figures.FilterLatencyMs(within)))
 	m.Set(tuning.FilterLatency, tuning.Max, most)
 	latencies := s.latencies(*step)
 	for statistic, p := range map[tuning.Statistic]float64{tuning.P50: 0.5, tuning.P95: 0.95, tuning.P99: 0.99,
@@ -399,33 +399,3 @@ func (s *Session) filterPercentiles(m tuning.StepMeasures, fromMs, toMs int64) e
 
 // latencyHistogram is the filter latency as a histogram, from the latency hook.
 const latencyHistogram = "bullet_filter_latency_seconds"
-
-// filterLatency returns the mean and the maximum of Bullet's mean filter latency, over tasks and slices with ends in
-// (from, to], in ms. Each task has the same weight, however many tuples it had.
-func filterLatency(tasks []runstore.Slices, fromMs, toMs int64) (mean, most tuning.Figure) {
-	within, most := runstore.Span{From: fromMs, To: toMs}, tuning.Unknown
-	var means []tuning.Figure
-	for _, task := range tasks {
-		if m := within.Mean(task); m.Known() {
-			means = append(means, 1000*m)
-		}
-		most = tuning.Greater(most, 1000*within.Most(task))
-	}
-	return runstore.Average(means), most
-}
-
-// cores returns the CPU of all workers over (from, to] in cores, and how many workers reported it. A worker without a
-// report in the span is not counted. If no worker reported, the total is unknown and not 0.
-func cores(workers []runstore.Worker, fromMs, toMs int64) (total tuning.Figure, n int) {
-	within := runstore.Span{From: fromMs, To: toMs}
-	for _, w := range workers {
-		if used := within.Rate(w.CPUSeconds); used.Known() {
-			total += used
-			n++
-		}
-	}
-	if n == 0 {
-		return tuning.Unknown, 0
-	}
-	return total, n
-}

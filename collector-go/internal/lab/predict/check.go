@@ -227,13 +227,10 @@ func axisOf(of []Observation) (loadAxis, func(Load) float64) {
 
 // verdicts judges each load by the latency alone, because the predicted capacity is defined by the latency.
 func verdicts(of []Observation, value func(Load) float64, limitMs float64) (all []tuning.Measured) {
+	goal := tuning.Goal{AtMost: tuning.Figure(limitMs), AtLeast: tuning.Unknown}
 	for _, o := range of {
 		if v, has := o.Measured[Latency]; has {
-			verdict := tuning.OK
-			if v > limitMs {
-				verdict = tuning.Fail
-			}
-			all = append(all, tuning.Measured{Value: value(o.Load), Verdict: verdict})
+			all = append(all, tuning.Measured{Value: value(o.Load), Verdict: goal.Judge(tuning.Figure(v))})
 		}
 	}
 	return all

@@ -158,21 +158,11 @@ func (o *Observation) addSeries(measured runstore.Span, figures *runstore.Figure
 	if figures == nil {
 		return
 	}
-	gc, heap := tuning.Figure(0), tuning.Figure(0)
-	for _, w := range figures.Workers {
-		if rate := measured.Rate(w.CPUSeconds); rate.Known() {
-			gc += measured.Rate(w.GCSeconds)
-			heap += measured.Mean(w.HeapUsedBytes) / (1 << 20)
-		}
-	}
-	o.put(GC, gc)
-	o.put(Heap, heap)
+	used := figures.Usage(measured)
+	o.put(GC, runstore.Total(used.GC))
+	o.put(Heap, runstore.Total(used.HeapBytes)/(1<<20))
 	if _, has := o.Measured[Latency]; !has {
-		var latencies []tuning.Figure
-		for _, task := range figures.FilterLatencySeconds {
-			latencies = append(latencies, 1000*measured.Mean(task))
-		}
-		o.put(Latency, runstore.Average(latencies))
+		o.put(Latency, runstore.Average(figures.FilterLatencyMs(measured)))
 	}
 }
 

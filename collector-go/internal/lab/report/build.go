@@ -42,8 +42,8 @@ func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 	}
 	var gc, cpu, latency []Figure
 	for _, r := range launches {
-		times := r.overWorkers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, totalOrUnknown)
-		used := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, totalOrUnknown)
+		times := r.overWorkers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, runstore.Total)
+		used := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, runstore.Total)
 		for i, t := range r.TimesMs {
 			if r.anyStep(func(s StepReport) bool { return t-r.SliceMs >= s.MeasuredFromMs && t <= s.EndMs }) {
 				gc, cpu, latency = append(gc, times[i]), append(cpu, used[i]), append(latency, r.FilterLatencyMeanMs[i])
@@ -89,9 +89,9 @@ func gcStep(run *runstore.Figures, step runstore.Step, name string) tuning.GCSte
 			}
 		}
 	}
-	out.AverageMsPerMinute, out.TotalMsPerMinute = runstore.Average(times), totalOrUnknown(times)
+	out.AverageMsPerMinute, out.TotalMsPerMinute = runstore.Average(times), runstore.Total(times)
 	out.CollectionsPerMin = runstore.Average(counts)
-	out.ShareOfCPU = out.TotalMsPerMinute / totalOrUnknown(cpu)
+	out.ShareOfCPU = out.TotalMsPerMinute / runstore.Total(cpu)
 	out.ShareOfTime = out.AverageMsPerMinute / Figure(minuteMs)
 	if out.CollectionsPerMin > 0 {
 		out.MeanCollectionInMs = out.AverageMsPerMinute / out.CollectionsPerMin
@@ -126,9 +126,9 @@ func (r *Report) gcBlocks() []document.Block {
 	})}
 }
 
-// Build creates the report of one trial from the figures that a run stored. It adds no verdict of its own: the verdicts
-// of the steps were stored when they were measured, and the trial's verdict is tuning.Overall of them. Figures are
-// computed again from the stored slices, so that an older run is shown with the current tables.
+// Build creates the report of one trial from the figures that a run stored. It computes no verdict: those of the steps
+// were stored when they were measured, and that of the trial is in the judgement of the run. Figures are computed again
+// from the stored slices, so that an older run is shown with the current tables.
 //
 // It returns an error for a trial without a step or without a slice width. A trial that has only just begun has
 // neither, so a caller that reads running runs must check for these first.
@@ -152,20 +152,18 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	r.QueriesRunning = each(r.TimesMs, func(t int64) Figure {
 		return runstore.Span{From: t - run.SliceMs, To: t}.Mean(run.QueriesRunning)
 	})
-	latency := func(t int64) []Figure { return filterLatencyMs(run, t-run.SliceMs, t) }
+	latency := func(t int64) []Figure {
+		return run.FilterLatencyMs(runstore.Span{From: t - run.SliceMs, To: t})
+	}
 	r.FilterLatencyMeanMs = each(r.TimesMs, func(t int64) Figure { return runstore.Average(latency(t)) })
 	r.FilterLatencyMaxMs = each(r.TimesMs, func(t int64) Figure { return largest(latency(t)) })
-	// The verdicts are the stored ones. Only the figures are computed again.
-	var verdicts []tuning.Verdict
 	for _, step := range run.Steps {
 		row := stepReport(run, step, plan.Axis)
 		if plan.Load.NoneToMatch() {
 			row.AverageResultSize = Unknown // there were no records for the queries to find
 		}
 		r.Steps = append(r.Steps, row)
-		verdicts = append(verdicts, step.Verdict)
 	}
-	r.Verdict = tuning.Overall(verdicts)
 	r.GC = gcReport(run, r)
 	r.Caveats = caveats(run, r)
 	return r, nil
@@ -244,41 +242,29 @@ func goalsOf(plan runstore.Plan) tuning.Goals {
 // did not run in the step, so they are left out of means and of the number of workers. CPU and GC are in milliseconds
 // per minute, as in Bullet's tuning document.
 func stepReport(run *runstore.Figures, step runstore.Step, axis runstore.Axis) StepReport {
-	from, to := step.MeasuredFromMs, step.EndMs
-	measured := runstore.Span{From: from, To: to}
-	var cpu, user, system, gc, heap []Figure
-	least := 0
-	for _, w := range run.Workers {
-		if rate := measured.Rate(w.CPUSeconds); rate.Known() {
-			low, high := measured.Within(w.CPUSeconds)
-			if n := max(1, high-low); least == 0 || n < least {
-				least = n
-			}
-			cpu = append(cpu, rate*1000*60)
-			user = append(user, measured.Rate(w.CPUUserSeconds)*1000*60)
-			system = append(system, measured.Rate(w.CPUSystemSeconds)*1000*60)
-			gc = append(gc, measured.Rate(w.GCSeconds)*1000*60)
-			heap = append(heap, measured.Mean(w.HeapUsedBytes))
-		}
-	}
+	measured := runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}
+	used := run.Usage(measured)
+	cpu, gc := msPerMinuteOf(used.CPU), msPerMinuteOf(used.GC)
 	meanCPU := runstore.Average(cpu)
 	return StepReport{
 		Queries: step.Queries, Label: stepName(axis, step), Workers: len(cpu), AverageCPUMsPerMinute: meanCPU,
-		AverageCPUCores: meanCPU / Figure(minuteMs), TotalCPUMsPerMinute: totalOrUnknown(cpu),
-		TotalCPUUserMsPerMinute: totalOrUnknown(user), TotalCPUSystemMsPerMinute: totalOrUnknown(system),
-		AverageGCMsPerMinute: runstore.Average(gc), GCShareOfCPU: runstore.Average(gc) / meanCPU,
-		TotalGCMsPerMinute:   totalOrUnknown(gc),
-		AverageHeapUsedBytes: runstore.Average(heap), TotalHeapUsedBytes: totalOrUnknown(heap),
+		AverageCPUCores: meanCPU / Figure(minuteMs), TotalCPUMsPerMinute: runstore.Total(cpu),
+		TotalCPUUserMsPerMinute:   runstore.Total(msPerMinuteOf(used.User)),
+		TotalCPUSystemMsPerMinute: runstore.Total(msPerMinuteOf(used.System)),
+		AverageGCMsPerMinute:      runstore.Average(gc), GCShareOfCPU: runstore.Average(gc) / meanCPU,
+		TotalGCMsPerMinute:   runstore.Total(gc),
+		AverageHeapUsedBytes: runstore.Average(used.HeapBytes), TotalHeapUsedBytes: runstore.Total(used.HeapBytes),
 		AverageResultSize:   step.Clients.AverageResultSize,
-		FilterLatencyMeanMs: runstore.Average(filterLatencyMs(run, from, to)),
+		FilterLatencyMeanMs: runstore.Average(run.FilterLatencyMs(measured)),
 		HostIdle:            step.HostIdle, QueriesRunningMean: measured.Mean(run.QueriesRunning),
 		Clients:          step.Clients,
 		RecordsPerSecond: step.RecordsPerSecond, MiBPerSecond: step.MiBPerSecond, RecordsLag: step.RecordsLag,
 		Shares:  step.Shares,
-		StartMs: step.StartMs, MeasuredFromMs: from, EndMs: to, FilterLatency: step.FilterLatency,
-		Sharing: step.Sharing, Verdict: step.Verdict, Reasons: append([]string{}, step.Reasons...),
+		StartMs: step.StartMs, MeasuredFromMs: step.MeasuredFromMs, EndMs: step.EndMs,
+		FilterLatency: step.FilterLatency,
+		Sharing:       step.Sharing, Verdict: step.Verdict, Reasons: append([]string{}, step.Reasons...),
 		Notes:      step.Notes,
 		Limitation: step.Limitation, Evidence: step.Evidence, ForCost: step.Kind == runstore.CostStep,
-		launch: step.Launch, slices: least,
+		launch: step.Launch, slices: used.Slices,
 	}
 }

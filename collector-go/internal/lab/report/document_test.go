@@ -105,7 +105,6 @@ func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns
 			MemoryBytes: 256 << 30}})
 	require.NoError(t, err)
 	defer w.Close()
-	result := runstore.Result{FinishedMs: originMs + 3_600_000, Verdict: tuning.OK, Notes: []string{}}
 	for i, c := range columns {
 		trial := plan.Trials[i]
 		require.NoError(t, w.BeginTrial(trial, nil, runstore.Arguments{}))
@@ -114,7 +113,6 @@ func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns
 		run := &runstore.Figures{Topology: "bullet", SubmittedMs: originMs, StoredSliceMs: 10_000, SliceMs: 10_000,
 			FilterLatencySeconds: make([]runstore.Slices, 1),
 			Requested:            c.requests()}
-		var measured []runstore.Step
 		used, worker := 0.0, runstore.Worker{Name: "host:6700", Pids: []int{4711}}
 		for n, at := range c.cells {
 			start := originMs + int64(n)*60_000
@@ -155,20 +153,14 @@ func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns
 			for end := start + 10_000; end <= step.EndMs; end += 10_000 {
 				put(&run.FilterLatencySeconds[0], end, at.latencyMs/1000)
 			}
-			measured = append(measured, step)
 		}
 		if used > 0 {
 			run.Workers = []runstore.Worker{worker}
 		}
 		require.NoError(t, w.SaveFigures(trial, *run))
 		require.NoError(t, w.Record(runstore.Event{AtMs: originMs, Kind: runstore.TrialFinished, Trial: i + 1}))
-		capacity := tuning.IntervalOf(runstore.Measured(measured))
-		result.Trials = append(result.Trials, runstore.TrialResult{Number: i + 1, Label: c.label,
-			State: runstore.Finished, Steps: len(c.cells), Result: tuning.OK, Capacity: capacity})
-		result.Rows = append(result.Rows, runstore.RowResult{Configuration: i + 1, Label: c.label, Capacity: capacity,
-			Verdict: tuning.OK})
 	}
-	require.NoError(t, w.SaveResult(result))
+	end(t, w, originMs+3_600_000)
 	return dir
 }
 

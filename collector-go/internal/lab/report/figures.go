@@ -26,13 +26,6 @@ const (
 	mib      = 1 << 20
 )
 
-// filterLatencyMs returns the mean of each filter task over (fromMs, toMs], in ms. Bullet reports one mean for each
-// task and interval, so these are means of means. Percentiles come from the histogram of the latency hook.
-func filterLatencyMs(run *runstore.Figures, fromMs, toMs int64) []Figure {
-	span := runstore.Span{From: fromMs, To: toMs}
-	return each(run.FilterLatencySeconds, func(task runstore.Slices) Figure { return span.Mean(task) * 1000 })
-}
-
 // each maps a list. The result is never nil, so that JSON has [] and not null.
 //
 // Most tables, charts and sentences use it. Loops remain where elements are filtered or have several results.
@@ -54,17 +47,9 @@ func msPerMinute(total runstore.Slices, endMs, sliceMs int64) Figure {
 	return total.Rise(endMs, sliceMs) * 1000 * Figure(minuteMs) / Figure(sliceMs)
 }
 
-// totalOrUnknown returns the sum of figures. It is unknown if there are none or if any of them is unknown, because a
-// sum with a missing part would be too small.
-func totalOrUnknown(figures []Figure) Figure {
-	if len(figures) == 0 {
-		return Unknown
-	}
-	sum := Figure(0)
-	for _, f := range figures {
-		sum += f
-	}
-	return sum
+// msPerMinuteOf converts seconds per second to milliseconds per minute, the unit of Bullet's tuning document.
+func msPerMinuteOf(perSecond []Figure) []Figure {
+	return each(perSecond, func(f Figure) Figure { return f * 1000 * 60 })
 }
 
 // largest returns the largest known figure, or Unknown if none is known.
@@ -240,24 +225,6 @@ func (s Spread) String() string {
 // hookHistogram is the metric of the latency hook (proto/METRICS.md) that has the distribution of the filter latency.
 // Notes of the report name it, so that a reader can query the same series.
 const hookHistogram = "bullet_filter_latency_seconds"
-
-// percentilesOf returns the percentiles of the filter latency among the outcomes of a step's goals, or nil if there are
-// none. Older runs stored percentiles only in these outcomes.
-func percentilesOf(outcomes []tuning.GoalOutcome) *runstore.Percentiles {
-	p := runstore.Percentiles{Records: Unknown, P50Ms: Unknown, P95Ms: Unknown, P99Ms: Unknown}
-	percentiles := map[tuning.Statistic]*Figure{tuning.P50: &p.P50Ms, tuning.P95: &p.P95Ms, tuning.P99: &p.P99Ms}
-	found := false
-	for _, o := range outcomes {
-		at := percentiles[o.Goal.Statistic]
-		if o.Goal.Figure == tuning.FilterLatency && at != nil && o.Measured.Known() {
-			*at, found = o.Measured, true
-		}
-	}
-	if !found {
-		return nil
-	}
-	return &p
-}
 
 // The names of the host whose processors were measured: either everything ran on it, or only tune run.
 const (

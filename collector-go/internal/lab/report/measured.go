@@ -33,8 +33,10 @@ func (r *RunReport) machine() tuning.Machine {
 
 // measured holds the results of one configuration at one value of the axis, over all its launches.
 type measured struct {
-	value    float64
+	value float64
+	// verdicts has one for each launch. tried has those of all attempts in all launches.
 	verdicts []tuning.Verdict
+	tried    []tuning.Verdict
 	steps    []*StepReport
 	// attempts are the attempts at a load step that were OK, and mirrored are the OK steps that were measured only for
 	// the cost. Both are points of the cost per query.
@@ -74,7 +76,8 @@ func (r *RunReport) measured(configuration int) []measured {
 				continue
 			}
 			m := all.at(s.Value)
-			m.verdicts = append(m.verdicts, t.verdictAt(s))
+			tried := t.verdictsAt(s)
+			m.verdicts, m.tried = append(m.verdicts, tuning.Combined(tried)), append(m.tried, tried...)
 			if s.Kind == runstore.LoadStep {
 				m.steps = append(m.steps, t.Report.stepAt(s.StartMs))
 				m.attempts = append(m.attempts, t.attempts(s)...)
@@ -94,9 +97,7 @@ func (r *RunReport) withCosts(configuration int) []measured {
 				continue
 			}
 			step, m := t.Report.stepAt(s.StartMs), all.at(s.Value)
-			if len(m.verdicts) == 0 {
-				m.forCost, m.verdicts = true, []tuning.Verdict{tuning.Inconclusive}
-			}
+			m.forCost = m.forCost || len(m.tried) == 0
 			if m.forCost {
 				m.steps = append(m.steps, step)
 			}
@@ -105,7 +106,7 @@ func (r *RunReport) withCosts(configuration int) []measured {
 			}
 			m.mirrored = append(m.mirrored, step)
 			if m.forCost {
-				m.verdicts[0] = tuning.OK
+				m.tried = []tuning.Verdict{tuning.OK}
 			}
 		}
 	}
@@ -123,9 +124,8 @@ func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	return all
 }
 
-// verdict returns the verdict on which all launches agree, or inconclusive if they do not. A load that only some
-// launches held does not count as held by the configuration.
-func (m measured) verdict() tuning.Verdict { return tuning.Agreed(m.verdicts) }
+// verdict returns the verdict of all attempts in all launches together, as the capacity of the configuration counts it.
+func (m measured) verdict() tuning.Verdict { return tuning.Combined(m.tried) }
 
 // usedCores returns the cores that all workers used together, as the mean of the launches. It returns 0 and not Unknown
 // if they were not measured, because tuning reads 0 as "not stated" in its tables.
@@ -166,15 +166,13 @@ func (s size) measuredCores() (Figure, string) {
 	return s.used, note
 }
 
-// lastOK returns the load step with the largest load that was OK, or nil if none was.
-func (t TrialReport) lastOK() (last *TrialStep) {
-	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Verdict == tuning.OK && s.Kind == runstore.LoadStep &&
-			(last == nil || s.Value >= last.Value) {
-			last = s
-		}
+// lastOK returns the last OK attempt at the largest load that the trial held, or nil if it held none.
+func (t TrialReport) lastOK() *TrialStep {
+	if t.judged.Capacity.LastOK == nil {
+		return nil
 	}
-	return last
+	last := runstore.Step{Kind: runstore.LoadStep, Value: *t.judged.Capacity.LastOK}
+	return t.attempt(TrialStep{Step: last}, tuning.OK)
 }
 
 // busyMost returns how busy the busiest executor of a component was at the last step that held, as a share of its time.

@@ -68,7 +68,7 @@ func (r *RunReport) operand(dir string) (*operand, error) {
 			places[t.Configuration], o.first[t.Label] = place, t.Report
 			o.Configurations = append(o.Configurations, compare.Configuration{
 				Label: t.Label, Unit: capacityUnit(r.plan), Values: t.values, Costs: costs,
-				OwnMs: Figure(t.Report.window()),
+				OwnMs: Figure(t.Report.window()), Capacity: r.row(t.Configuration).Capacity,
 			})
 		}
 		c := &o.Configurations[place]
@@ -103,10 +103,9 @@ func capacityUnit(plan runstore.Plan) string {
 }
 
 // launch converts the trial for a comparison. It uses the last attempt at each value. It leaves out steps that were
-// measured for the cost of a query, because they repeat loads of other steps at another time. Attempts has all
-// attempts, because the capacity is computed from them.
+// measured for the cost of a query, because they repeat loads of other steps at another time.
 func (t *TrialReport) launch() (compare.Launch, error) {
-	out := compare.Launch{Attempts: runstore.Measured(t.figures.Steps)}
+	var out compare.Launch
 	outcomes, err := readOutcomes(filepath.Join(t.dir, runstore.OutcomesFile))
 	if err != nil {
 		return out, err
@@ -117,7 +116,7 @@ func (t *TrialReport) launch() (compare.Launch, error) {
 		}
 		s := measuredStep{TrialStep: step, run: t.figures, outcomes: outcomes}
 		compared := compare.Step{
-			Value: s.Value, Name: s.Name, Verdict: s.Verdict, Figures: s.compared(t.Report.stepAt(s.StartMs)),
+			Value: s.Value, Name: s.Name, Verdicts: t.verdictsAt(step), Figures: s.compared(t.Report.stepAt(s.StartMs)),
 		}
 		for _, name := range collectorsOf(s.run.Workers) {
 			compared.Collectors = append(compared.Collectors, s.collector(name))
@@ -142,9 +141,9 @@ func (s measuredStep) compared(own *StepReport) map[string][]Figure {
 	// Figures without slices have one value for each step. Only several launches show how they vary.
 	cpu := func(w runstore.Worker) runstore.Slices { return w.CPUSeconds }
 	gc := func(w runstore.Worker) runstore.Slices { return w.GCSeconds }
-	totalCPU, totalGC := s.rises(cpu, totalOrUnknown), s.rises(gc, totalOrUnknown)
+	totalCPU, totalGC := s.rises(cpu, runstore.Total), s.rises(gc, runstore.Total)
 	filterLatency := each(s.ends(), func(t int64) Figure {
-		return runstore.Average(filterLatencyMs(s.run, t-s.run.StoredSliceMs, t))
+		return runstore.Average(s.run.FilterLatencyMs(runstore.Span{From: t - s.run.StoredSliceMs, To: t}))
 	})
 	return map[string][]Figure{
 		compare.TotalCPU:       levelled(totalCPU, own.TotalCPUMsPerMinute),
@@ -153,7 +152,7 @@ func (s measuredStep) compared(own *StepReport) map[string][]Figure {
 		compare.TotalGC:        levelled(totalGC, own.TotalGCMsPerMinute),
 		compare.MeanGC:         levelled(s.rises(gc, runstore.Average), own.AverageGCMsPerMinute),
 		compare.GCShare:        levelled(shares(totalGC, totalCPU), 100*own.GCShareOfCPU),
-		compare.TotalHeap:      levelled(s.heap(totalOrUnknown), own.TotalHeapUsedBytes/mib),
+		compare.TotalHeap:      levelled(s.heap(runstore.Total), own.TotalHeapUsedBytes/mib),
 		compare.MeanHeap:       levelled(s.heap(runstore.Average), own.AverageHeapUsedBytes/mib),
 		compare.FilterLatency:  levelled(filterLatency, own.FilterLatencyMeanMs),
 		compare.ResultSize:     levelled(s.resultSizes(), own.AverageResultSize),
@@ -176,7 +175,7 @@ func levelled(values []Figure, figure Figure) []Figure {
 // collector returns the figures of a garbage collector in the step, with the total over all workers in each slice.
 func (s measuredStep) collector(name string) compare.Collector {
 	seconds := func(w runstore.Worker) runstore.Slices { return w.Collector(name).Seconds }
-	out := compare.Collector{Name: name, TotalMsPerMinute: s.rises(seconds, totalOrUnknown)}
+	out := compare.Collector{Name: name, TotalMsPerMinute: s.rises(seconds, runstore.Total)}
 	if step := gcStep(s.run, s.Step, name); step.Workers > 0 {
 		out.Step = &step
 	}

@@ -19,22 +19,23 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 	plan, manifest := run.Plan, run.Manifest
 	r := &RunReport{
 		Title: cmp.Or(plan.Title, plan.Experiment), Experiment: plan.Experiment, Test: plan.Test,
-		Analysis: plan.Analysis, Axis: plan.Axis, About: plan.About, Verdict: tuning.Inconclusive,
+		Analysis: plan.Analysis, Axis: plan.Axis, About: plan.About,
 		StartedMs: manifest.StartedMs, Goals: plan.Goals, Manifest: manifest, Load: plan.Load.Describe(plan.Axis),
 		Notes: []string{}, plan: plan, unanswered: run.Unanswered(),
 	}
-	if run.Result != nil {
-		run.Result.Doubt(r.unanswered) // older programs accepted the rate at which the calibration ended
-		r.Verdict, r.Finished = run.Result.Verdict, true
-		r.Notes = append(r.Notes, run.Result.Notes...)
-	}
+	judged := run.Judged()
+	r.Verdict, r.Finished = judged.Verdict, run.Result != nil
+	r.Notes = append(r.Notes, judged.Notes...)
 	// Changes are relative to the last trial that was measured, which need not be the previous trial of the plan. A
 	// trial that failed to start changed nothing.
 	var before map[string]string
-	for _, t := range run.Trials {
+	for i, t := range run.Trials {
 		trial, err := r.readTrial(t)
 		if err != nil {
 			return nil, err
+		}
+		if trial.judged = judged.Trials[i]; trial.Report != nil {
+			trial.Report.Verdict = trial.judged.Verdict
 		}
 		if trial.values, err = run.Values(t); err != nil {
 			return nil, err
@@ -49,7 +50,7 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		}
 		r.Trials = append(r.Trials, *trial)
 	}
-	r.rows(run.Result)
+	r.rows(judged)
 	return r, nil
 }
 
@@ -79,7 +80,6 @@ func (r *RunReport) readTrial(t runstore.Trial) (*TrialReport, error) {
 		steps = figures.Steps
 	}
 	for i := range steps {
-		completeStep(&steps[i])
 		r.mibEstimated = r.mibEstimated || steps[i].MiBEstimated
 		out.Steps = append(out.Steps, TrialStep{Step: steps[i], Name: stepName(r.plan.Axis, steps[i])})
 	}
@@ -93,90 +93,21 @@ func (r *RunReport) readTrial(t runstore.Trial) (*TrialReport, error) {
 	return out, nil
 }
 
-// completeStep adds the fields that files of older runs lack, as far as they follow from the rest: what limited the
-// step, the percentiles that it was judged by, and whether its volume is an estimate. It never computes the verdict
-// again. The verdict decided how the search continued, and a report must not contradict the run. The volume comes from
-// the bytes that the source counted, or else it is an estimate from the stated record size.
-func completeStep(s *runstore.Step) {
-	if s.Limitation == nil && s.Evidence != nil {
-		l := tuning.Limit(*s.Evidence)
-		l.AdjustFor(tuning.Judgement{Verdict: s.Verdict, Reasons: s.Reasons})
-		s.Limitation = &l
-	}
-	if s.Limitation != nil && s.Verdict == tuning.OK {
-		l := s.Limitation.OfOK() // older programs named a limiter
-		s.Limitation = &l
-	}
-	if s.FilterLatency == nil {
-		s.FilterLatency = percentilesOf(s.Figures)
-	}
-	if s.Evidence != nil && s.Evidence.Source.BytesPerSecond.Known() {
-		s.MiBPerSecond, s.MiBEstimated = s.Evidence.Source.BytesPerSecond/(1<<20), false
-		return
-	}
-	s.MiBEstimated = s.MiBPerSecond.Known()
-}
-
-// rows combines the launches of each configuration. Verdict, capacity and label come from the stored result. Before the
-// run has ended, the rows show what was measured so far.
-func (r *RunReport) rows(result *runstore.Result) {
+// rows combines the launches of each configuration. Verdict, capacity, limiters and the least idle ratio come from the
+// judgement of the run.
+func (r *RunReport) rows(judged runstore.Result) {
 	r.Rows = []RowReport{}
-	for _, t := range r.Trials {
-		i := slices.IndexFunc(r.Rows, func(row RowReport) bool { return row.Configuration == t.Configuration })
-		if i < 0 {
-			i = len(r.Rows)
-			r.Rows = append(r.Rows, RowReport{
-				Configuration: t.Configuration, Label: t.Label, Point: t.Point, Verdict: tuning.Inconclusive,
-				Capacity: tuning.Interval{Note: "the run has not ended"}, Limiters: []string{}, LeastHostIdle: Unknown,
-				Repeats: []tuning.Interval{},
-			})
-		}
-		r.Rows[i].add(t)
-	}
-	if result == nil {
-		return
-	}
-	for _, row := range result.Rows {
-		for i := range r.Rows {
-			if r.Rows[i].Configuration == row.Configuration {
-				r.Rows[i].Label, r.Rows[i].Capacity, r.Rows[i].Verdict = row.Label, row.Capacity, row.Verdict
+	for _, row := range judged.Rows {
+		out := RowReport{Configuration: row.Configuration, Label: row.Label, Point: row.Point,
+			RunJudgement: row.RunJudgement, Repeats: []tuning.Interval{}}
+		for i, t := range r.Trials {
+			if t.Configuration != row.Configuration {
+				continue
+			}
+			if out.Launches += t.Launches; len(t.Steps) > 0 {
+				out.Repeats = append(out.Repeats, judged.Trials[i].Capacity)
 			}
 		}
+		r.Rows = append(r.Rows, out)
 	}
-}
-
-// add adds a launch to its configuration. Limiters are those of steps that missed their goals. An inconclusive step
-// counts only if its limiter was examined.
-func (row *RowReport) add(t TrialReport) {
-	row.Launches += t.Launches
-	if len(t.Steps) > 0 {
-		row.Repeats = append(row.Repeats, t.capacity())
-	}
-	for _, s := range t.explained() {
-		if s.HostIdle.Known() && !(s.HostIdle >= row.LeastHostIdle) {
-			row.LeastHostIdle = s.HostIdle
-		}
-		if s.Verdict == tuning.OK || s.Limitation == nil && s.Verdict == tuning.Inconclusive {
-			continue
-		}
-		names := []string{unknownLimiter}
-		if s.Limitation != nil {
-			names = limiters(*s.Limitation)
-		}
-		for _, name := range names {
-			if !slices.Contains(row.Limiters, name) {
-				row.Limiters = append(row.Limiters, name)
-			}
-		}
-	}
-}
-
-// capacity returns the capacity of this trial alone. It shows how much the repeats of a configuration differ.
-func (t TrialReport) capacity() tuning.Interval {
-	return tuning.IntervalOf(runstore.Measured(t.measuredSteps()))
-}
-
-// measuredSteps returns the steps in the order in which they ran.
-func (t TrialReport) measuredSteps() []runstore.Step {
-	return each(t.Steps, func(s TrialStep) runstore.Step { return s.Step })
 }

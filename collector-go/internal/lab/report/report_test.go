@@ -102,7 +102,6 @@ func TestVerdictsAreTheSteps(t *testing.T) {
 	r := build(t, run)
 	assert.Equal(t, []tuning.Verdict{tuning.OK, tuning.OK, tuning.Fail, tuning.Inconclusive},
 		[]tuning.Verdict{r.Steps[0].Verdict, r.Steps[1].Verdict, r.Steps[2].Verdict, r.Steps[3].Verdict})
-	assert.Equal(t, tuning.Fail, r.Verdict)
 	assert.InDelta(t, 4.3, float64(r.Steps[1].FilterLatencyMeanMs), 1, "ms, mean of two tasks")
 }
 

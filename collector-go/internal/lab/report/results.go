@@ -302,7 +302,7 @@ func (r *RunReport) volumes(j *Results) (rows []tuning.DataRow) {
 	}
 	for _, volume := range best {
 		if volume.RecordsPerS >= j.mostRecords {
-			j.mostRecords, j.mostRecordsBy = volume.RecordsPerS, r.label(volume.configuration)
+			j.mostRecords, j.mostRecordsBy = volume.RecordsPerS, r.row(volume.configuration).Label
 		}
 		components := r.components(volume.configuration)
 		if len(components) == 0 {

@@ -165,21 +165,15 @@ type RunReport struct {
 	unanswered   string // why the run cannot answer its question, or ""
 }
 
-// RowReport is one configuration over all its launches. A run that has ended stored the verdict and the capacity;
-// before that they are inconclusive and unknown.
+// RowReport is one configuration over all its launches, with its judgement (runstore.Run.Judge).
 type RowReport struct {
 	Configuration int                   `json:"configuration"`
 	Label         string                `json:"label"`
 	Point         []runstore.Coordinate `json:"point"`
 	Launches      int                   `json:"launches"`
-	Verdict       tuning.Verdict        `json:"verdict"`
-	Capacity      tuning.Interval       `json:"capacity"`
+	tuning.RunJudgement
 	// Repeats are the capacities of the single trials, in their order.
 	Repeats []tuning.Interval `json:"capacity_of_each_repeat"`
-	// Limiters are the limiters of the steps that were FAIL or LIMITED.
-	Limiters []string `json:"limiters"`
-	// LeastHostIdle is the idle share of the host in the step in which it was busiest.
-	LeastHostIdle Figure `json:"least_host_idle"`
 }
 
 // TrialReport is one launch of the topology in one configuration, or several launches if the run was resumed. It keeps
@@ -207,6 +201,7 @@ type TrialReport struct {
 	// Report has the figures and tables. It is null if no step was measured.
 	Report *Report `json:"report"`
 
+	judged  runstore.TrialResult
 	dir     string
 	figures *runstore.Figures // the stored figures; nil if none were stored
 	values  map[string]string // the values that are compared with those of other trials
@@ -250,20 +245,15 @@ func (r *RunReport) Verdicts() map[tuning.Verdict]int {
 	counts := map[tuning.Verdict]int{}
 	for _, t := range r.Trials {
 		for _, s := range t.lastAttempts() {
-			counts[t.verdictAt(s)]++
+			counts[tuning.Combined(t.verdictsAt(s))]++
 		}
 	}
 	return counts
 }
 
-// label returns the label of a configuration.
-func (r *RunReport) label(configuration int) string {
-	for _, row := range r.Rows {
-		if row.Configuration == configuration {
-			return row.Label
-		}
-	}
-	return ""
+// row returns the row of a configuration, which must be one of the run.
+func (r *RunReport) row(configuration int) RowReport {
+	return r.Rows[slices.IndexFunc(r.Rows, func(row RowReport) bool { return row.Configuration == configuration })]
 }
 
 // setting returns a setting of the trial, or of the run if the trial does not set it.
@@ -287,31 +277,28 @@ func (t *TrialReport) name() string {
 }
 
 // lastAttempts returns the steps in their order, without those that were measured again later in the trial.
-func (t TrialReport) lastAttempts() (last []TrialStep) {
-	for i, s := range t.Steps {
-		again := slices.ContainsFunc(t.Steps[i+1:],
-			func(later TrialStep) bool { return later.Kind == s.Kind && later.Value == s.Value })
-		if !again {
-			last = append(last, s)
-		}
-	}
-	return last
+func (t TrialReport) lastAttempts() []TrialStep { return t.chosen(tuning.LastAttempts) }
+
+// explained returns the attempts whose reasons the report states (tuning.Explained).
+func (t TrialReport) explained() []TrialStep { return t.chosen(tuning.Explained) }
+
+func (t TrialReport) chosen(by func([]tuning.RunStep) []int) []TrialStep {
+	return each(by(runstore.RunSteps(t.measuredSteps())), func(i int) TrialStep { return t.Steps[i] })
 }
 
-// verdictAt returns the combined verdict of all attempts at a step. Inconclusive attempts are ignored if there are
-// others. Attempts that contradict each other make the verdict inconclusive.
-func (t TrialReport) verdictAt(last TrialStep) tuning.Verdict {
-	verdict := last.Verdict
+// measuredSteps returns the steps in the order in which they ran.
+func (t TrialReport) measuredSteps() []runstore.Step {
+	return each(t.Steps, func(s TrialStep) runstore.Step { return s.Step })
+}
+
+// verdictsAt returns the verdicts of all attempts at a step. tuning.Combined makes them one.
+func (t TrialReport) verdictsAt(place TrialStep) (all []tuning.Verdict) {
 	for _, s := range t.Steps {
-		if s.Kind != last.Kind || s.Value != last.Value || s.Verdict == tuning.Inconclusive || s.Verdict == verdict {
-			continue
+		if s.Kind == place.Kind && s.Value == place.Value {
+			all = append(all, s.Verdict)
 		}
-		if verdict != tuning.Inconclusive {
-			return tuning.Inconclusive // the attempts contradict each other
-		}
-		verdict = s.Verdict
 	}
-	return verdict
+	return all
 }
 
 // attempt returns the last attempt at a step that had a verdict, or nil.
@@ -322,17 +309,6 @@ func (t TrialReport) attempt(place TrialStep, verdict tuning.Verdict) (found *Tr
 		}
 	}
 	return found
-}
-
-// explained returns the attempts whose reasons the report states: the last one of each step. If the last one was OK and
-// an earlier one failed, it returns the failed one, because the report must explain what it missed.
-func (t TrialReport) explained() []TrialStep {
-	return each(t.lastAttempts(), func(last TrialStep) TrialStep {
-		if failed := t.attempt(last, tuning.Fail); failed != nil && last.Verdict == tuning.OK {
-			return *failed
-		}
-		return last
-	})
 }
 
 // verdictText returns the verdict of a step. It mentions an OK attempt beside a FAIL. The step as a whole is then

@@ -39,7 +39,7 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 	for _, want := range []string{
 		"# A made-up grid of filter bolts by queries (FAIL)",
 		"| 1 filter bolts | FAIL | [40, 80) | cannot tell | 22% | 1 |",
-		"| 2 filter bolts | OK | at least 80 | – | 22% | 1 |",
+		"| 2 filter bolts | OK | at least 80 | – | 2.1% | 1 |",
 		"| 4 filter bolts | inconclusive | not measured |",
 		"- 1 filter bolts, 80 queries (FAIL): mean filter latency 812.5 ms is above 200 ms; average result size 8.40 is below 9.90: records were lost; what limited it is not known: no evidence was gathered.",
 		"4 filter bolts could not be measured: the topology was not submitted: exit status 1.",

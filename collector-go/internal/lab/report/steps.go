@@ -262,25 +262,7 @@ func (s StepReport) limiterCell() string {
 }
 
 // limitedBy lists the limiters for a table cell.
-func limitedBy(l tuning.Limitation) string { return strings.Join(limiters(l), ", ") }
-
-// limiters returns the names of the limiters. If there are none, it returns unknownLimiter if the evidence is
-// incomplete or contradictory, else noLimiter.
-func limiters(l tuning.Limitation) []string {
-	switch {
-	case l.Known():
-		return tuning.Texts(l.Limiters)
-	case len(l.Missing) > 0 || len(l.Contradictions) > 0:
-		return []string{unknownLimiter}
-	}
-	return []string{noLimiter}
-}
-
-// Texts for a cell without limiters.
-const (
-	unknownLimiter = "cannot tell"
-	noLimiter      = "nothing"
-)
+func limitedBy(l tuning.Limitation) string { return strings.Join(l.Names(), ", ") }
 
 // shareTable shows each process' share of the host in each step.
 func (r *Report) shareTable() document.Table {

@@ -92,7 +92,7 @@ func (s story) figures() *runstore.Figures {
 	run := &runstore.Figures{Topology: "bullet", SubmittedMs: s.startMs - 60_000, CollectedMs: end + 30_000,
 		StoredSliceMs: storySlice, SliceMs: 60_000,
 		Query:       "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10",
-		Calibration: runstore.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: 4000}}
+		Calibration: tuning.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: 4000}}
 	for w := range s.workers {
 		worker := runstore.Worker{Name: fmt.Sprintf("host-%d:6700", w), Pids: []int{4000 + w},
 			StartsMs: []int64{s.startMs - 50_000}}
@@ -249,16 +249,25 @@ func tellAll(t *testing.T, dir, label string, stories ...story) {
 	w, err := runstore.Create(dir, []byte("experiment: test4\n"), plan, manifest)
 	require.NoError(t, err)
 	defer w.Close()
-	result := runstore.Result{Verdict: tuning.OK, Notes: []string{}}
+	ended := int64(0)
 	for i, each := range stories {
-		each.tellTrial(t, w, dir, trials[i], &result)
+		ended = each.tellTrial(t, w, dir, trials[i])
 	}
+	end(t, w, ended)
+}
+
+// end writes the result of a run, as the runner does.
+func end(t *testing.T, w *runstore.Writer, atMs int64) {
+	t.Helper()
+	run, err := runstore.Read(w.Dir())
+	require.NoError(t, err)
+	result := run.Judge()
+	result.FinishedMs = atMs
 	require.NoError(t, w.SaveResult(result))
 }
 
-// tellTrial writes the measurements of a trial and adds its outcome to the result.
-func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial runstore.PlannedTrial,
-	result *runstore.Result) {
+// tellTrial writes the measurements of a trial and returns when they were collected.
+func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial runstore.PlannedTrial) int64 {
 	t.Helper()
 	require.NoError(t, w.BeginTrial(trial, []byte("bullet.topology.name: bullet\n"),
 		runstore.Arguments{Settings: []string{"bullet.topology.filter.bolt.memory.on.heap.load=" + fmt.Sprint(s.heapMiB),
@@ -271,7 +280,6 @@ func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial run
 		Launch: 1}))
 	run := s.figures()
 	var outcomes []byte
-	worst := tuning.OK
 	for i, queries := range storyQueries {
 		start := s.startMs + int64(i)*storyStep
 		step, lines := s.step(t, i, queries, start)
@@ -280,28 +288,13 @@ func (s story) tellTrial(t *testing.T, w *runstore.Writer, dir string, trial run
 		step.FilterLatency = &runstore.Percentiles{Records: 1.2e6, P50Ms: 3, P95Ms: 18 + tuning.Figure(queries)/10,
 			P99Ms: 30 + tuning.Figure(queries)/4}
 		require.NoError(t, w.FinishStep(trial, step, step.EndMs))
-		if step.Verdict != tuning.OK {
-			worst = step.Verdict
-		}
 	}
 	require.NoError(t, w.SaveFigures(trial, *run))
 	file := filepath.Join(runstore.TrialDir(dir, trial), runstore.OutcomesFile)
 	require.NoError(t, os.WriteFile(file, outcomes, 0o644))
 	require.NoError(t, w.Record(runstore.Event{AtMs: run.CollectedMs, Kind: runstore.TrialFinished,
 		Trial: trial.Number}))
-	held, failed := 200.0, 300.0
-	capacity := tuning.Interval{LastOK: &held, FirstFail: &failed}
-	if worst == tuning.OK {
-		capacity = tuning.Interval{LastOK: &failed, Censored: true}
-	}
-	result.FinishedMs = run.CollectedMs
-	if worst != tuning.OK {
-		result.Verdict = worst
-	}
-	result.Trials = append(result.Trials, runstore.TrialResult{Number: trial.Number, Label: trial.Label,
-		State: runstore.Finished, Steps: len(storyQueries), Result: worst, Capacity: capacity})
-	result.Rows = append(result.Rows, runstore.RowResult{Configuration: trial.Configuration, Label: trial.Label,
-		Capacity: capacity, Verdict: worst})
+	return run.CollectedMs
 }
 
 // step returns a step, and its queries as lines of the outcomes file.

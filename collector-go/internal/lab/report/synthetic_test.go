@@ -21,8 +21,8 @@ func synthetic() *runstore.Figures {
 		StoredSliceMs: storedMs, SliceMs: storedMs,
 		Query:    "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10",
 		Settings: []runstore.Entry{{Key: "bullet.topology.filter.bolt.parallelism", Value: "2"}},
-		Calibration: runstore.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1800,
-			Readings: []runstore.Reading{{RecordsPerSecond: 1000, HostIdle: 0.6},
+		Calibration: tuning.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1800,
+			Readings: []tuning.Reading{{RecordsPerSecond: 1000, HostIdle: 0.6},
 				{RecordsPerSecond: 1800, HostIdle: 0.42}}},
 	}
 	for i, queries := range []int{0, 10, 20, 40} {

@@ -195,11 +195,11 @@ func (r *Report) panels() []chart.Panel {
 // cpuParts returns the panel of user and system time as totals of all workers. It returns nil if they are not known
 // separately.
 func (r *Report) cpuParts() []chart.Panel {
-	user := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUUserMsPerMinute }, totalOrUnknown)
+	user := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUUserMsPerMinute }, runstore.Total)
 	if !slices.ContainsFunc(user, Figure.Known) {
 		return nil
 	}
-	system := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUSystemMsPerMinute }, totalOrUnknown)
+	system := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUSystemMsPerMinute }, runstore.Total)
 	parts := panel(cpuPanel, "CPU time of all workers: user, and system apart (dashed)", line(chart.Ink, user),
 		dashedLine(system))
 	parts.Name = "cpu-parts"
@@ -340,11 +340,11 @@ func overlayPanels(before, after *Report) []chart.Panel {
 	return []chart.Panel{
 		panel(queriesPanel, "Queries running", both(func(r *Report) []Figure { return r.QueriesRunning })...),
 		panel(cpuPanel, "CPU time of all workers",
-			workers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, totalOrUnknown)...),
+			workers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, runstore.Total)...),
 		panel(heapPanel, "Heap used, mean of a worker",
 			workers(func(w WorkerReport) []Figure { return w.HeapUsedBytes }, runstore.Average)...),
 		panel(gcPanel, "GC time of all workers",
-			workers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, totalOrUnknown)...),
+			workers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, runstore.Total)...),
 		latencyPanel(before.Goals.FilterLatencyLimitMs,
 			both(func(r *Report) []Figure { return r.FilterLatencyMeanMs })...),
 	}

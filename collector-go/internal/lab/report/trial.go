@@ -26,16 +26,16 @@ type Report struct {
 	Goals     GoalsReport  `json:"goals"`
 	Steps     []StepReport `json:"steps"`
 	// TimesMs are the ends of the report's slices. Every array of figures below has one element for each of them.
-	TimesMs             []int64              `json:"times_ms"`
-	Workers             []WorkerReport       `json:"workers"`
-	QueriesRunning      []Figure             `json:"queries_running"`
-	FilterLatencyMeanMs []Figure             `json:"filter_latency_mean_ms"`
-	FilterLatencyMaxMs  []Figure             `json:"filter_latency_slowest_task_ms"`
-	Calibration         runstore.Calibration `json:"calibration"`
-	Collection          Collection           `json:"collection"`
-	Query               string               `json:"query"`
-	Manifest            []runstore.Entry     `json:"manifest"`
-	Settings            []runstore.Entry     `json:"settings"`
+	TimesMs             []int64            `json:"times_ms"`
+	Workers             []WorkerReport     `json:"workers"`
+	QueriesRunning      []Figure           `json:"queries_running"`
+	FilterLatencyMeanMs []Figure           `json:"filter_latency_mean_ms"`
+	FilterLatencyMaxMs  []Figure           `json:"filter_latency_slowest_task_ms"`
+	Calibration         tuning.Calibration `json:"calibration"`
+	Collection          Collection         `json:"collection"`
+	Query               string             `json:"query"`
+	Manifest            []runstore.Entry   `json:"manifest"`
+	Settings            []runstore.Entry   `json:"settings"`
 	// Axis is the name of the quantity that increases over the steps.
 	Axis      string                    `json:"axis"`
 	GC        *tuning.GCReport          `json:"gc,omitempty"`
@@ -372,7 +372,7 @@ func idleCaveat(run *runstore.Figures) []string {
 	if !target.Known() || !reached.Known() || run.Steps[0].Queries > 0 {
 		return nil
 	}
-	if d := reached - target; d < runstore.IdleTolerance && d > -runstore.IdleTolerance {
+	if d := reached - target; d < tuning.IdleTolerance && d > -tuning.IdleTolerance {
 		return nil
 	}
 	return []string{fmt.Sprintf("The record rate was to leave %.0f%% of the host idle at 0 queries; it left %.0f%%.",

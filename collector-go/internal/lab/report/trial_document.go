@@ -141,7 +141,7 @@ func (r *Report) howCalibrated() string {
 	if !c.TargetIdle.Known() {
 		return ""
 	}
-	looks := each(c.Readings, func(reading runstore.Reading) string {
+	looks := each(c.Readings, func(reading tuning.Reading) string {
 		return fmt.Sprintf("%s records/s left %s idle", number(reading.RecordsPerSecond, 0),
 			tuning.Percent(reading.HostIdle))
 	})

@@ -37,15 +37,15 @@ func (r *RunReport) Answer() (lines []string) {
 	for _, row := range r.Rows {
 		// A known limiter of one step is worth stating even if the limiter of another step is not known.
 		known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool {
-			return name == noLimiter || name == unknownLimiter
+			return name == tuning.NoLimiter || name == tuning.UnknownLimiter
 		})
 		limit := ""
 		switch {
 		case len(known) > 0:
 			limit = "limited by " + strings.Join(known, ", ")
-		case slices.Contains(row.Limiters, unknownLimiter):
+		case slices.Contains(row.Limiters, tuning.UnknownLimiter):
 			limit = "what limited it is not known: evidence is missing or contradicts itself; the report names it"
-		case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, noLimiter):
+		case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, tuning.NoLimiter):
 			limit = "nothing was at its limit"
 		default:
 			continue

@@ -133,17 +133,9 @@ func within(root *os.Root, name string) bool {
 
 func runOf(root *os.Root, name string, run *runstore.Run) Run {
 	out := Run{Name: name, Experiment: run.Plan.Experiment, Title: run.Plan.Title,
-		Started: moment(run.Manifest.StartedMs), Capacity: []string{}}
-	finished, failed, all := run.Progress()
-	out.Trials = fmt.Sprintf("%d of %d", finished, all)
-	if failed > 0 {
-		out.Trials += fmt.Sprintf(", %d failed", failed)
-	}
+		Started: moment(run.Manifest.StartedMs), Trials: run.TrialsText(), Capacity: run.Capacities()}
 	if run.Result != nil {
 		out.Finished, out.Verdict = moment(run.Result.FinishedMs), string(run.Result.Verdict)
-		for _, row := range run.Result.Rows {
-			out.Capacity = append(out.Capacity, strings.TrimPrefix(row.Label+": "+row.Capacity.String(), ": "))
-		}
 	}
 	out.Report = address(root, name)
 	return out

@@ -6,8 +6,8 @@
 // (internal/lab/measure), how it is judged (internal/lab/tuning) or how files look (internal/lab/runstore). The
 // Launcher interface hides how a topology is started; Local and Command implement it.
 //
-// Start reading at Runner.Run in runner.go, then Runner.trial in trial.go, which handles one launch. conclude.go
-// computes the result of a run from its trials, without I/O.
+// Start reading at Runner.Run in runner.go, then Runner.trial in trial.go, which handles one launch. Package runstore
+// computes the result of a run from its trials (Run.Judge).
 package runner
 
 import (
@@ -51,7 +51,7 @@ type Runner struct {
 
 	rate float64 // calibrated or given, records/s; 0 if unknown
 	// calibration is how the rate was found; calibratedIn is the number of the trial that did it, 0 if none did.
-	calibration  runstore.Calibration
+	calibration  tuning.Calibration
 	calibratedIn int
 	leftOut      bool // something was not measured because the time limit had passed
 	costLeftOut  bool // the cost steps were not measured for the same reason
@@ -159,7 +159,7 @@ func (c *Runner) finish() (*runstore.Result, error) {
 			fmt.Sprintf("The loads that measure what a query costs alone take %s, for which there was no time: the cost is by the steps of the climb that were OK.",
 				c.run.Plan.CostTime().Round(time.Second)))
 	}
-	result := Conclude(c.run.Plan, c.run.Trials, c.run.Unanswered())
+	result := c.run.Judge()
 	result.FinishedMs, result.Notes = c.now().UnixMilli(), append(result.Notes, c.notes...)
 	if err := c.writer.SaveResult(result); err != nil {
 		return nil, err

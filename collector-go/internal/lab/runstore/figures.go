@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // Figures is run.json: all series of a trial that were read from the collector after its end. The trial's steps are in
@@ -14,11 +15,11 @@ type Figures struct {
 	SubmittedMs int64 `json:"submitted_ms"`
 	CollectedMs int64 `json:"collected_ms"`
 	// StoredSliceMs is the collector's slice width; SliceMs is that of the report.
-	StoredSliceMs int64       `json:"stored_slice_ms"`
-	SliceMs       int64       `json:"slice_ms"`
-	Query         string      `json:"query"`
-	Settings      []Entry     `json:"settings"`
-	Calibration   Calibration `json:"calibration"`
+	StoredSliceMs int64              `json:"stored_slice_ms"`
+	SliceMs       int64              `json:"slice_ms"`
+	Query         string             `json:"query"`
+	Settings      []Entry            `json:"settings"`
+	Calibration   tuning.Calibration `json:"calibration"`
 	// Steps are read from the trial's step files. Before version 2, run.json contained parts of them.
 	Steps   []Step   `json:"steps,omitempty"`
 	Workers []Worker `json:"workers"`
@@ -51,31 +52,8 @@ func (t Trial) Figures() (*Figures, error) {
 	if f == nil || err != nil {
 		return nil, err
 	}
-	f.adopt(t.Steps)
+	f.Steps = append([]Step{}, t.Steps...)
 	return f, nil
-}
-
-// adopt sets the trial's steps. It adds the parts of the steps that run.json contained before version 2.
-func (f *Figures) adopt(steps []Step) {
-	older := f.Steps
-	f.Steps = append([]Step{}, steps...)
-	for i := range f.Steps {
-		step := &f.Steps[i]
-		for _, before := range older {
-			if before.StartMs != step.StartMs {
-				continue
-			}
-			if step.Evidence == nil {
-				step.Evidence = before.Evidence
-			}
-			if step.FilterLatency == nil {
-				step.FilterLatency = before.FilterLatency
-			}
-			if step.Sharing == nil {
-				step.Sharing = before.Sharing
-			}
-		}
-	}
 }
 
 // HasPercentiles reports whether the latency hook reported percentiles for any step.

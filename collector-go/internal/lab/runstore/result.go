@@ -10,8 +10,11 @@ const (
 )
 
 // Result is result.json: the verdict of a run, of its trials and of its configurations. The file exists only if the
-// run ended by itself. It is derived from the steps and can be computed again from them.
+// run ended by itself. Run.Judge derives it from the steps.
 type Result struct {
+	// Version is that of the rules by which the run was judged; 0 before version 3.
+	Version int `json:"version"`
+
 	FinishedMs int64          `json:"finished_ms"`
 	Verdict    tuning.Verdict `json:"verdict"`
 	// ExitCode is the exit code of `tune run`: 0, 1 or 99.
@@ -25,24 +28,21 @@ type Result struct {
 
 // TrialResult is the result of one trial.
 type TrialResult struct {
-	Number int            `json:"number"`
-	Label  string         `json:"label"`
-	State  TrialState     `json:"state"`
-	Error  string         `json:"error,omitempty"` // why the trial failed
-	Steps  int            `json:"steps"`
-	Left   int            `json:"left_out"` // planned steps that were not measured
-	Result tuning.Verdict `json:"verdict"`
-	// Capacity is in the unit of the plan's axis.
-	Capacity tuning.Interval `json:"capacity"`
+	Number int        `json:"number"`
+	Label  string     `json:"label"`
+	State  TrialState `json:"state"`
+	Error  string     `json:"error,omitempty"` // why the trial failed
+	Steps  int        `json:"steps"`
+	Left   int        `json:"left_out"` // planned steps that were not measured
+	tuning.RunJudgement
 }
 
 // RowResult is the result of one configuration, from the steps of all its repeats.
 type RowResult struct {
-	Configuration int             `json:"configuration"`
-	Label         string          `json:"label"`
-	Point         []Coordinate    `json:"point"`
-	Capacity      tuning.Interval `json:"capacity"`
-	Verdict       tuning.Verdict  `json:"verdict"`
+	Configuration int          `json:"configuration"`
+	Label         string       `json:"label"`
+	Point         []Coordinate `json:"point"`
+	tuning.RunJudgement
 }
 
 // TrialState is the state of a trial.

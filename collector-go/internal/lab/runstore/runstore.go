@@ -20,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -139,8 +138,13 @@ func Read(dir string) (*Run, error) {
 	if r.Trials, err = trialsOf(dir, r.Plan, r.Events); err != nil {
 		return nil, err
 	}
-	r.Result, err = readIfThere[Result](filepath.Join(dir, ResultFile))
-	return r, err
+	if r.Result, err = readIfThere[Result](filepath.Join(dir, ResultFile)); err != nil {
+		return nil, err
+	}
+	if r.Result != nil && !r.Result.holdsFor(r.Trials) {
+		r.judgeAgain()
+	}
+	return r, nil
 }
 
 // ReadAny reads a run's directory, or the directory of a single trial. In the second case the run contains only that
@@ -165,14 +169,7 @@ func (r *Run) only(name string) error {
 			continue
 		}
 		r.Trials, r.Plan.Trials = r.Trials[i:i+1], r.Plan.Trials[i:i+1]
-		if r.Result != nil {
-			r.Result.Trials = slices.DeleteFunc(r.Result.Trials, func(own TrialResult) bool {
-				return own.Number != t.Number
-			})
-			r.Result.Rows = slices.DeleteFunc(r.Result.Rows, func(row RowResult) bool {
-				return row.Configuration != t.Configuration
-			})
-		}
+		r.judgeAgain() // of this trial alone
 		return nil
 	}
 	return fmt.Errorf("%s: the run has no trial %q; it has %s", filepath.Join(r.Dir, TrialsDir, name), name,
@@ -215,6 +212,11 @@ func trialsOf(dir string, plan Plan, events []Event) ([]Trial, error) {
 				event.Trial, PlanFile, len(trials))
 		}
 		if err := trials[event.Trial-1].follow(dir, event); err != nil {
+			return nil, err
+		}
+	}
+	for i := range trials {
+		if err := trials[i].complete(); err != nil {
 			return nil, err
 		}
 	}

@@ -41,7 +41,7 @@ func samplePlan() runstore.Plan {
 			{Figure: tuning.FilterLatency, Statistic: tuning.Mean, AtMost: 200, AtLeast: tuning.Unknown},
 			{Figure: tuning.ResultSize, Statistic: tuning.Mean, AtMost: tuning.Unknown, AtLeast: 9.9},
 		},
-		MinHostIdle: 0.05, Search: tuning.FullSearch, InconclusiveRepeats: 1, Axis: runstore.Queries,
+		MinHostIdle: 0.05, Search: tuning.FullSearch, InconclusiveRepeats: 1, FailFails: true, Axis: runstore.Queries,
 		Load: runstore.Load{Submit: "gateway", Class: "raw", QueriesPerSecond: tuning.Unknown,
 			RecordsPerSecond: tuning.Unknown, TargetIdle: 0.4,
 			CatchUpFactor: tuning.Unknown, QueryLimit: 10, QueryDurationMs: 30_000, MatchingPerSecond: 0.4,
@@ -159,7 +159,7 @@ func sampleFigures(steps []made) *runstore.Figures {
 	run := &runstore.Figures{Topology: "bullet", SubmittedMs: first - 30_000, CollectedMs: last + 20_000,
 		StoredSliceMs: slice, SliceMs: slice,
 		Query:       "SELECT * FROM STREAM(30000, TIME) WHERE probe = '…' LIMIT 10",
-		Calibration: runstore.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1500}}
+		Calibration: tuning.Calibration{TargetIdle: 0.4, RecordsPerSecond: 1500}}
 	at := func(t int64) made {
 		return steps[min(max(0, int((t-1-first)/60_000)), len(steps)-1)]
 	}
@@ -197,7 +197,6 @@ func writeSample(t *testing.T, dir string) {
 	tell := func(e runstore.Event) { require.NoError(t, w.Record(e)) }
 	now := sampleStart
 	tell(runstore.Event{AtMs: now, Kind: runstore.RunStarted})
-	result := runstore.Result{Verdict: tuning.Fail, ExitCode: 0, Notes: []string{}}
 	for _, trial := range plan.Trials[:2] {
 		now += 40_000
 		require.NoError(t, w.BeginTrial(trial, []byte("bullet.topology.name: bullet\n"),
@@ -218,25 +217,14 @@ func writeSample(t *testing.T, dir string) {
 		tell(runstore.Event{AtMs: now, Kind: runstore.TrialFinished, Trial: trial.Number})
 		require.NoError(t, w.SaveFigures(trial, *sampleFigures(steps)))
 		writeOutcomes(t, runstore.TrialDir(dir, trial), steps)
-		result.Trials = append(result.Trials, runstore.TrialResult{Number: trial.Number, Label: trial.Label,
-			State: runstore.Finished, Steps: len(steps), Result: tuning.OK})
 	}
 	tell(runstore.Event{AtMs: now, Kind: runstore.TrialStarted, Trial: 3, Launch: 1})
 	tell(runstore.Event{AtMs: now, Kind: runstore.TrialFailed, Trial: 3,
 		Text: "the topology was not submitted: exit status 1"})
 	tell(runstore.Event{AtMs: now, Kind: runstore.RunFinished, Verdict: tuning.Fail})
-	forty, eighty := 40.0, 80.0
-	capacities := []tuning.Interval{{LastOK: &forty, FirstFail: &eighty}, {LastOK: &eighty, Censored: true},
-		{Note: "not measured"}}
-	result.Trials[0].Result = tuning.Fail
-	result.Trials = append(result.Trials, runstore.TrialResult{Number: 3, Label: plan.Trials[2].Label,
-		State: runstore.Failed, Result: tuning.Inconclusive,
-		Error: "the topology was not submitted: exit status 1"})
-	for i, trial := range plan.Trials {
-		result.Trials[i].Capacity = capacities[i]
-		result.Rows = append(result.Rows, runstore.RowResult{Configuration: trial.Configuration, Label: trial.Label,
-			Point: trial.Point, Capacity: capacities[i], Verdict: result.Trials[i].Result})
-	}
+	run, err := runstore.Read(dir)
+	require.NoError(t, err)
+	result := run.Judge()
 	result.FinishedMs = now
 	require.NoError(t, w.SaveResult(result))
 }
@@ -310,10 +298,8 @@ func TestTheSampleOfVersion1IsRead(t *testing.T) {
 		require.NoError(t, err)
 		got, err := before.Trials[i].Figures()
 		require.NoError(t, err)
-		for _, f := range []*runstore.Figures{want, got} { // NaN is not equal to NaN
-			for s := range f.Steps {
-				assert.Equal(t, today.Trials[i].Steps[s].StartMs, f.Steps[s].StartMs)
-			}
+		for s := range want.Steps {
+			assert.Equal(t, want.Steps[s].StartMs, got.Steps[s].StartMs)
 		}
 		wantText, err := json.Marshal(want)
 		require.NoError(t, err)
@@ -321,4 +307,59 @@ func TestTheSampleOfVersion1IsRead(t *testing.T) {
 		require.NoError(t, err)
 		assert.JSONEq(t, string(wantText), string(gotText))
 	}
+}
+
+// The result of a run of version 2, which has no version in it, is computed again by the function that judges a run
+// today. Its end and its notes stay.
+func TestAnOlderRunIsJudgedLikeACurrentOne(t *testing.T) {
+	today, err := runstore.Read(sample)
+	require.NoError(t, err)
+	before, err := runstore.Read("testdata/sample-version2")
+	require.NoError(t, err)
+	before.Plan.FailFails = true // as in the current sample
+	want, got := today.Judge(), before.Judge()
+	wantText, err := json.Marshal(want)
+	require.NoError(t, err)
+	gotText, err := json.Marshal(got)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(wantText), string(gotText))
+	assert.Equal(t, tuning.OK, before.Result.Rows[0].Verdict, "the stored FAIL was not by today's rules")
+	assert.Equal(t, []string{"cannot tell"}, before.Result.Rows[0].Limiters)
+	assert.Equal(t, today.Result.FinishedMs, before.Result.FinishedMs)
+}
+
+// A result that does not fit the trials of its run is computed again and not relied on.
+func TestAResultOfOtherTrialsIsComputedAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	writeSample(t, dir)
+	path := filepath.Join(dir, runstore.ResultFile)
+	require.NoError(t, os.WriteFile(path, []byte(`{"version": 3, "verdict": "OK", "notes": ["kept"]}`), 0o644))
+	run, err := runstore.Read(dir)
+	require.NoError(t, err)
+	assert.Equal(t, tuning.Fail, run.Result.Verdict)
+	assert.Len(t, run.Result.Trials, 3)
+	assert.Equal(t, []string{"kept"}, run.Result.Notes)
+}
+
+// The directory of a trial is judged by this trial alone. Before the run has ended, there is a capacity so far, and no
+// verdict.
+func TestOneTrialAndARunThatHasNotEnded(t *testing.T) {
+	one, err := runstore.ReadAny(filepath.Join(sample, runstore.TrialsDir, "02-2-filter-bolts"))
+	require.NoError(t, err)
+	require.Len(t, one.Result.Rows, 1)
+	assert.Equal(t, tuning.OK, one.Result.Verdict)
+	assert.Equal(t, "at least 80", one.Result.Rows[0].Capacity.Text())
+
+	_, err = damaged(t, func(dir string) {
+		require.NoError(t, os.Remove(filepath.Join(dir, runstore.ResultFile)))
+		run, err := runstore.Read(dir)
+		require.NoError(t, err)
+		assert.Nil(t, run.Result)
+		so := run.Judged()
+		assert.Equal(t, tuning.Inconclusive, so.Verdict)
+		assert.Equal(t, tuning.Inconclusive, so.Rows[0].Verdict)
+		assert.Equal(t, "[40, 80)", so.Rows[0].Capacity.Text())
+		assert.Empty(t, run.Capacities(), "the list shows capacities of runs that have ended")
+	})
+	require.NoError(t, err)
 }

@@ -152,20 +152,26 @@ func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
 	return Judgement{Verdict: OK}
 }
 
-// judge compares one figure with its limit. A value equal to the limit holds. Queries with a fixed duration get OwnMs,
-// so that texts state only the delay beyond it.
+// judge returns the outcome for one figure. Queries with a fixed duration get OwnMs, so that texts state only the delay
+// beyond it.
 func (g Goal) judge(measured, ownMs Figure) GoalOutcome {
-	o := GoalOutcome{Goal: g, Measured: measured, Verdict: OK}
+	o := GoalOutcome{Goal: g, Measured: measured}
 	if g.Figure == QueryLatency && measured >= ownMs && g.limit() >= ownMs {
 		o.OwnMs = ownMs
 	}
+	o.Verdict = g.Judge(measured)
+	return o
+}
+
+// Judge compares a figure with the limit. A value equal to the limit holds, and an unknown one is inconclusive.
+func (g Goal) Judge(measured Figure) Verdict {
 	switch {
 	case !measured.Known():
-		o.Verdict = Inconclusive
+		return Inconclusive
 	case g.AtMost.Known() && measured > g.AtMost, g.AtLeast.Known() && measured < g.AtLeast-completenessSlack:
-		o.Verdict = Fail
+		return Fail
 	}
-	return o
+	return OK
 }
 
 // String returns the figure for display: "mean filter latency 12 ms".

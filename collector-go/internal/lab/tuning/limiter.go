@@ -86,6 +86,24 @@ func (l Limitation) OfOK() Limitation {
 	return l
 }
 
+// Names that stand for a limiter if none was found.
+const (
+	UnknownLimiter = "cannot tell"
+	NoLimiter      = "nothing"
+)
+
+// Names returns the limiters for display. If there are none, it is UnknownLimiter if the evidence is incomplete or
+// contradictory, else NoLimiter.
+func (l Limitation) Names() []string {
+	switch {
+	case l.Known():
+		return Texts(l.Limiters)
+	case len(l.Missing) > 0 || len(l.Contradictions) > 0:
+		return []string{UnknownLimiter}
+	}
+	return []string{NoLimiter}
+}
+
 // Known reports whether a limiter was found.
 func (l Limitation) Known() bool { return len(l.Limiters) > 0 }
 

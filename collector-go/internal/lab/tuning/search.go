@@ -129,22 +129,14 @@ func attemptsAt(measured []Measured, value float64) (n int) {
 	return n
 }
 
-// verdictsByValue combines the attempts at each value. If the decided attempts agree, their verdict counts. A value
-// that was never decided, or decided both ways, is inconclusive.
+// verdictsByValue combines the attempts at each value.
 func verdictsByValue(measured []Measured) map[float64]Verdict {
-	verdicts := map[float64]Verdict{}
-	contradicted := map[float64]bool{}
+	attempts, verdicts := map[float64][]Verdict{}, map[float64]Verdict{}
 	for _, m := range measured {
-		before, known := verdicts[m.Value]
-		switch {
-		case !known || before == Inconclusive:
-			verdicts[m.Value] = m.Verdict
-		case m.Verdict != Inconclusive && m.Verdict != before:
-			contradicted[m.Value] = true
-		}
+		attempts[m.Value] = append(attempts[m.Value], m.Verdict)
 	}
-	for value := range contradicted {
-		verdicts[value] = Inconclusive
+	for value, all := range attempts {
+		verdicts[value] = Combined(all)
 	}
 	return verdicts
 }

@@ -42,13 +42,3 @@ func Overall(all []Verdict) Verdict {
 	}
 	return OK
 }
-
-// Agreed combines the verdicts of several launches of the same step. Launches repeat one measurement, so no launch
-// outranks another. If they differ, the step is within the variation between launches, and the result is inconclusive.
-// The caller must pass at least one verdict.
-func Agreed(all []Verdict) Verdict {
-	if slices.ContainsFunc(all, func(v Verdict) bool { return v != all[0] }) {
-		return Inconclusive
-	}
-	return all[0]
-}
