@@ -414,7 +414,7 @@ func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
 		assert.Contains(t, a.Annotations["description"], "Set the clock of: "+a.Labels["topology"]+"-host:")
 	}
 	for name, by := range off {
-		r.requireSkew(name, by != 0, map[bool]string{true: "are blind", false: "come later"}[by < 0])
+		r.requireSkew(name, by != 0, map[bool]string{true: "cannot see", false: "are delayed"}[by < 0])
 		if by > 0 {
 			continue // its slices are still to come
 		}

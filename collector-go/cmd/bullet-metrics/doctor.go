@@ -17,7 +17,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/stormconfig"
 )
 
-// usualCollector is asked where nobody names one; noCollector asks none.
+// usualCollector is the collector that is checked by default, and noCollector skips it.
 const (
 	usualCollector = "http://127.0.0.1:9320"
 	noCollector    = "none"
@@ -80,9 +80,9 @@ submission. They begin with "bullet-metrics:".`,
 func (o *doctorOptions) check() error {
 	switch {
 	case o.to.collector == noCollector && o.topology != "" && len(o.nimbus) == 0:
-		return errors.New("--topology is for a collector or --nimbus, and neither is asked")
+		return errors.New("--topology requires a collector or --nimbus")
 	case o.to.collector == noCollector && o.jar == "" && o.settings == "" && len(o.nimbus) == 0 && len(o.logs) == 0:
-		return errors.New("name what to look at: --bullet-conf, --jar, --collector, --nimbus or --log")
+		return errors.New("nothing to check; set --bullet-conf, --jar, --collector, --nimbus or --log")
 	case o.wait < 0:
 		return fmt.Errorf("--wait is %s: it must not be negative", o.wait)
 	}
@@ -99,10 +99,10 @@ func (o *doctorOptions) check() error {
 	return o.output.check()
 }
 
-// lookAgain is how often what is waited for is looked at.
-const lookAgain = 2 * time.Second
+// retryEvery is the time between two runs of the checks with --wait.
+const retryEvery = 2 * time.Second
 
-// examine looks until nothing is waited for, or the time for that is over.
+// examine runs the checks until no result can change by waiting, or --wait is over.
 func (o *doctorOptions) examine(ctx context.Context) (doctor.Report, error) {
 	asked, assumed, err := o.collector()
 	if err != nil {
@@ -110,7 +110,7 @@ func (o *doctorOptions) examine(ctx context.Context) (doctor.Report, error) {
 	}
 	waiting, cancel := context.WithTimeout(ctx, o.wait)
 	defer cancel()
-	ticker := time.NewTicker(lookAgain)
+	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
 	for {
 		report := doctor.Examine(o.facts(ctx, asked, assumed))
@@ -125,8 +125,8 @@ func (o *doctorOptions) examine(ctx context.Context) (doctor.Report, error) {
 	}
 }
 
-// collector is whom to ask; nil for nobody. It is assumed where nobody named it, and nothing else states that one is
-// meant.
+// collector returns the client of the collector to query, or nil for none. assumed reports whether the default was used
+// although nothing says that there is a collector; then it is not a failure if none answers.
 func (o *doctorOptions) collector() (asked *client.Client, assumed bool, err error) {
 	to := o.to
 	switch to.collector {
@@ -147,7 +147,7 @@ func (o *doctorOptions) facts(ctx context.Context, asked *client.Client, assumed
 	}
 	if o.settings != "" {
 		facts.Settings = examine.Settings(o.settings)
-		facts.Ports, facts.Unreadable = examine.Way(ctx, facts.Settings)
+		facts.Ports, facts.Unreadable = examine.Connection(ctx, facts.Settings)
 	}
 	if len(o.nimbus) > 0 {
 		facts.Cluster = examine.Cluster(ctx, o.nimbus, o.topology)
@@ -162,7 +162,7 @@ func (o *doctorOptions) facts(ctx context.Context, asked *client.Client, assumed
 	return facts
 }
 
-// printReport prints findings; the error states how many checks failed.
+// printReport prints the findings. The error states how many checks failed.
 func printReport(out io.Writer, r doctor.Report, output outputForm) error {
 	err := output.writeLine(out, r, r.Text())
 	if failed := r.Failed(); err == nil && failed > 0 {

@@ -94,46 +94,46 @@ func TestDoctorNamesEachFault(t *testing.T) {
 		"nothing, in plain text": {settings: addressSetting(plainPort), check: "address", status: doctor.OK,
 			says: "a collector listens at " + plainPort},
 		"nothing, over TLS": {settings: addressSetting(tlsPort) + on + caFile(ca), check: "tls", status: doctor.OK,
-			says: "both speak TLS"},
+			says: "used by both sides"},
 
 		"the wrong address": {settings: addressSetting("127.0.0.1:" + free), check: "address", status: doctor.Fail,
-			says: "nobody answers at 127.0.0.1:" + free, fix: "start bullet-metrics serve there"},
+			says: "cannot reach 127.0.0.1:" + free, fix: "start bullet-metrics serve there"},
 		"an address without a port": {settings: addressSetting("127.0.0.9"), check: "address", status: doctor.Fail,
-			says: "127.0.0.9 has no port, and 4320 is meant", fix: "write HOST:PORT"},
+			says: "127.0.0.9 has no port, so the default 4320", fix: "use HOST:PORT"},
 		"the HTTP port": {settings: addressSetting(httpPort), check: "address", status: doctor.Fail,
-			says: httpPort + " is a port that speaks HTTP", fix: "grpc.listen"},
+			says: httpPort + " is an HTTP port", fix: "grpc.listen"},
 		"a URL": {settings: addressSetting("http://" + plainPort), check: "address", status: doctor.Fail,
-			says: "is no address", fix: "write HOST:PORT"},
+			says: "is not an address", fix: "use HOST:PORT"},
 		"TLS only at the plugin": {settings: addressSetting(plainPort) + on, check: "tls", status: doctor.Fail,
-			says: "TLS at the plugin only", fix: "grpc.tls.cert_file"},
+			says: "only the plugin uses TLS", fix: "grpc.tls.cert_file"},
 		"TLS only at the collector": {settings: addressSetting(tlsPort), check: "tls", status: doctor.Fail,
-			says: "TLS at the collector only", fix: "tls.enabled: true"},
+			says: "only the collector uses TLS", fix: "tls.enabled: true"},
 		"another authority": {settings: addressSetting(tlsPort) + on, check: "tls", status: doctor.Fail,
-			says: "the plugin will not trust " + tlsPort, fix: "tls.ca.file"},
+			says: "the plugin does not trust the certificate of " + tlsPort, fix: "tls.ca.file"},
 		"a CA file that is missing": {settings: addressSetting(tlsPort) + on + caFile("/nope/ca.pem"), check: "files",
-			status: doctor.Fail, says: "open /nope/ca.pem: no such file", fix: "every machine that runs workers"},
+			status: doctor.Fail, says: "open /nope/ca.pem: no such file", fix: "every host that runs workers"},
 		"the class for early Bullet": {settings: addressSetting(plainPort) + "bullet.topology.metrics.classes: [" +
 			pluginnames.EarlyClass + "]\n", more: []string{"--bullet", "1.3"}, check: "registration",
-			status: doctor.Fail, says: "for Bullet up to 0.4.3 on Storm 1: this is Bullet 1.3",
-			fix: "name " + pluginnames.BulletClass},
+			status: doctor.Fail, says: "for Bullet up to 0.4.3 on Storm 1, but this is Bullet 1.3",
+			fix: "use " + pluginnames.BulletClass},
 		"a jar that is missing": {settings: addressSetting(plainPort), more: []string{"--jar", "/nope/plugin.jar"},
-			check: "jar", status: doctor.Fail, says: "no such file", fix: "make build makes it"},
+			check: "jar", status: doctor.Fail, says: "no such file", fix: "made by make build"},
 		"a misspelt setting": {settings: addressSetting(plainPort) + pluginnames.Collector + "tls.enable: true\n",
-			check: "settings", status: doctor.Fail, says: "nobody reads " + pluginnames.Collector + "tls.enable",
+			check: "settings", status: doctor.Fail, says: "bullet_settings.yaml: " + pluginnames.Collector + "tls.enable",
 			fix: pluginnames.Collector + "tls.enabled?"},
 		"YAML that does not parse": {settings: "a: [b\n" + addressSetting(plainPort), check: "settings", status: doctor.Fail,
-			says: "bullet_settings.yaml:", fix: "repair line "},
+			says: "bullet_settings.yaml:", fix: "correct line "},
 
 		"the jar on the submitter only": {settings: addressSetting(plainPort), check: "logs", status: doctor.Fail,
 			says: "ClassNotFoundException", fix: "extlib on every Supervisor",
 			more: log("2026-11-23 05:00:00.000 ERROR o.a.s.util main Async loop died!",
 				"Caused by: java.lang.ClassNotFoundException: "+pluginnames.StormClass)},
 		"what the plugin says": {settings: addressSetting(plainPort), check: "logs", status: doctor.Fail,
-			says: "No metrics are exported: x is 'y'", fix: "mend the setting or the file that the line names",
-			more: log("2026-11-23 05:00:00.000 ERROR i.g.b.s.StormMetricsConsumer main bullet-metrics: No metrics are exported: x is 'y'. The topology runs on without them.")},
+			says: "No metrics are exported: x is 'y'", fix: "correct the setting or the file that the line names",
+			more: log("2026-11-23 05:00:00.000 ERROR i.g.b.s.StormMetricsConsumer main bullet-metrics: No metrics are exported: x is 'y'. The topology continues without them.")},
 		"an outage that has ended": {settings: addressSetting(plainPort), check: "logs", status: doctor.OK,
 			says: "2 messages of the plugin",
-			more: log("2026-11-23 05:00:00.000 WARN i.g.b.s.s.OutageLog x bullet-metrics: Metrics do not reach the collector at a:1: gone. Is it running, and is bullet.topology.metrics.collector.address right? Trying on; 3 samples wait. Not reached for 0 s; failures since the last such line: 0.",
+			more: log("2026-11-23 05:00:00.000 WARN i.g.b.s.s.OutageLog x bullet-metrics: Metrics do not reach the collector at a:1: gone. Check that it is running and that bullet.topology.metrics.collector.address is correct. Retrying; 3 samples are queued. Unreachable for 0 s; failures since the last such message: 0.",
 				"2026-11-23 05:00:09.000 INFO i.g.b.s.s.OutageLog x bullet-metrics: Metrics reach the collector at a:1 again, after 9 s and 4 failed attempts.")},
 	} {
 		t.Run(name, func(t *testing.T) { f.assert(t, "--collector", "none") })
@@ -156,11 +156,11 @@ func TestDoctorWaitsForAFreshTopology(t *testing.T) {
 	}
 	assert.Equal(t, doctor.OK, found["first batch"].Status, "%+v", found["first batch"])
 	assert.Equal(t, doctor.Waiting, found["heap"].Status, "%+v", found["heap"])
-	assert.Regexp(t, `^first slices close at \d\d:\d\d:\d\d$`, found["heap"].Says)
+	assert.Regexp(t, `^the first slices are expected at \d\d:\d\d:\d\d$`, found["heap"].Says)
 	text, err := program("doctor", "--collector", at)
 	require.NoError(t, err)
 	assert.Less(t, strings.Index(text, "waiting"), strings.Index(text, "OK  "), text)
-	assert.Contains(t, text, "unknown  jar: not looked at: --jar names it\n")
+	assert.Contains(t, text, "unknown  jar: not checked: set --jar\n")
 }
 
 // What the plugin reports of a time without a collector reaches the doctor through the collector.

@@ -101,13 +101,13 @@ func TestDoctorAsksACollector(t *testing.T) {
 		"latency": doctor.Waiting} {
 		assert.Equal(t, status, after[check].Status, "%+v", after[check])
 	}
-	assert.Contains(t, after["cpu"].Says, "of 1 of 1 workers")
-	assert.Contains(t, after["skew"].Says, "(h:6700: ahead by ")
-	assert.Equal(t, "worker h:6700 was started again 2 times in the last 10m0s", after["restarts"].Says)
+	assert.Contains(t, after["cpu"].Says, "1 of 1 workers")
+	assert.Contains(t, after["skew"].Says, "(h:6700 is ahead by ")
+	assert.Equal(t, "worker h:6700 restarted 2 times in the last 10m0s", after["restarts"].Says)
 
 	other, err := r.examine("other")
 	assert.Error(t, err)
-	assert.Contains(t, other["first batch"].Says, "those that have: t")
+	assert.Contains(t, other["first batch"].Says, "topologies that have: t")
 }
 
 // A topology that was submitted again starts its workers where the one before had them: that is no restart of its own.
@@ -121,7 +121,7 @@ func TestDoctorCountsNoRestartsOfAnEarlierSubmission(t *testing.T) {
 		return r.ask(`bullet_worker_restarts_total`) != "[]"
 	}, time.Minute, 50*time.Millisecond)
 	found, _ := r.examine("t")
-	assert.Equal(t, "no worker was started again in the last 10m0s", found["restarts"].Says)
+	assert.Equal(t, "no worker restarted in the last 10m0s", found["restarts"].Says)
 }
 
 // startAgain has the worker of a minute's batch start again after 15 s and after 30 s.
@@ -138,8 +138,8 @@ func startAgain(batch *pb.Batch) {
 
 func TestDoctorUsage(t *testing.T) {
 	for line, says := range map[string]string{
-		"doctor --collector none":              "name what to look at",
-		"doctor --topology t --collector none": "neither is asked",
+		"doctor --collector none":              "nothing to check",
+		"doctor --topology t --collector none": "requires a collector or --nimbus",
 		"doctor --jar a --bullet early":        "--bullet",
 		"doctor --wait -1s":                    "below zero",
 		"doctor --collector ftp://127.0.0.1:9": "the scheme is neither http nor https",
@@ -158,5 +158,5 @@ func outageNote(end time.Time) *pb.Annotation {
 	return &pb.Annotation{Id: "plugin-3-h:6700", TimeMs: end.Add(-42 * time.Second).UnixMilli(),
 		EndTimeMs: end.UnixMilli(), Tags: []string{"plugin", pluginnames.UnreachedTag},
 		Title: "Metrics did not reach the collector from h:6700 for 42 s",
-		Text:  "collector.example:4320: UNAVAILABLE: io exception. What listens there speaks TLS."}
+		Text:  "collector.example:4320: UNAVAILABLE: io exception. The server requires TLS."}
 }

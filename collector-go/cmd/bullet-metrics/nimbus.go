@@ -9,23 +9,22 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/nimbus"
 )
 
-// killings reports to the registry the topologies that Nimbus had and has killed, so that nobody is alerted by their
-// silence.
+// killings reports to the registry which topologies Nimbus killed, so that no alert fires because they are silent.
 type killings struct {
-	every   time.Duration // how often Nimbus is asked
+	every   time.Duration // how often Nimbus is queried
 	ask     func(ctx context.Context) ([]nimbus.Topology, error)
 	known   annotator
 	logger  *slog.Logger
-	had     map[string]string // by id, the name of each topology that Nimbus had and that is not reported as killed
+	had     map[string]string // names by id, of the topologies that Nimbus had and that are not reported as killed
 	failing bool
 }
 
-// annotator is where annotations are set; registry.Registry is one.
+// annotator stores annotations. registry.Registry is one.
 type annotator interface {
 	Annotate(ctx context.Context, a registry.Annotation) (registry.Annotation, error)
 }
 
-// run asks until ctx is done.
+// run queries Nimbus repeatedly until ctx is done.
 func (k *killings) run(ctx context.Context) error {
 	ticker := time.NewTicker(k.every)
 	defer ticker.Stop()
@@ -39,35 +38,34 @@ func (k *killings) run(ctx context.Context) error {
 	}
 }
 
-// look asks once. A topology that Nimbus never had since this process began is not known to be killed where it is not
-// there: it may be another cluster's.
+// look queries Nimbus once. It concludes that a topology was killed only if Nimbus has listed it since this process
+// started, because another topology may belong to another cluster.
 func (k *killings) look(ctx context.Context) {
 	found, err := k.ask(ctx)
 	if err != nil {
 		if !k.failing && ctx.Err() == nil {
-			k.logger.Warn("Nimbus does not say which topologies there are; where one is killed on purpose, alerts will not know; trying again",
-				"error", err)
+			k.logger.Warn("querying Nimbus for topologies failed; alerts may fire for killed topologies; retrying", "error", err)
 		}
 		k.failing = true
 		return
 	}
 	k.failing = false
-	there := map[string]bool{}
+	running := map[string]bool{}
 	for _, t := range found {
 		if !t.Killed() {
-			there[t.ID] = true
+			running[t.ID] = true
 			k.had[t.ID] = t.Name
 		}
 	}
 	for id, name := range k.had {
-		if there[id] {
+		if running[id] {
 			continue
 		}
 		_, err := k.known.Annotate(ctx, registry.Annotation{ID: "nimbus-" + id, Topology: name,
 			Title: "Killed, as Nimbus reports", Text: "id " + id,
 			Tags: []string{registry.KilledTag, registry.NimbusTag}})
 		if err != nil {
-			k.logger.Warn("that a topology was killed is not kept; trying again", "topology", name, "error", err)
+			k.logger.Warn("storing the annotation of a killed topology failed; retrying", "topology", name, "error", err)
 			continue
 		}
 		delete(k.had, id)

@@ -107,7 +107,7 @@ func TestServeCheckDistinguishesAwayFromWrong(t *testing.T) {
 	assert.Regexp(t, `AWAY +data_dir .*not enough for what may come`, said)
 	said, code = checkedServe(t, t.TempDir(), append(ports, "nimbus.addresses: ["+freePort(t)+"]")...)
 	assert.Equal(t, exitFailed, code)
-	assert.Regexp(t, `AWAY +nimbus.addresses: ask Nimbus`, said)
+	assert.Regexp(t, `AWAY +nimbus.addresses: query Nimbus`, said)
 }
 
 // Beside a running collector the check is for its next start: its own addresses are no fault.

@@ -10,7 +10,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/stormconfig"
 )
 
-// snippetFlags are what a snippet is asked for, as typed.
+// snippetFlags are the values of the command's flags.
 type snippetFlags struct {
 	storm, bullet string
 	output        outputForm
@@ -55,7 +55,7 @@ the topology's configuration. Settings that the plugin makes itself are printed 
 	return command
 }
 
-// printSnippet answers a command line; all that can be wrong is the line itself.
+// printSnippet prints the settings for the flags. All its errors except those of out are usage errors.
 func printSnippet(out io.Writer, f snippetFlags, bulletGiven bool) error {
 	request, err := f.request(bulletGiven)
 	if err != nil {
@@ -70,10 +70,10 @@ func printSnippet(out io.Writer, f snippetFlags, bulletGiven bool) error {
 
 func (f snippetFlags) request(bulletGiven bool) (r stormconfig.Request, err error) {
 	if f.storm == "" {
-		return r, errors.New("--storm is missing: the version of Storm, such as 2.8.3")
+		return r, errors.New("--storm is required, for example --storm 2.8.3")
 	}
 	if f.plain && bulletGiven {
-		return r, errors.New("--plain is for a topology without Bullet: leave out --bullet")
+		return r, errors.New("--plain cannot be combined with --bullet")
 	}
 	r = stormconfig.Request{Plain: f.plain, Addresses: f.addresses, TLS: f.tls, Executors: f.executors}
 	if r.Storm, err = stormconfig.ParseVersion(f.storm); err != nil {

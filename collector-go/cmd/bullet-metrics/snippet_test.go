@@ -44,11 +44,11 @@ func TestSnippetAsJSON(t *testing.T) {
 
 func TestSnippetUsage(t *testing.T) {
 	for line, says := range map[string]string{
-		"storm snippet":                                    "--storm is missing",
-		"storm snippet --storm two":                        `--storm: "two" is no version`,
-		"storm snippet --storm 2.8 --bullet x":             `--bullet: "x" is no version`,
-		"storm snippet --storm 3.0":                        "nothing is known of Storm 3.0",
-		"storm snippet --storm 2.8 --plain --bullet 1.3":   "leave out --bullet",
+		"storm snippet":                                    "--storm is required",
+		"storm snippet --storm two":                        `--storm: "two" is not a version`,
+		"storm snippet --storm 2.8 --bullet x":             `--bullet: "x" is not a version`,
+		"storm snippet --storm 3.0":                        "unsupported Storm version 3.0",
+		"storm snippet --storm 2.8 --plain --bullet 1.3":   "cannot be combined with --bullet",
 		"storm snippet --storm 2.8 --output yaml":          "--output is",
 		"storm snippet --storm 2.8 --address collector":    "missing port; use HOST:PORT",
 		"storm snippet --storm 2.8 more":                   "takes no argument",

@@ -19,8 +19,8 @@ var ownFiles = []string{
 	"internal/lib/textfile/", "internal/lib/disk/", "internal/lab/stack/", "internal/lab/runstore/", "internal/collector/store/blocks/edition.go",
 	"internal/collector/store/upgrade/", "internal/lib/heap/", // cgroups
 	"internal/lab/runner/trial.go", "internal/lab/runner/local.go", "internal/lab/report/operand.go", "internal/lab/searchrunner/",
-	"internal/lab/measure/manifest.go",     // /proc and /sys
-	"internal/storm/doctor/examine/way.go", // whether a file can be opened
+	"internal/lab/measure/manifest.go",            // /proc and /sys
+	"internal/storm/doctor/examine/connection.go", // whether a file can be opened
 }
 
 // A text file that somebody gives to the program is read by package textfile, so that byte order marks, line ends and

@@ -120,13 +120,13 @@ func TestDoctorOnACluster(t *testing.T) {
 	for i, p := range []patient{
 		{name: "fresh", check: "cpu", status: doctor.Waiting, says: "first slices"},
 		{name: "wrong address", settings: collectorAt(freeAddress(t)), check: "address", status: doctor.Fail,
-			says: "nobody answers at"},
+			says: "cannot reach"},
 		{name: "no port", settings: collectorAt("127.0.0.9"), check: "address", status: doctor.Fail,
 			says: "127.0.0.9 has no port"},
 		{name: "HTTP port", settings: collectorAt(c.options.HTTPListen), check: "address", status: doctor.Fail,
-			says: "speaks HTTP"},
+			says: "is an HTTP port"},
 		{name: "TLS at the plugin", settings: []string{plugininfo.Collector + "tls.enabled=true"}, check: "tls",
-			status: doctor.Fail, says: "TLS at the plugin only"},
+			status: doctor.Fail, says: "only the plugin uses TLS"},
 		{name: "no CA file", settings: []string{plugininfo.Collector + "tls.enabled=true", plugininfo.Collector +
 			"tls.ca.file=/nope/ca.pem"}, check: "files", status: doctor.Fail, says: "/nope/ca.pem"},
 		{name: "early class", settings: []string{plugininfo.Classes + "=[" + plugininfo.EarlyClass + "]"},
@@ -149,7 +149,7 @@ func TestDoctorOnACluster(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte("a: [b\nc: d\n"), 0o600))
 		found := c.ask(t, "--bullet-conf", file)["settings"]
 		assert.Equal(t, doctor.Fail, found.Status)
-		assert.Contains(t, found.Fix, "repair line")
+		assert.Contains(t, found.Fix, "correct line")
 	})
 }
 
@@ -183,7 +183,7 @@ func (c *clinic) awaitFinding(t *testing.T, p patient, flags ...string) {
 func (c *clinic) tlsAtTheCollector(t *testing.T) {
 	address := startTLSCollector(t)
 	c.treat(t, "patient-tls", patient{settings: collectorAt(address), check: "tls", status: doctor.Fail,
-		says: "TLS at the collector only"})
+		says: "only the collector uses TLS"})
 }
 
 // startTLSCollector runs a collector whose gRPC port takes TLS alone, until the test ends, and returns its address.

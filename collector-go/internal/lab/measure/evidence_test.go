@@ -210,7 +210,7 @@ func TestBusyIsCountedWhereStormHasNoCapacity(t *testing.T) {
 		"DataSource", "stream", "default")
 	filter := gatherAt(t, c, 31).Bolts[0]
 	assert.False(t, filter.BusyMost.Known(), "400 a second of 2.5 ms and 400 of 0.5 ms are more than there is time for")
-	assert.Equal(t, "of task 3: Storm's figures come to 120% of its time, which cannot be", filter.BusyUnknown)
+	assert.Equal(t, "of task 3: Storm reported an impossible busy share of 120%", filter.BusyUnknown)
 }
 
 // resultBolt adds a result bolt with the given executions and Storm's capacity, and returns its topology.
@@ -239,7 +239,7 @@ func TestTheHooksTotalIsTheBusyShare(t *testing.T) {
 	all.put(executeTotalMetric, rising(1.5), "worker", "h:6700", "component", "ResultBolt", "task", "7")
 	e, err = GatherEvidence(t.Context(), all, topology, of)
 	require.NoError(t, err)
-	assert.Equal(t, "of task 7: Storm's figures come to 150% of its time, which cannot be", e.Bolts[1].BusyUnknown)
+	assert.Equal(t, "of task 7: Storm reported an impossible busy share of 150%", e.Bolts[1].BusyUnknown)
 }
 
 // Storm's capacity does not decay, so it says nothing about a task that executes no or few tuples.
@@ -249,7 +249,7 @@ func TestACapacityWithoutExecutionsIsNoBusyShare(t *testing.T) {
 		why      string
 	}{
 		"it stands still": {always(7000), "none of its tasks is known to have executed anything"},
-		"a few":           {func(t float64) float64 { return 20 * math.Floor(t/60) }, "of task 7: it executed 100 tuples, of which Storm sampled about 5: at least 20 are needed"},
+		"a few":           {func(t float64) float64 { return 20 * math.Floor(t/60) }, "of task 7: Storm sampled only about 5 of its 100 executed tuples; at least 20 samples are required"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := collected()

@@ -20,10 +20,10 @@ func (e Estimate) Silent() string {
 	samples := e.Tuples * e.SampleRate
 	switch {
 	case !(math.Round(samples) >= LeastSamples):
-		return fmt.Sprintf("it executed %.0f tuples, of which Storm sampled about %.0f: at least %d are needed", e.Tuples,
-			samples, LeastSamples)
+		return fmt.Sprintf("Storm sampled only about %.0f of its %.0f executed tuples; at least %d samples are required", samples,
+			e.Tuples, LeastSamples)
 	case math.IsNaN(e.Seconds):
-		return "Storm's figures do not tell how long its tuples took"
+		return "Storm reported no execution times"
 	}
 	return ""
 }
@@ -37,9 +37,9 @@ func (e Estimate) Share() (share float64, why string) {
 	within := e.within()
 	switch {
 	case !(within <= MostError):
-		return math.NaN(), fmt.Sprintf("Storm's figures leave an error of %.0f%% of its time", 100*within)
+		return math.NaN(), fmt.Sprintf("the error of its busy share is %.0f%%, above the limit of %.0f%%", 100*within, 100*MostError)
 	case share > 1+within || share < -within:
-		return math.NaN(), fmt.Sprintf("Storm's figures come to %.0f%% of its time, which cannot be", 100*share)
+		return math.NaN(), fmt.Sprintf("Storm reported an impossible busy share of %.0f%%", 100*share)
 	}
 	return min(1, max(0, share)), ""
 }

@@ -56,13 +56,13 @@ func TestWhatCannotBeIsRefused(t *testing.T) {
 		why string
 	}{
 		"40 tuples in 15 s": {Estimate{Tuples: 40, Seconds: 15, Span: 15, SampleRate: 0.05},
-			"it executed 40 tuples, of which Storm sampled about 2: at least 20 are needed"},
+			"Storm sampled only about 2 of its 40 executed tuples; at least 20 samples are required"},
 		"more than the time": {Estimate{Tuples: 1e6, Seconds: 400, Span: 300, SampleRate: 0.05},
-			"Storm's figures come to 133% of its time, which cannot be"},
+			"Storm reported an impossible busy share of 133%"},
 		"less than none": {Estimate{Tuples: 1e6, Seconds: -100, Span: 300, SampleRate: 0.05},
-			"Storm's figures come to -33% of its time, which cannot be"},
+			"Storm reported an impossible busy share of -33%"},
 		"too large an error": {Estimate{Tuples: 1e6, Seconds: 100, Error: 80, Span: 300, SampleRate: 0.05},
-			"Storm's figures leave an error of 28% of its time"},
+			"the error of its busy share is 28%, above the limit of 20%"},
 	} {
 		_, why := c.e.Share()
 		assert.Equal(t, c.why, why, name)

@@ -3,7 +3,6 @@ package doctor
 import (
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
@@ -16,7 +15,7 @@ import (
 func skew(f Facts) Finding {
 	if why, none := noTopology(f); none {
 		if why.Status == Fail {
-			return unknown("not made: nothing has come from the topology (see first batch)")
+			return unknown("skipped, because first batch failed")
 		}
 		return why
 	}
@@ -34,49 +33,55 @@ func skew(f Facts) Finding {
 	}
 	switch {
 	case back != "":
-		return fail(setBack(back, by, f.Collector.SetBack[back]), "let the time service slew the clock (chronyd, ntpd -x) and step it at boot only")
+		return fail(setBack(back, by, f.Collector.SetBack[back]), "let the time service slew the clock (chronyd, ntpd -x), and step it only at boot")
 	case at == "" && f.fresh():
 		return waiting(f.awaited())
 	case at == "":
-		return unknown("no slice of a worker has closed yet")
+		return unknown("no slice of a worker is complete yet")
 	case math.Abs(worst.Sure) > limit:
-		return fail(fmt.Sprintf("the clock of %s is at least %.3f s %s the collector's%s", at, math.Abs(worst.Sure),
+		return fail(fmt.Sprintf("the clock of %s is at least %s %s the collector's%s", at, clock(math.Abs(worst.Sure)),
 			map[bool]string{true: "ahead of", false: "behind"}[worst.Sure > 0], blindness(worst.Sure)),
-			fmt.Sprintf("keep the clocks together (NTP): latencies between hosts are wrong by as much; up to %g s are borne",
+			fmt.Sprintf("synchronize the clocks (NTP): latencies between hosts are wrong by this difference; up to %g s are tolerated",
 				limit))
 	case math.IsInf(worst.Most, 1):
 		return ok(fmt.Sprintf(
-			"no clock is off beyond doubt (%s: ahead by at least %.3f s; no sender is on its host, so that nothing bounds it from above)",
-			at, worst.Least))
+			"no clock skew above %g s is certain (%s is ahead by at least %s; no upper bound, because no metrics consumer runs on its host)",
+			limit, at, clock(worst.Least)))
 	}
-	return ok(fmt.Sprintf("no clock is off beyond doubt (%s: ahead by %.3f to %.3f s)", at, worst.Least, worst.Most))
+	return ok(fmt.Sprintf("no clock skew above %g s is certain (%s is ahead by %s to %s)", limit, at,
+		clock(worst.Least), clock(worst.Most)))
+}
+
+// clock formats the error of a clock, which is in seconds.
+func clock(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
 // setBack returns the message that a worker's clock was set back. It includes the step and the number of refused
 // samples if they are known.
 func setBack(worker string, by time.Duration, samples int) string {
-	says, refused := fmt.Sprintf("the clock of %s was set back", worker), "samples"
+	says, rejected := fmt.Sprintf("the clock of %s was set back", worker), "samples"
 	if by > 0 {
 		says += fmt.Sprintf(" by at least %s", by)
 	}
 	if samples > 0 {
-		refused = fmt.Sprintf("%d samples", samples)
+		rejected = fmt.Sprintf("%d samples", samples)
 	}
-	return fmt.Sprintf("%s in the last %s: %s of a time that it had shown before were refused (repeated_time)", says,
-		Lookback, refused)
+	return fmt.Sprintf("%s in the last %s: %s with times already reported were rejected (repeated_time)", says,
+		Lookback, rejected)
 }
 
-// offByMuch is the clock error from which alerts miss a topology. They are evaluated at the collector's time and read
+// farOff is the clock error from which alerts miss a topology. They are evaluated at the collector's time and read
 // only the last minutes.
-const offByMuch = time.Minute
+const farOff = time.Minute
 
 // blindness returns how a clock error affects alerts; ahead is in seconds, and negative if the clock is behind.
 func blindness(ahead float64) string {
 	switch by := time.Duration(ahead * float64(time.Second)); {
-	case by < -offByMuch:
-		return "; meanwhile alerts about this topology are blind: rules look at the last minutes by the collector's clock, and what it reports is stored at its own time"
-	case by > offByMuch:
-		return "; meanwhile alerts about this topology come later by as much"
+	case by < -farOff:
+		return "; alert rules cannot see this topology, because they read the last minutes by the collector's clock, and its samples are stored with its own times"
+	case by > farOff:
+		return "; alerts about this topology are delayed by this difference"
 	}
 	return ""
 }
@@ -87,14 +92,14 @@ func noTopology(f Facts) (Finding, bool) {
 	c := f.Collector
 	switch {
 	case c == nil:
-		return unknown("not looked at: --collector names a running one"), true
+		return notChecked("set --collector to a running collector"), true
 	case c.Err != nil && c.Assumed:
-		return unknown("not looked at: nobody answers at " + c.Address + ", and --collector names no other"), true
+		return notChecked("no collector answers at " + c.Address + "; set --collector"), true
 	case c.Err != nil:
-		return fail("the collector cannot be asked: "+c.Err.Error(),
-			"start bullet-metrics serve, or name the address of its http.listen"), true
+		return fail("cannot query the collector: "+c.Err.Error(),
+			"start bullet-metrics serve, or set --collector to the address of its http.listen"), true
 	case c.Found == nil && c.Assumed && c.Topology == "" && len(c.Known) != 1:
-		return unknown(fmt.Sprintf("not looked at: --topology names it; %s knows %s", c.Address, orNone(c.Known))), true
+		return notChecked(fmt.Sprintf("set --topology; topologies at %s: %s", c.Address, orNone(c.Known))), true
 	case c.Found == nil:
 		return f.notReported(), true
 	}
@@ -106,21 +111,18 @@ func noTopology(f Facts) (Finding, bool) {
 // refers to it.
 func (f Facts) notReported() Finding {
 	c := f.Collector
-	known := "none has"
-	if len(c.Known) > 0 {
-		known = "those that have: " + strings.Join(c.Known, ", ")
-	}
-	says := fmt.Sprintf("topology %q has not reported to %s; %s", c.Topology, c.Address, known)
+	says := fmt.Sprintf("topology %q has not reported to %s; topologies that have: %s", c.Topology, c.Address,
+		orNone(c.Known))
 	if n := f.Cluster; n != nil && n.ID != "" && n.Uptime < startTime {
-		return waiting(fmt.Sprintf("%s was submitted %s ago, and its workers start", n.ID, round(n.Uptime)))
+		return waiting(fmt.Sprintf("%s was submitted %s ago; its workers are starting", n.ID, round(n.Uptime)))
 	}
-	for _, check := range []func(Facts) Finding{jar, settings, registration, files, address, security,
+	for _, check := range []func(Facts) Finding{jar, settings, registration, files, addresses, security,
 		submitted, logs} {
 		if check(f).Status == Fail {
-			return fail(says, "mend what failed above, and run doctor again, with --wait 3m where the topology is submitted again")
+			return fail(says, "fix the failures above, and run doctor again; use --wait 3m after a new submission")
 		}
 	}
-	return fail(says, "see whether the topology runs; --nimbus shows how it was submitted, and --log what the plugin says in a worker: its lines have \""+strings.TrimSpace(plugininfo.LogMark)+"\"")
+	return fail(says, "check that the topology runs; --nimbus checks how it was submitted, and --log checks the plugin's messages in a worker's log")
 }
 
 // firstBatch checks whether the topology reports now. All checks of reported data depend on this one
@@ -134,16 +136,16 @@ func firstBatch(f Facts) Finding {
 		return f.ended()
 	}
 	if !t.Alive {
-		return fail(fmt.Sprintf("the last batch came %s ago", round(f.Collector.Now.Sub(t.LastSeen))),
-			"see whether the topology runs; if so, whether its workers reach the collector: --log names a worker's log, and the plugin's lines in it")
+		return fail(fmt.Sprintf("the last batch arrived %s ago", round(f.Collector.Now.Sub(t.LastSeen))),
+			"check that the topology runs and that its workers reach the collector; --log checks a worker's log")
 	}
-	if worker, samples := most(f.Collector.Twice); worker != "" && f.Collector.SetBack[worker] == 0 {
-		return fail(fmt.Sprintf("%d samples of %s came twice in the last %s, and were refused (duplicate)", samples, worker,
-			Lookback), "register the metrics consumer once in topology.metrics.consumer.register, and give a task's metrics names of their own")
+	if worker, samples := most(f.Collector.Duplicates); worker != "" && f.Collector.SetBack[worker] == 0 {
+		return fail(fmt.Sprintf("%d duplicate samples of %s were rejected in the last %s", samples, worker, Lookback),
+			"register the metrics consumer only once in "+plugininfo.Register+", and use a metric name only once in a task")
 	}
-	says := fmt.Sprintf("%s reports, last %s ago", t.ID, round(f.Collector.Now.Sub(t.LastSeen)))
+	says := fmt.Sprintf("%s reports; its last batch arrived %s ago", t.ID, round(f.Collector.Now.Sub(t.LastSeen)))
 	if !t.Submitted.IsZero() {
-		says += fmt.Sprintf("; its first batch came %s after its submission", round(t.FirstSeen.Sub(t.Submitted)))
+		says += fmt.Sprintf("; its first batch arrived %s after the submission", round(t.FirstSeen.Sub(t.Submitted)))
 	}
 	return ok(says)
 }
@@ -153,11 +155,11 @@ func (f Facts) ended() Finding {
 	t := f.Collector.Found
 	ago := fmt.Sprintf("at %s, %s ago", t.EndedAt.UTC().Format("15:04:05 UTC"), round(f.Collector.Now.Sub(t.EndedAt)))
 	if t.Ended == "killed" {
-		return fail(fmt.Sprintf("%s was killed %s, by the word of %s", t.ID, ago, t.EndedBy),
-			"nothing where that was meant; else submit it again")
+		return fail(fmt.Sprintf("%s was killed %s, as %s reported", t.ID, ago, t.EndedBy),
+			"nothing if this was intended; otherwise submit it again")
 	}
-	return fail(fmt.Sprintf("%s was stopped %s: Storm closed its metrics consumer in order, as it does where a topology is killed or rebalanced, or its worker is stopped", t.ID, ago),
-		"nothing where somebody killed or rebalances it; else see Storm's UI or --nimbus whether it is still there, and Supervisor's log for why the worker was stopped")
+	return fail(fmt.Sprintf("%s was stopped %s: Storm closed its metrics consumer, which happens when the topology is killed or rebalanced, or when a worker is stopped", t.ID, ago),
+		"nothing if somebody killed or rebalanced it; otherwise check Storm's UI (or --nimbus), and the Supervisor's log for why the worker was stopped")
 }
 
 // most returns the worker with the largest count, and the first by name of several. It returns "" if no count is
@@ -171,8 +173,8 @@ func most[N int | time.Duration](counts map[string]N) (at string, n N) {
 	return at, n
 }
 
-// inALoop is the number of restarts of a worker within Lookback from which it counts as a restart loop.
-const inALoop = 2
+// restartLoop is the number of restarts of a worker within Lookback from which it counts as a restart loop.
+const restartLoop = 2
 
 // restarts fails if a worker restarts repeatedly. Each of its processes may report well for a while, so that other
 // checks can pass.
@@ -183,17 +185,16 @@ func restarts(f Facts) Finding {
 	at, most := most(f.Collector.Restarts)
 	switch {
 	case most == 0:
-		return ok(fmt.Sprintf("no worker was started again in the last %s", Lookback))
-	case most < inALoop && len(f.Collector.Restarts) > 1 && len(f.Collector.Restarts) >= f.Collector.Found.Workers:
-		return fail(fmt.Sprintf("all %d workers were started again in the last %s%s", len(f.Collector.Restarts),
-			Lookback, f.lastRestart()),
-			"nothing where somebody restarted or rebalanced it; else one cause for all: see Nimbus' and Supervisors' logs, and the ends of the workers'")
-	case most < inALoop:
-		return ok(fmt.Sprintf("worker %s was started again once in the last %s%s, and no other more often", at, Lookback,
-			f.lastRestart()))
+		return ok(fmt.Sprintf("no worker restarted in the last %s", Lookback))
+	case most < restartLoop && len(f.Collector.Restarts) > 1 && len(f.Collector.Restarts) >= f.Collector.Found.Workers:
+		return fail(fmt.Sprintf("all %d workers restarted in the last %s%s", len(f.Collector.Restarts), Lookback,
+			f.lastRestart()),
+			"nothing if somebody restarted or rebalanced the topology; otherwise read the logs of Nimbus and the Supervisors, and the ends of the workers' logs")
+	case most < restartLoop:
+		return ok(fmt.Sprintf("worker %s restarted once in the last %s%s, and no worker more often", at, Lookback, f.lastRestart()))
 	}
-	return fail(fmt.Sprintf("worker %s was started again %d times in the last %s", at, most, Lookback),
-		"read the end of that worker's log for what ends it, and Supervisor's for its exit code (137: killed, as for want of memory); --log finds the plugin's part")
+	return fail(fmt.Sprintf("worker %s restarted %d times in the last %s", at, most, Lookback),
+		"read the end of the worker's log, and the Supervisor's log for its exit code (137: killed, for example out of memory)")
 }
 
 // lastRestart returns the age of the newest restart in parentheses, or "" if it is unknown.
@@ -208,9 +209,9 @@ func (f Facts) lastRestart() string {
 func afterFirstBatch(before Finding) Finding {
 	switch before.Status {
 	case Fail:
-		return unknown("not made, since first batch failed")
+		return unknown("skipped, because first batch failed")
 	case Waiting:
-		return waiting("for the first batch")
+		return waiting("the first batch has not arrived yet")
 	}
 	return before
 }
@@ -223,34 +224,35 @@ func seen(f Facts, kind Kind) Finding {
 		return afterFirstBatch(before)
 	}
 	c := f.Collector
-	sight, found := c.Seen[kind]
+	sight, found := c.Slices[kind]
 	if !found && c.clockOff() {
-		return unknown("no slice of it at the topology's own time; see skew")
+		return unknown("no slice at the topology's own time (see skew)")
 	}
 	if f.fresh() && (!found || kind != Latency && sight.Workers < c.Found.Workers) {
 		return waiting(f.awaited())
 	}
 	if !found {
-		return fail(fmt.Sprintf("no slice of it in the last %s", Lookback), notSeen(kind))
+		return fail(fmt.Sprintf("no slice in the last %s", Lookback), notSeen(kind))
 	}
 	age := c.eventNow().Sub(sight.Newest)
-	says := fmt.Sprintf("newest slice %s old, of %d of %d workers", round(age), sight.Workers, c.Found.Workers)
+	says := fmt.Sprintf("the newest slice is %s old; %d of %d workers have slices", round(age), sight.Workers, c.Found.Workers)
 	most := f.latest()
 	switch restarted := c.Now.Sub(c.RestartedAt); {
 	case age <= most:
 	case len(c.Restarts) > 0 && !c.RestartedAt.IsZero() && restarted < most+patience:
-		return waiting(fmt.Sprintf("newest slice %s old, from before workers were started again %s ago; the first new ones close within %s",
+		return waiting(fmt.Sprintf(
+			"the newest slice is %s old, from before workers restarted %s ago; new slices should be complete within %s",
 			round(age), round(restarted), round(most-restarted+patience)))
 	case len(c.Restarts) > 0:
-		return fail(says+fmt.Sprintf("; it should be no older than %s, and workers were started again in the last %s", round(most),
-			Lookback), "see restarts above: what keeps the workers from running")
+		return fail(fmt.Sprintf("%s; the maximum age is %s, and workers restarted in the last %s", says, round(most), Lookback),
+			"find out why the workers restart (see restarts)")
 	default:
-		return fail(says+fmt.Sprintf("; it should be no older than %s", round(most)),
-			"see bullet_metrics_producer_dropped_samples_total and bullet_metrics_feed_samples on /metrics; metric ticks queue behind data where a component is overloaded")
+		return fail(fmt.Sprintf("%s; the maximum age is %s", says, round(most)),
+			"check bullet_metrics_producer_dropped_samples_total and bullet_metrics_feed_samples on /metrics; in an overloaded component, metric ticks wait behind data")
 	}
 	if kind != Latency && sight.Workers < c.Found.Workers {
-		return fail(says, "see the log of the workers that are missing in /api/v1/topologies/"+c.Topology+
-			"; a worker that has just started is a slice behind")
+		return fail(says, "read the logs of the missing workers; /api/v1/topologies/"+c.Topology+
+			" lists all workers. A worker that has just started is one slice behind")
 	}
 	return ok(says)
 }
@@ -281,10 +283,11 @@ func (f Facts) fresh() bool {
 
 // awaited says when the first slices will be complete, so that the reader knows how long to wait.
 func (f Facts) awaited() string {
+	at := f.firstClosed().Format(time.TimeOnly)
 	if f.Collector.Now.After(f.firstClosed()) {
-		return "first slices were to close at " + f.firstClosed().Format(time.TimeOnly) + "; for half a minute more"
+		return "the first slices were expected at " + at + "; waiting 30 s longer"
 	}
-	return "first slices close at " + f.firstClosed().Format(time.TimeOnly)
+	return "the first slices are expected at " + at
 }
 
 // latest returns the maximum age of the newest slice.
@@ -307,12 +310,13 @@ func (f Facts) longestInterval() time.Duration {
 func notSeen(kind Kind) string {
 	switch kind {
 	case CPU:
-		return "add the worker's sampler: " + plugininfo.Collector +
-			"sampler.enabled must not be false; without Bullet, topology.worker.metrics names " + plugininfo.SamplerClass
+		return "enable the worker sampler: " + plugininfo.Collector +
+			"sampler.enabled must not be false; without Bullet, add " + plugininfo.SamplerClass + " to topology.worker.metrics"
 	case Latency:
-		return "see whether records flow: without records and acks no latency is reported; and whether bullet.topology.metrics.built.in.enable is true"
+		return "check that records flow and are acknowledged, because otherwise no latency is reported, and that " +
+			plugininfo.BuiltIn + " is true"
 	}
-	return "add the worker's sampler (topology.worker.metrics), and see v2 tick above"
+	return "enable the worker sampler (topology.worker.metrics), and check v2 tick"
 }
 
 func round(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }

@@ -30,43 +30,40 @@ func submitted(f Facts) Finding {
 	c := f.Cluster
 	switch {
 	case c == nil:
-		return unknown("not looked at: --nimbus names its Thrift address")
+		return notChecked("set --nimbus")
 	case c.Err != nil:
-		return fail("Nimbus cannot be asked: "+c.Err.Error(),
-			"name the address of nimbus.thrift.port, 6627 by default, without SASL")
+		return fail("cannot query Nimbus: "+c.Err.Error(),
+			"set --nimbus to the address of nimbus.thrift.port, 6627 by default; SASL is not supported")
 	case c.ID == "":
-		known := "none"
-		if len(c.Known) > 0 {
-			known = strings.Join(c.Known, ", ")
-		}
-		return fail(fmt.Sprintf("Nimbus at %s has no topology %q; it has %s", c.Address, c.Topology, known),
-			"submit it, and look at what the submission prints")
+		return fail(fmt.Sprintf("Nimbus at %s has no topology %q; its topologies: %s", c.Address, c.Topology, orNone(c.Known)),
+			"submit the topology, and check the output of the submission")
 	case c.runsWithoutUs():
-		return fail(fmt.Sprintf("%s runs without the plugin: %s names %s", c.ID, plugininfo.Register, orNone(c.Consumers)),
+		return fail(fmt.Sprintf("%s runs without the plugin; classes in %s: %s", c.ID, plugininfo.Register, orNone(c.Consumers)),
 			f.unregistered())
 	}
 	for _, text := range c.Errors {
 		if strings.Contains(text, "io.github.bulletmetrics") {
-			return fail(fmt.Sprintf("%s has reported: %.300s", c.ID, text), noClassFix)
+			return fail(fmt.Sprintf("%s reported an error: %.300s", c.ID, text), missingClassFix)
 		}
 	}
-	if c.Uptime > startTime && f.Collector != nil && f.Collector.Err == nil && f.Collector.Found == nil && way(f) {
-		return fail(fmt.Sprintf("%s runs with the plugin registered since %s, the collector can be reached, and no worker has reported: as it is where the jar is on the submitter only",
-			c.ID, round(c.Uptime)), noClassFix)
+	if c.Uptime > startTime && f.Collector != nil && f.Collector.Err == nil && f.Collector.Found == nil && connects(f) {
+		return fail(fmt.Sprintf(
+			"%s has run with the plugin for %s and the collector is reachable, but no worker has reported; the jar may be missing on the Supervisors",
+			c.ID, round(c.Uptime)), missingClassFix)
 	}
-	return ok(fmt.Sprintf("%s runs with the plugin registered, since %s", c.ID, round(c.Uptime)))
+	return ok(fmt.Sprintf("%s has run with the plugin for %s", c.ID, round(c.Uptime)))
 }
 
-// way reports whether the connection between plugin and collector has no known problem. Only then does silence
+// connects reports whether the connection between plugin and collector has no known problem. Only then does silence
 // indicate a missing jar.
-func way(f Facts) bool { return address(f).Status == OK && security(f).Status == OK }
+func connects(f Facts) bool { return addresses(f).Status == OK && security(f).Status == OK }
 
-const noClassFix = "put bullet-metrics-storm.jar into Storm's extlib on every Supervisor, not on the machine that submits alone, and submit again; a worker's log (--log) names what it misses"
+const missingClassFix = "install bullet-metrics-storm.jar in Storm's extlib on every Supervisor, and submit again; a worker's log (--log) names the missing class"
 
-// orNone joins names with commas. It returns "nothing" if the list is empty.
+// orNone joins names with commas. It returns "none" if the list is empty.
 func orNone(all []string) string {
 	if len(all) == 0 {
-		return "nothing"
+		return "none"
 	}
 	return strings.Join(all, ", ")
 }
@@ -77,7 +74,7 @@ func (f Facts) unregistered() string {
 	if r := registration(f); r.Status == Fail {
 		return r.Fix + "; submit again"
 	}
-	return "put bullet-metrics-storm.jar into Storm's extlib on the machine that submits and on every Supervisor, and submit again: where the class is missing, Bullet says so in the submission's log and goes on"
+	return "install bullet-metrics-storm.jar in Storm's extlib on the submitting host and on every Supervisor, and submit again; without the class, Bullet only logs a message at the submission"
 }
 
 // logs checks the plugin's log messages. For each kind of problem only the newest message counts, and only if no later
@@ -86,10 +83,9 @@ func (f Facts) unregistered() string {
 func logs(f Facts) Finding {
 	if len(f.Logs) == 0 {
 		if f.Collector != nil && f.Collector.Unreached != "" {
-			return ok("the plugin reaches the collector, and reported what had kept it from it: " +
-				f.Collector.Unreached)
+			return ok("the plugin reaches the collector; it reported an earlier outage: " + f.Collector.Unreached)
 		}
-		return unknown("not looked at: --log names a worker's, or the submission's")
+		return notChecked("set --log to the log of a worker or of the submission")
 	}
 	messages := 0
 	var seen, fixes []string
@@ -101,41 +97,41 @@ func logs(f Facts) Finding {
 	}
 	for _, l := range f.Logs {
 		if l.Err != nil {
-			return fail("the log cannot be read: "+l.Err.Error(),
-				"name a worker's log, logs/workers-artifacts/TOPOLOGY/PORT/worker.log in Storm's directory")
+			return fail("cannot read the log: "+l.Err.Error(),
+				"set --log to a worker's log: logs/workers-artifacts/TOPOLOGY/PORT/worker.log in Storm's directory")
 		}
-		if l.NoClass != "" {
-			add(l.Path, fmt.Sprintf("%.300s", l.NoClass), noClassFix)
+		if l.MissingClass != "" {
+			add(l.Path, fmt.Sprintf("%.300s", l.MissingClass), missingClassFix)
 		}
-		for _, t := range l.Trouble {
-			add(l.Path, t.what(), t.fix())
+		for _, p := range l.Problems {
+			add(l.Path, p.what(), p.fix())
 		}
-		messages += l.Ours
+		messages += l.Messages
 	}
 	switch {
 	case len(seen) > 0:
 		return fail(strings.Join(seen, "; "), strings.Join(fixes, "; "))
 	case messages == 0:
 		return unknown(fmt.Sprintf(
-			"no line has %q: not the log of a worker that runs the metrics consumer, nor of a submission",
+			"no line has %q: use the log of the submission, or of a worker that runs the metrics consumer",
 			strings.TrimSpace(plugininfo.LogMark)))
 	}
-	return ok(fmt.Sprintf("%d messages of the plugin, and none of trouble that lasts", messages))
+	return ok(fmt.Sprintf("%d messages of the plugin, and no unresolved problem", messages))
 }
 
 // what returns the line, with an explanation if this release knows the message.
-func (t Trouble) what() string {
-	if t.Message == nil {
-		return fmt.Sprintf("%.500s", t.Line)
+func (p Problem) what() string {
+	if p.Message == nil {
+		return fmt.Sprintf("%.500s", p.Line)
 	}
-	return fmt.Sprintf("%.500s (%s)", t.Line, t.Message.Means)
+	return fmt.Sprintf("%.500s (%s)", p.Line, p.Message.Means)
 }
 
 // fix returns the advice. A message of another release gets no specific advice, because wrong advice would be worse
 // than none.
-func (t Trouble) fix() string {
-	if t.Message == nil {
-		return "this doctor does not know that message: take doctor and plugin of one release, and go by the line until then"
+func (p Problem) fix() string {
+	if p.Message == nil {
+		return "this doctor does not know the message, so the plugin has another release; follow the message, or use a doctor of that release"
 	}
-	return t.Message.Advice(t.Line)
+	return p.Message.Advice(p.Line)
 }

@@ -20,26 +20,26 @@ func names(f Facts) Finding {
 	for _, n := range f.Collector.NotStored {
 		switch {
 		case n.Lost:
-			lost = append(lost, fmt.Sprintf("%s of %s: %s is stored under that name", n.Metric, n.Component, n.Beside))
+			lost = append(lost, fmt.Sprintf("%s of %s (%s has the same stored name)", n.Metric, n.Component, n.Beside))
 		case n.Reason == catalog.ReasonOwnName:
-			made = append(made, fmt.Sprintf("%s, since %s is the topology's own", n.Metric, n.Beside))
+			made = append(made, fmt.Sprintf("%s (the topology has its own metric %s)", n.Metric, n.Beside))
 		default:
 			repeated = append(repeated, n.Metric)
 		}
 	}
 	var says []string
 	if len(made) > 0 {
-		says = append(says, "not made: "+listed(made, 0))
+		says = append(says, "not derived: "+listed(made, 0))
 	}
 	if len(repeated) > 0 {
-		says = append(says, fmt.Sprintf("%d metrics repeat what is stored: %s", len(repeated)+f.Collector.NotStoredMore,
+		says = append(says, fmt.Sprintf("%d metrics are not stored because they repeat others: %s", len(repeated)+f.Collector.NotStoredMore,
 			listed(repeated, f.Collector.NotStoredMore)))
 	}
 	if len(lost) > 0 {
 		return fail("not stored: "+strings.Join(append([]string{listed(lost, 0)}, says...), "; "),
-			"rename one of the two in the topology; /api/v1/collection/"+f.Collector.Topology+" lists all under not_stored")
+			"rename one of the two metrics in the topology; not_stored in /api/v1/collection/"+f.Collector.Topology+" lists all")
 	}
-	return ok(strings.Join(append([]string{"every metric of the topology's own is stored"}, says...), "; "))
+	return ok(strings.Join(append([]string{"all metrics of the topology are stored"}, says...), "; "))
 }
 
 // listed joins the first names of a list, and says how many more there are.

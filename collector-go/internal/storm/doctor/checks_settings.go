@@ -19,11 +19,11 @@ func settings(f Facts) Finding {
 	s := f.Settings
 	switch {
 	case s == nil:
-		return unknown("not looked at: --bullet-conf names them")
+		return notChecked("set --bullet-conf")
 	case s.Err != nil && s.Line > 0:
-		return fail(s.Err.Error(), fmt.Sprintf("repair line %d of %s: it is no YAML as it stands", s.Line, s.Path))
+		return fail(s.Err.Error(), fmt.Sprintf("correct line %d of %s", s.Line, s.Path))
 	case s.Err != nil:
-		return fail("the settings cannot be read: "+s.Err.Error(), "name the file that the topology is submitted with")
+		return fail("cannot read the settings: "+s.Err.Error(), "set --bullet-conf to the file with which the topology is submitted")
 	}
 	var wrong []string
 	var fixes []string
@@ -33,14 +33,14 @@ func settings(f Facts) Finding {
 		}
 	}
 	if len(wrong) > 0 {
-		return fail(fmt.Sprintf("nobody reads %s, in %s", strings.Join(wrong, ", "), s.Path), "did you mean "+
+		return fail(fmt.Sprintf("unknown setting in %s: %s", s.Path, strings.Join(wrong, ", ")), "did you mean "+
 			strings.Join(fixes, ", ")+"?")
 	}
 	if problems := f.pluginProblems(); len(problems) > 0 {
-		return fail(fmt.Sprintf("the plugin cannot use what %s says: %s", s.Path, strings.Join(problems, "; ")),
-			"correct it; bullet-metrics storm snippet prints the lines")
+		return fail(fmt.Sprintf("invalid settings in %s: %s", s.Path, strings.Join(problems, "; ")),
+			"correct them; bullet-metrics storm snippet prints the lines")
 	}
-	return ok(fmt.Sprintf("%s has %d settings, none of them one of the plugin's misspelt", s.Path, len(s.Values)))
+	return ok(fmt.Sprintf("%s has %d settings, and the plugin's are valid", s.Path, len(s.Values)))
 }
 
 // settingNames returns the names in the file, and the unknown names in the argument of the plugin's own registration.
@@ -75,7 +75,7 @@ func misspelt(name string) string {
 		return ""
 	}
 	if name+"." == plugininfo.Collector || name+"." == plugininfo.Custom {
-		return name + ".NAME, each on a line of its own: dots in names are no levels"
+		return name + ".NAME (write each setting on one line with its full name, not as nested YAML)"
 	}
 	nearest := yamlfile.Nearest(name, ourNames...)
 	if strings.HasPrefix(name, plugininfo.Collector) || levenshtein.ComputeDistance(name, nearest) <= mostEdits {
@@ -87,8 +87,8 @@ func misspelt(name string) string {
 // files checks whether this machine can read the files that the settings name. Workers read them on their own
 // machines, which this check cannot examine; the finding says so.
 func files(f Facts) Finding {
-	if f.Settings == nil || f.Settings.Err != nil {
-		return unknown("not looked at: no settings that can be read")
+	if !f.settingsRead() {
+		return notChecked(readableSettings)
 	}
 	if len(f.Unreadable) > 0 {
 		var all []string
@@ -96,24 +96,24 @@ func files(f Facts) Finding {
 			all = append(all, plugininfo.Collector+name+": "+f.Unreadable[name])
 		}
 		return fail(strings.Join(all, "; "),
-			"put it there, on every machine that runs workers, for the user that runs them to read")
+			"install it on every host that runs workers, readable for their user")
 	}
-	return ok("what the settings name can be read on this machine; workers need it on theirs")
+	return ok("the files in the settings can be read on this machine; every host with workers needs them too")
 }
 
 // registration checks whether the plugin is registered as a metrics consumer. If the settings are known, they decide.
 // Otherwise a topology that reports must be registered.
 func registration(f Facts) Finding {
 	if s := f.Settings; s != nil && s.Err != nil {
-		return unknown("not made, since settings failed")
+		return unknown("skipped, because settings failed")
 	}
 	if f.Settings != nil {
 		return written(f)
 	}
 	if t := f.topology(); t != nil {
-		return ok("the topology reports, so its consumer is registered")
+		return ok("the topology reports, so the plugin is registered")
 	}
-	return unknown("not looked at: --bullet-conf names the settings, and the topology has not reported")
+	return notChecked(settingsOrTopology)
 }
 
 // written checks the registration in a settings file. Bullet up to 0.4.3 and later versions need different classes,
@@ -126,47 +126,46 @@ func written(f Facts) Finding {
 		slices.Contains(texts(f.file(classes)), plugininfo.BulletClass)
 	switch {
 	case f.registered() != nil:
-		return ok("topology.metrics.consumer.register names the plugin")
+		return ok(plugininfo.Register + " contains the plugin")
 	case !early && !late:
-		return fail(fmt.Sprintf("neither %s nor topology.metrics.consumer.register of %s names the plugin", classes,
-			f.Settings.Path),
+		return fail(fmt.Sprintf("neither %s nor %s contains the plugin, in %s", classes, plugininfo.Register, f.Settings.Path),
 			"add "+plugininfo.BulletClass+" to "+classes+", or for Bullet up to 0.4.3 "+plugininfo.EarlyClass+"; "+snippet)
 	case early && !late && f.lateBullet() != "":
-		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet up to 0.4.3 on Storm 1: %s", classes,
+		return fail(fmt.Sprintf("%s has only %s, which is for Bullet up to 0.4.3 on Storm 1, but %s", classes,
 			plugininfo.EarlyClass, f.lateBullet()),
-			"name "+plugininfo.BulletClass+" instead; "+snippet)
+			"use "+plugininfo.BulletClass+" instead; "+snippet)
 	case late && !early && f.earlyBullet():
-		return fail(fmt.Sprintf("%s names %s alone, which is for Bullet from 0.5.0 on, and this is %s", classes,
+		return fail(fmt.Sprintf("%s has only %s, which is for Bullet 0.5.0 and later, but this is Bullet %s", classes,
 			plugininfo.BulletClass, f.Bullet),
-			"name "+plugininfo.EarlyClass+" instead; "+snippet)
+			"use "+plugininfo.EarlyClass+" instead; "+snippet)
 	case !truth(f.file(enable)):
-		return fail(enable+" is not true: Bullet registers no consumer", "set "+enable+": true")
+		return fail(enable+" is not true, so Bullet registers no metrics consumer", "set "+enable+": true")
 	case !truth(f.file(plugininfo.BuiltIn)):
-		return fail("bullet.topology.metrics.built.in.enable is not true: Bullet's tasks report nothing of their own",
-			"set bullet.topology.metrics.built.in.enable: true")
+		return fail(plugininfo.BuiltIn+" is not true, so Bullet reports none of its own metrics",
+			"set "+plugininfo.BuiltIn+": true")
 	case f.file(plugininfo.Custom+plugininfo.Register) != nil:
-		return fail(plugininfo.Custom+plugininfo.Register+" takes the place of what register() sets",
-			"take it out, or name the plugin there; "+snippet)
+		return fail(plugininfo.Custom+plugininfo.Register+" replaces the registration that register() makes",
+			"remove it, or add the plugin there; "+snippet)
 	}
 	if early && !late {
-		return ok(classes + " names the plugin's class for Bullet up to 0.4.3, whose register() gives Storm the rest")
+		return ok(classes + " has the plugin's class for Bullet up to 0.4.3; its register() configures Storm")
 	}
-	return ok(classes + " names the plugin, whose register() gives Storm the rest")
+	return ok(classes + " has the plugin's class; its register() configures Storm")
 }
 
 // lateBullet returns the evidence that Bullet is 0.5.0 or later, for which the plugin's class for early versions has
 // no effect. It returns "" if there is no evidence.
 func (f Facts) lateBullet() string {
-	storm, _, known := f.topology().storm()
+	storm, known := f.topology().storm()
 	switch {
 	case f.Bullet != "" && !f.earlyBullet():
 		return "this is Bullet " + f.Bullet
-	case known && storm >= 2:
-		return "and Storm is " + f.topology().Storm
+	case known && storm[0] >= 2:
+		return "the topology runs on Storm " + f.topology().Storm
 	case f.Bullet == "" && f.Cluster.runsWithoutUs():
-		return "and the topology runs without the plugin"
+		return "the topology runs without the plugin"
 	case f.Bullet == "" && f.Collector != nil && f.Collector.Err == nil && f.Collector.Found == nil:
-		return "and the topology has not reported"
+		return "the topology has not reported"
 	}
 	return ""
 }

@@ -30,17 +30,17 @@ type Facts struct {
 	Logs       []Log
 }
 
-// Speech is the protocol of a port.
-type Speech string
+// Protocol is the protocol of a port.
+type Protocol string
 
 // The protocols.
 const (
-	Nobody    Speech = "nobody"     // no connection was possible
-	PlainHTTP Speech = "plain HTTP" // HTTP/1
-	PlainGRPC Speech = "plain gRPC" // the server sends HTTP/2 frames first, as a gRPC server does
-	TLSHTTP   Speech = "HTTPS"
-	TLSGRPC   Speech = "gRPC over TLS"
-	Other     Speech = "neither gRPC nor HTTP"
+	Unreachable Protocol = "nobody"     // no connection was possible
+	PlainHTTP   Protocol = "plain HTTP" // HTTP/1
+	PlainGRPC   Protocol = "plain gRPC" // the server sends HTTP/2 frames first, as a gRPC server does
+	TLSHTTP     Protocol = "HTTPS"
+	TLSGRPC     Protocol = "gRPC over TLS"
+	Other       Protocol = "neither gRPC nor HTTP"
 )
 
 // Port is the server at one of the plugin's addresses.
@@ -48,8 +48,8 @@ type Port struct {
 	// Address is the address as written. WithPort is the address that the plugin uses, with a port.
 	Address, WithPort string
 	// Invalid is the reason why the plugin rejects the address. The other results are empty then.
-	Invalid string
-	Speaks  Speech
+	Invalid  string
+	Protocol Protocol
 	// Problem is why there is no connection, or what the server sent instead of a handshake.
 	Problem string
 	// Untrusted is why the server's certificate cannot be verified with the configured authority; "" if it can.
@@ -77,16 +77,16 @@ type Cluster struct {
 type Log struct {
 	Path string
 	Err  error // why the log could not be read
-	// Ours is the number of the plugin's messages in the log.
-	Ours int
-	// Trouble has the newest message for each problem that needs action and is not over, newest last.
-	Trouble []Trouble
-	// NoClass is the newest line about a missing class of the plugin, or "".
-	NoClass string
+	// Messages is the number of the plugin's messages in the log.
+	Messages int
+	// Problems has the newest message for each problem that needs action and is not over, newest last.
+	Problems []Problem
+	// MissingClass is the newest line about a missing class of the plugin, or "".
+	MissingClass string
 }
 
-// Trouble is a message of the plugin about a problem.
-type Trouble struct {
+// Problem is a message of the plugin about a problem.
+type Problem struct {
 	// Message is nil if this release of the plugin does not have this warning or error.
 	Message *plugininfo.Message
 	Line    string
@@ -128,8 +128,8 @@ type Collector struct {
 	// Skews has the clock error of each worker.
 	Skews map[string]Skew
 	// SetBack counts the samples of each worker that were refused within Lookback because their time had already been
-	// reported. Twice counts those that came from two senders, or twice under one name.
-	SetBack, Twice map[string]int
+	// reported. Duplicates counts those that came from two senders, or twice under one name.
+	SetBack, Duplicates map[string]int
 	// SetBackBy is the minimum by which the clock of each worker was set back within Lookback. It is known before the
 	// slices that count refused samples are complete.
 	SetBackBy map[string]time.Duration
@@ -141,14 +141,14 @@ type Collector struct {
 	NotStored     []catalog.NotStored
 	NotStoredMore int
 	// Seen has the newest slice of each kind that has one.
-	Seen map[Kind]Sight
-	Now  time.Time
+	Slices map[Kind]NewestSlice
+	Now    time.Time
 }
 
 // clockOff reports whether the topology's clock is so wrong that its slices have to be searched at another time than
 // the collector's.
 func (c *Collector) clockOff() bool {
-	return c.Found != nil && (c.Found.ClockAhead < -offByMuch || c.Found.ClockAhead > offByMuch)
+	return c.Found != nil && (c.Found.ClockAhead < -farOff || c.Found.ClockAhead > farOff)
 }
 
 // eventNow returns the current time of the topology's own clock, which determines the times of its slices.
@@ -210,8 +210,8 @@ var Kinds = []struct {
 		"storm_execute_latency_seconds"}},
 }
 
-// Sight is what was found for a kind.
-type Sight struct {
+// NewestSlice is what was found for a kind.
+type NewestSlice struct {
 	Newest  time.Time // end of the newest slice
 	Workers int       // number of workers that have a slice
 }

@@ -44,7 +44,7 @@ func Examine(f Facts) Report {
 	}{
 		{"jar", jar}, {"settings", settings}, {"registration", registration}, {"v2 tick", tick},
 		{"retain limit", retain}, {"interval", interval},
-		{"files", files}, {"address", address}, {"tls", security}, {"submitted", submitted}, {"logs", logs},
+		{"files", files}, {"address", addresses}, {"tls", security}, {"submitted", submitted}, {"logs", logs},
 		{"skew", skew}, {"first batch", firstBatch}, {"restarts", restarts},
 	}
 	r := Report{Well: true}
@@ -122,4 +122,5 @@ func (r Report) Text() string {
 func waiting(says string) Finding   { return Finding{Status: Waiting, Says: says} }
 func ok(says string) Finding        { return Finding{Status: OK, Says: says} }
 func unknown(says string) Finding   { return Finding{Status: Unknown, Says: says} }
+func notChecked(do string) Finding  { return unknown("not checked: " + do) }
 func fail(says, fix string) Finding { return Finding{Status: Fail, Says: says, Fix: fix} }

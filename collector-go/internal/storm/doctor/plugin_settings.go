@@ -34,14 +34,13 @@ func argument(of any) (values map[string]any, unknown, problems []string) {
 				case entries[given] == nil:
 					problems = append(problems, name+" has no value")
 				case twice:
-					problems = append(problems, name+" is there twice, and the first counts")
+					problems = append(problems, name+" is set twice; the first value is used")
 				default:
 					values[name] = entries[given]
 				}
 			}
 		case one != nil:
-			problems = append(problems, fmt.Sprintf("the registration's argument is %q, where a map of settings is wanted",
-				fmt.Sprint(one)))
+			problems = append(problems, fmt.Sprintf("the registration's argument %q is not a map of settings", fmt.Sprint(one)))
 		}
 	}
 	return values, unknown, problems
@@ -73,7 +72,7 @@ func problemOf(name string, value any) string {
 	least, most := plugininfo.Bounds(name)
 	switch {
 	case name == "address" && len(texts(value)) == 0:
-		return " is an empty list: name at least one collector"
+		return " is an empty list; add at least one collector"
 	case name == "address":
 		list, isList := value.([]any)
 		if !isList {
@@ -81,15 +80,15 @@ func problemOf(name string, value any) string {
 		}
 		for _, one := range list {
 			if _, isText := one.(string); !isText {
-				return fmt.Sprintf(": %q is no text: write host:port, such as collector.example:4320", fmt.Sprint(one))
+				return fmt.Sprintf(": %q is not a string; use HOST:PORT, for example collector.example:4320", fmt.Sprint(one))
 			}
 		}
 	case name == "policy" && !slices.Contains([]string{"first", "spread"}, text):
-		return fmt.Sprintf(" is %q: write first or spread", text)
+		return fmt.Sprintf(" is %q; use first or spread", text)
 	case strings.HasSuffix(name, ".enabled") && !strings.EqualFold(text, "true") && !strings.EqualFold(text, "false"):
-		return fmt.Sprintf(" is %q: write true or false", text)
+		return fmt.Sprintf(" is %q; use true or false", text)
 	case strings.HasSuffix(name, ".file") && !isText:
-		return fmt.Sprintf(" is %q: write the path of a file", text)
+		return fmt.Sprintf(" is %q; use the path of a file", text)
 	case most > 0:
 		n, isNumber := new(big.Rat).SetString(text)
 		if number, is := value.(float64); is && !math.IsNaN(number) && !math.IsInf(number, 0) {
@@ -97,7 +96,7 @@ func problemOf(name string, value any) string {
 		}
 		if !isNumber || strings.Contains(text, "/") || !n.IsInt() || n.Cmp(big.NewRat(least, 1)) < 0 ||
 			n.Cmp(big.NewRat(most, 1)) > 0 {
-			return fmt.Sprintf(" is %q: write a whole number from %d to %d", text, least, most)
+			return fmt.Sprintf(" is %q; use an integer from %d to %d", text, least, most)
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 // running topology as the collector knows it. In Bullet's file a Storm setting has an effect only with the prefix
 // plugininfo.Custom, which Bullet applies after register().
 func (f Facts) setting(name string) (value any, source string) {
-	if f.Settings != nil && f.Settings.Err == nil {
+	if f.settingsRead() {
 		key := plugininfo.Custom + name
 		if f.registered() != nil {
 			key = name
@@ -21,10 +22,8 @@ func (f Facts) setting(name string) (value any, source string) {
 			return v, key + " in " + f.Settings.Path
 		}
 	}
-	if t := f.topology(); t != nil {
-		if v, found := t.Settings[name]; found {
-			return v, name + " as the topology runs"
-		}
+	if v, found := f.reported(name); found {
+		return v, name + " of the running topology"
 	}
 	return nil, ""
 }
@@ -44,6 +43,9 @@ func (f Facts) topology() *Topology {
 	}
 	return f.Collector.Found
 }
+
+// settingsRead reports whether there is a settings file that could be read.
+func (f Facts) settingsRead() bool { return f.Settings != nil && f.Settings.Err == nil }
 
 // file returns a value of the settings file.
 func (f Facts) file(name string) any {
@@ -120,11 +122,17 @@ func (f Facts) Addresses() []string {
 	return []string{"127.0.0.1:" + plugininfo.Port}
 }
 
+// stormBefore reports whether the topology is known to run on a version of Storm before major.minor.
+func (t *Topology) stormBefore(major, minor int) bool {
+	found, known := t.storm()
+	return known && slices.Compare(found[:], []int{major, minor}) < 0
+}
+
 // storm returns the version of Storm that the topology runs on. known is false if it is unknown.
-func (t *Topology) storm() (major, minor int, known bool) {
+func (t *Topology) storm() (majorMinor [2]int, known bool) {
 	if t == nil {
-		return 0, 0, false
+		return majorMinor, false
 	}
-	n, _ := fmt.Sscanf(t.Storm, "%d.%d", &major, &minor)
-	return major, minor, n == 2
+	n, _ := fmt.Sscanf(t.Storm, "%d.%d", &majorMinor[0], &majorMinor[1])
+	return majorMinor, n == 2
 }

@@ -77,7 +77,7 @@ func first[T any](ctx context.Context, addresses []string, question []byte, read
 				return found, nil
 			}
 		}
-		failures = append(failures, fmt.Errorf("ask Nimbus at %s: %w", address, err))
+		failures = append(failures, fmt.Errorf("query Nimbus at %s: %w", address, err))
 	}
 	return none, errors.Join(failures...)
 }
@@ -105,7 +105,7 @@ func ask(ctx context.Context, address string, question []byte) ([]byte, error) {
 	n := binary.BigEndian.Uint32(length[:])
 	if n > mostBytes {
 		return nil, fmt.Errorf(
-			"an answer of %d bytes: is this Nimbus' Thrift port (nimbus.thrift.port), without SASL?", n)
+			"answer of %d bytes exceeds the limit; check that this is Nimbus' Thrift port (nimbus.thrift.port), without SASL", n)
 	}
 	frame := make([]byte, n)
 	if _, err := io.ReadFull(connection, frame); err != nil {

@@ -66,7 +66,7 @@ func TestTheTopologiesOfACluster(t *testing.T) {
 	assert.Equal(t, "0000001b"+"80010001"+"0000000e"+"676574436c7573746572496e666f"+"00000001"+"00",
 		hex.EncodeToString(<-asked))
 	_, err = Topologies(t.Context(), []string{"127.0.0.1:1"})
-	assert.ErrorContains(t, err, "ask Nimbus at 127.0.0.1:1")
+	assert.ErrorContains(t, err, "query Nimbus at 127.0.0.1:1")
 }
 
 // An error of a component is found in a TopologyInfo with other fields, and a configuration is decoded. An answer that
@@ -98,7 +98,7 @@ func TestATopologysConfAndErrors(t *testing.T) {
 		assert.Error(t, err, "cut to %d bytes", cut)
 	}
 	_, err = topologyConf(reply("getTopologyConf", "0c0001"+"00"))
-	assert.ErrorContains(t, err, "refuses")
+	assert.ErrorContains(t, err, "refused")
 	assert.Equal(t, hexText("\x80\x01\x00\x01"+"\x00\x00\x00\x01m"+"\x00\x00\x00\x01"+"\x0b\x00\x01\x00\x00\x00\x03b-1"+
 		"\x00"), hex.EncodeToString(call("m", "b-1")))
 }

@@ -45,7 +45,7 @@ type decoder struct {
 func (d *decoder) bytes(n int) []byte {
 	if d.err != nil || n < 0 || n > len(d.rest) {
 		if d.err == nil {
-			d.err = errors.New("the answer ends early")
+			d.err = errors.New("truncated answer")
 		}
 		return make([]byte, min(max(n, 0), 8))
 	}
@@ -117,12 +117,12 @@ func (d *decoder) skip(kind byte, depth int) {
 		d.text()
 	case typeStruct, typeMap, typeSet, typeList:
 		if depth == maxDepth {
-			d.err = errors.New("the answer is nested too deep")
+			d.err = errors.New("the answer is nested too deeply")
 			return
 		}
 		d.skipMany(kind, depth+1)
 	default:
-		d.err = fmt.Errorf("there is no type %d in Thrift", kind)
+		d.err = fmt.Errorf("unknown Thrift type %d", kind)
 	}
 }
 
@@ -149,7 +149,7 @@ func (d *decoder) skipMany(kind byte, depth int) {
 func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 	d := &decoder{rest: frame}
 	if kind := d.u32(); d.err == nil && kind != strict|kindReply {
-		return fmt.Errorf("no answer to %s but message %#x", method, kind)
+		return fmt.Errorf("unexpected message %#[2]x instead of an answer to %[1]s", method, kind)
 	}
 	d.text()
 	d.u32()
@@ -162,7 +162,7 @@ func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 	case d.err != nil:
 		return d.err
 	case !answered:
-		return fmt.Errorf("it refuses %s", method)
+		return fmt.Errorf("Nimbus refused %s", method)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func topologyConf(frame []byte) (conf map[string]any, err error) {
 		return nil, err
 	}
 	if err = json.Unmarshal([]byte(text), &conf); err != nil {
-		return nil, fmt.Errorf("its topology's configuration is no JSON: %w", err)
+		return nil, fmt.Errorf("the topology's configuration is not valid JSON: %w", err)
 	}
 	return conf, nil
 }

@@ -21,7 +21,7 @@ func resources(r Request) []Line {
 	}
 	const of = "topology.metrics.consumer."
 	share := func(aThousand int) int { return (r.Executors*aThousand + 999) / 1000 }
-	why := fmt.Sprintf("what the resource-aware scheduler is to reserve for a consumer of %d executors; register() counts them by Bullet's settings",
+	why := fmt.Sprintf("resource request of the metrics consumer for %d executors; register() counts the executors in Bullet's settings",
 		r.Executors)
 	return []Line{
 		{of + "resources.onheap.memory.mb", leastHeapMiB + share(heapMiBAThousand), why},

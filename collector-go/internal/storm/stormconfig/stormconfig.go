@@ -6,8 +6,9 @@
 package stormconfig
 
 import (
+	"errors"
 	"fmt"
-	"net"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
@@ -69,22 +70,20 @@ func For(r Request) (SettingsFile, error) {
 
 func check(r Request) error {
 	if !r.Storm.from(1, 0, 3) || r.Storm.from(2, 9, 0) {
-		return fmt.Errorf("nothing is known of Storm %s: name a version from 1.0.3 to 2.8, the nearest to yours",
-			r.Storm)
+		return fmt.Errorf("unsupported Storm version %s; use the nearest version from 1.0.3 to 2.8", r.Storm)
 	}
 	if !r.Plain && (!r.Bullet.from(0, 3, 0) || r.Bullet.from(2, 0, 0)) {
-		return fmt.Errorf("nothing is known of Bullet %s: name a version from 0.3 to 1.3, or ask for a topology without Bullet",
-			r.Bullet)
+		return fmt.Errorf("unsupported Bullet version %s; use the nearest version from 0.3 to 1.3", r.Bullet)
 	}
 	if r.Executors < 0 {
-		return fmt.Errorf("%d executors: write how many the topology has", r.Executors)
+		return fmt.Errorf("the number of executors must not be negative: %d", r.Executors)
 	}
 	if len(r.Addresses) == 0 {
-		return fmt.Errorf("no collector's address: write host:port")
+		return errors.New("no collector address; use HOST:PORT")
 	}
 	for _, one := range r.Addresses {
 		if err := address.HostPort(one).Server("collector.example:4320"); err != nil {
-			return fmt.Errorf("the collector's address %w", err)
+			return fmt.Errorf("collector address %w", err)
 		}
 	}
 	return nil
@@ -98,10 +97,10 @@ func retained(executors int) int {
 func (s *SettingsFile) bullet(r Request) {
 	s.File = "bullet_settings.yaml"
 	s.Lines = []Line{
-		{plugininfo.Enable, true, "false in Bullet's defaults: without it no consumer is registered at all"},
-		builtIn(),
+		{plugininfo.Enable, true, "false by default; Bullet registers metrics consumers only if it is true"},
+		{plugininfo.BuiltIn, true, "false by default; Bullet reports its own metrics only if it is true"},
 		{plugininfo.Classes, []string{classFor(r.Bullet)},
-			"Bullet calls its register(); where the list is there already, add the line to it"},
+			"Bullet calls register() of this class; if the list already exists, add the class to it"},
 	}
 	s.Lines = append(s.Lines, collector(r)...)
 	if retained(r.Executors) > plugininfo.LeastRetained {
@@ -109,8 +108,8 @@ func (s *SettingsFile) bullet(r Request) {
 	}
 	s.Automatic = append(s.Automatic, storm(r)...)
 	s.Automatic = append(s.Automatic, Line{"topology.auto.task.hooks", []string{plugininfo.HookClass},
-		"latencies of records and queries as distributions; " + plugininfo.Collector +
-			"latency.enabled: false leaves it out"})
+		"measures latency distributions of records and queries; " + plugininfo.Collector +
+			"latency.enabled: false disables it"})
 	s.Automatic = append(s.Automatic, resources(r)...)
 }
 
@@ -123,24 +122,19 @@ func classFor(bullet Version) string {
 }
 
 func (s *SettingsFile) plain(r Request) {
-	s.File = "storm.yaml of Nimbus and of every supervisor, or the topology's own configuration"
+	s.File = "storm.yaml on Nimbus and all Supervisors, or the topology's configuration"
 	s.Lines = storm(r)
 	s.Notes = append(s.Notes,
-		"A list or map that is there already is added to, not replaced. A topology that sets one itself overrides storm.yaml's: put the lines there then.")
-}
-
-func builtIn() Line {
-	return Line{plugininfo.BuiltIn, true,
-		"false in Bullet's defaults: without it Bullet's tasks report nothing of their own"}
+		"If a list or map already exists, add the entries to it. If a topology sets one itself, its value overrides storm.yaml: add the entries there.")
 }
 
 // collector returns the settings with the addresses of the collectors.
 func collector(r Request) []Line {
 	lines := []Line{{plugininfo.Collector + "address", r.Addresses,
-		"where bullet-metrics serve listens for gRPC; several are tried in order"}}
+		"gRPC address of bullet-metrics serve; several addresses are tried in order"}}
 	if r.TLS {
 		lines = append(lines, Line{plugininfo.Collector + "tls.enabled", true,
-			"the samples leave the machine; tls.ca.file beside it where the collector's certificate is not of a public authority"})
+			"because samples leave the host; also set tls.ca.file unless the collector's certificate is from a public CA"})
 	}
 	return lines
 }
@@ -150,19 +144,19 @@ func storm(r Request) []Line {
 	lines := []Line{
 		{plugininfo.Register, []any{registration(r)}, whyRegistered(r)},
 		{"topology.worker.metrics", map[string]any{samplerName: plugininfo.SamplerClass},
-			"each worker's CPU, heap and GC once a second; a class that the worker cannot load ends it, so the jar comes first"},
+			"samples CPU, heap and GC of each worker every second; install the jar first, because a worker that cannot load the class ends"},
 		{plugininfo.Interval, plugininfo.IntervalSeconds, whyInterval(r)},
 	}
 	if r.Storm.from(2, 2, 0) {
 		lines = append(lines, Line{plugininfo.V2Tick, true,
-			"false in Storm's defaults: from 2.2 on no V2 metric reaches a consumer without it, heap and GC among them"})
+			"false by default; without it, Storm 2.2 and later pass no V2 metrics (such as heap and GC) to consumers"})
 	}
 	if r.Storm.from(2, 3, 0) {
 		lines = append(lines, Line{plugininfo.V2Interval, plugininfo.IntervalSeconds, whyInterval(r)})
 	}
 	if r.Storm.from(2, 6, 0) {
 		lines = append(lines, Line{"topology.kryo.register", []string{emptyMap},
-			"data points carry an empty map from 2.6.1 on, and two workers of 2.8 crash on each other's metrics where it is not registered"})
+			"Storm 2.6.1 and later send empty maps with metrics; without this, workers of Storm 2.8 fail on each other's metrics"})
 	}
 	return lines
 }
@@ -189,23 +183,22 @@ func registration(r Request) entry {
 }
 
 func whyRegistered(r Request) string {
-	why := "the consumer, and where its collector is"
+	why := "the metrics consumer and the address of its collector"
 	if r.Storm.from(1, 1, 0) {
-		return why + "; Storm keeps 100 reports by default, less than one tick of a large topology, and drops the oldest uncounted"
+		return why + "; by default Storm keeps 100 reports, fewer than one metric tick of a large topology has, and drops the oldest without counting them"
 	}
-	return why + "; Storm 1.0 hands reports over on the bolt's own thread and has no max.retain.metric.tuples"
+	return why
 }
 
 func whyRetained(r Request) string {
-	return fmt.Sprintf("%d ticks of %d executors with %d reports each; register() sets %d, or more where Bullet's settings of parallelism say so",
+	return fmt.Sprintf("%d metric ticks of %d executors with %d reports each; register() sets %d, or more according to Bullet's parallelism settings",
 		plugininfo.TicksRetained, r.Executors, plugininfo.ReportsAtATick, plugininfo.LeastRetained)
 }
 
 func whyInterval(r Request) string {
-	why := fmt.Sprintf("as wide as a slice, s; %d by default", 60)
+	const why = "in seconds, equal to the width of a slice; the default is 60"
 	if r.Storm.from(2, 3, 0) {
-		return why + fmt.Sprintf(", and never above %d: from 2.3 on a longer one is scheduled twice",
-			plugininfo.MostIntervalSeconds)
+		return why + fmt.Sprintf(". Storm 2.3 and later schedule intervals above %d s twice", plugininfo.MostIntervalSeconds)
 	}
 	return why
 }
@@ -213,42 +206,31 @@ func whyInterval(r Request) string {
 // notes adds the notes that apply with and without Bullet.
 func (s *SettingsFile) notes(r Request) {
 	s.Notes = append(s.Notes,
-		"First put bullet-metrics-storm.jar on the class path of the submitter and of every worker: Storm's extlib/.")
+		"First install bullet-metrics-storm.jar in Storm's extlib/ on the submitting host and on all Supervisors.")
 	if len(s.Automatic) > 0 {
 		s.Notes = append(s.Notes, undoes(r.Bullet))
 	}
 	if !r.Plain && !r.Bullet.from(0, 5, 0) {
 		s.Notes = append(s.Notes, plugininfo.EarlyClass+
-			" is for Bullet up to 0.4.3 only: when you move to a later one, name "+plugininfo.BulletClass+
-			", or submitting will end with a NoClassDefFoundError.")
+			" is only for Bullet up to 0.4.3. With a later version, use "+plugininfo.BulletClass+
+			"; otherwise the submission fails with a NoClassDefFoundError.")
 	}
-	if !r.TLS && !local(r.Addresses) {
+	if !r.TLS && slices.ContainsFunc(r.Addresses, func(a string) bool { return !address.HostPort(a).IsLoopback() }) {
 		s.Notes = append(s.Notes,
-			"An address of another machine, without TLS: the collector listens there only with TLS (docs/security.md), or with --grpc-insecure.")
+			"The collector is on another host: it accepts connections without TLS there only with --grpc-insecure (docs/security.md).")
 	}
 	if !r.Plain && r.Bullet.from(1, 0, 0) != r.Storm.from(2, 0, 0) {
 		s.Notes = append(s.Notes,
-			fmt.Sprintf("Bullet %s was not built for Storm %s: Bullet before 1.0 is for Storm 1, from 1.0 on for 2.2 and later.",
+			fmt.Sprintf("Bullet %s was not built for Storm %s: Bullet before 1.0 requires Storm 1, and later versions require Storm 2.2 or later.",
 				r.Bullet, r.Storm))
 	}
 }
 
 // undoes returns a note about the settings that Bullet applies after register(), and which can therefore override it.
 func undoes(bullet Version) string {
-	which := "bullet.topology.custom.* is"
+	which := "Settings with the prefix bullet.topology.custom."
 	if !bullet.from(0, 8, 0) {
-		which = "Storm's own settings in bullet_settings.yaml (topology.*) are"
+		which = "Storm's settings (topology.*) in bullet_settings.yaml"
 	}
-	return which + " applied after register() and can undo what it set: no list, map or V2 tick of those above there."
-}
-
-// local reports whether all addresses are loopback addresses.
-func local(addresses []string) bool {
-	for _, address := range addresses {
-		host, _, _ := net.SplitHostPort(address)
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return false
-		}
-	}
-	return true
+	return which + " are applied after register(). Do not set a list or map from above, or the V2 tick, there."
 }

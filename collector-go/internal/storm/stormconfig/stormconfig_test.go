@@ -103,11 +103,11 @@ func TestForSaysWhatIsWrong(t *testing.T) {
 		{"2.9.0", "1.3", here, 0, "from 1.0.3 to 2.8"},
 		{"2.8", "0.2.1", here, 0, "from 0.3 to 1.3"},
 		{"2.8", "2.0", here, 0, "from 0.3 to 1.3"},
-		{"2.8", "1.3", nil, 0, "no collector's address"},
+		{"2.8", "1.3", nil, 0, "no collector address"},
 		{"2.8", "1.3", []string{"collector"}, 0, `"collector": missing port; use HOST:PORT`},
 		{"2.8", "1.3", []string{"http://collector:1"}, 0, "an address has no scheme"},
 		{"2.8", "1.3", []string{"a\"b:1"}, 0, "is not a host's name"},
-		{"2.8", "1.3", here, -1, "how many the topology has"},
+		{"2.8", "1.3", here, -1, "must not be negative"},
 	} {
 		_, err := For(Request{Storm: version(t, c.storm), Bullet: version(t, c.bullet), Addresses: c.addresses,
 			Executors: c.executors})
@@ -115,7 +115,7 @@ func TestForSaysWhatIsWrong(t *testing.T) {
 	}
 	for _, text := range []string{"", "2", "2.x", "2.8.3.1", "-1.0", "2..3", "v2.8"} {
 		_, err := ParseVersion(text)
-		assert.ErrorContains(t, err, "no version", text)
+		assert.ErrorContains(t, err, "is not a version", text)
 	}
 }
 

@@ -19,13 +19,13 @@ const newest = 1 << 30
 func ParseVersion(text string) (Version, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) != 2 && len(parts) != 3 {
-		return Version{}, fmt.Errorf("%q is no version: write it as 2.8.3 or 2.8", text)
+		return Version{}, fmt.Errorf("%q is not a version; use a form such as 2.8.3 or 2.8", text)
 	}
 	numbers := [3]int{2: newest}
 	for i, part := range parts {
 		n, err := strconv.ParseUint(part, 10, 16)
 		if err != nil {
-			return Version{}, fmt.Errorf("%q is no version: write it as 2.8.3 or 2.8", text)
+			return Version{}, fmt.Errorf("%q is not a version; use a form such as 2.8.3 or 2.8", text)
 		}
 		numbers[i] = int(n)
 	}

@@ -41,7 +41,7 @@ func (s SettingsFile) YAML() string {
 	if s.Bullet != "" {
 		what = "Bullet " + s.Bullet + " on " + what
 	}
-	comment(&b, "Bullet Metrics for "+what+": into "+s.File+".")
+	comment(&b, "Bullet Metrics for "+what+". Add these lines to "+s.File+".")
 	for _, line := range s.Lines {
 		b.WriteByte('\n')
 		comment(&b, line.Why)
@@ -49,7 +49,7 @@ func (s SettingsFile) YAML() string {
 	}
 	if len(s.Automatic) > 0 {
 		b.WriteByte('\n')
-		comment(&b, "By itself register() sets and logs, of what this Storm reads (none of it is to be pasted):")
+		comment(&b, "register() makes these settings itself. Do not add them:")
 		for _, line := range s.Automatic {
 			var text strings.Builder
 			write(&text, "", line.Setting, line.Value)

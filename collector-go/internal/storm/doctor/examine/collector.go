@@ -55,7 +55,7 @@ type topology struct {
 // accurate as that.
 func Collector(ctx context.Context, asked *client.Client, name string, now time.Time) *doctor.Collector {
 	c := &doctor.Collector{Address: asked.Address(), Topology: name, Now: now, Skews: map[string]doctor.Skew{},
-		Seen: map[doctor.Kind]doctor.Sight{}}
+		Slices: map[doctor.Kind]doctor.NewestSlice{}}
 	c.Err = caller{asked}.ask(ctx, c)
 	return c
 }
@@ -90,21 +90,21 @@ func (a caller) ask(ctx context.Context, c *doctor.Collector) error {
 	}
 	c.Found = t.facts()
 	a.notStored(ctx, c)
-	return errors.Join(a.skews(ctx, c, &t), a.refusals(ctx, c), a.restarts(ctx, c), a.sights(ctx, c),
+	return errors.Join(a.skews(ctx, c, &t), a.refusals(ctx, c), a.restarts(ctx, c), a.newestSlices(ctx, c),
 		a.unreached(ctx, c))
 }
 
 // notStored queries which metrics are not stored. A collector of before December 2026 does not report them, and one
 // without recent data has no answer. Neither is an error.
 func (a caller) notStored(ctx context.Context, c *doctor.Collector) {
-	var whole struct {
+	var answer struct {
 		NotStored     []catalog.NotStored `json:"not_stored"`
 		NotStoredMore int                 `json:"not_stored_more"`
 	}
 	until := c.Now.Add(c.Ahead())
-	asked := url.Values{"start": {until.Add(-doctor.Lookback).Format(time.RFC3339)}, "end": {until.Format(time.RFC3339)}}
-	if a.client.Get(ctx, "/api/v1/collection/"+url.PathEscape(c.Topology)+"?"+asked.Encode(), &whole) == nil {
-		c.NotStored, c.NotStoredMore = whole.NotStored, whole.NotStoredMore
+	query := url.Values{"start": {until.Add(-doctor.Lookback).Format(time.RFC3339)}, "end": {until.Format(time.RFC3339)}}
+	if a.client.Get(ctx, "/api/v1/collection/"+url.PathEscape(c.Topology)+"?"+query.Encode(), &answer) == nil {
+		c.NotStored, c.NotStoredMore = answer.NotStored, answer.NotStoredMore
 	}
 }
 
@@ -129,16 +129,40 @@ func length(text string) time.Duration {
 // refused queries how many connections the gRPC port refused. The collector stores this metric about itself every 15
 // s. The result is only a hint, so that an error is ignored.
 func (a caller) refused(ctx context.Context, c *doctor.Collector) {
-	found, err := a.client.Vector(ctx,
-		fmt.Sprintf("sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0",
-			model.Duration(doctor.Lookback)), c.Now)
+	found, err := a.values(ctx, "reason", fmt.Sprintf(
+		"sum by (reason) (increase(bullet_metrics_refused_total{port=\"grpc\"}[%s])) > 0", lookback), c.Now)
 	if err != nil {
 		return
 	}
 	c.Refused = map[string]int{}
-	for _, sample := range found {
-		c.Refused[string(sample.Metric["reason"])] = int(math.Ceil(float64(sample.Value)))
+	for reason, n := range found {
+		c.Refused[reason] = int(math.Ceil(n))
 	}
+}
+
+// lookback is doctor.Lookback in PromQL.
+var lookback = model.Duration(doctor.Lookback).String()
+
+// values returns the result of a query by the value of a label.
+func (a caller) values(ctx context.Context, label model.LabelName, query string, at time.Time) (map[string]float64,
+	error) {
+	found, err := a.client.Vector(ctx, query, at)
+	values := map[string]float64{}
+	for _, sample := range found {
+		values[string(sample.Metric[label])] = float64(sample.Value)
+	}
+	return values, err
+}
+
+// increases returns by how much a counter of each worker increased; workers without an increase are absent.
+func (a caller) increases(ctx context.Context, counter string, at time.Time) (map[string]int, error) {
+	found, err := a.values(ctx, "worker", fmt.Sprintf(
+		"max by (worker) (max_over_time(%s)) - min by (worker) (min_over_time(%[1]s)) > 0", counter), at)
+	increases := map[string]int{}
+	for worker, n := range found {
+		increases[worker] = int(n)
+	}
+	return increases, err
 }
 
 // annotation is the part of an annotation that doctor uses.
@@ -157,21 +181,24 @@ func (a annotation) worker() (worker string, is bool) {
 	return worker, is
 }
 
+// annotations returns the topology's annotations since a time that have all the tags.
+func (a caller) annotations(ctx context.Context, c *doctor.Collector, since time.Duration, tags ...string) (
+	all []annotation, err error) {
+	query := url.Values{"topology": {c.Topology}, "tag": tags,
+		"start": {c.Now.Add(-since).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
+	return all, a.client.Get(ctx, "/api/v1/annotations?"+query.Encode(), &all)
+}
+
 // unreached queries the plugin's newest report about an interval without a collector, within a day. It explains a gap
 // in the past.
 func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
-	var all []annotation
-	asked := url.Values{"topology": {c.Topology}, "tag": {"plugin", plugininfo.UnreachedTag},
-		"start": {c.Now.Add(-24 * time.Hour).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
-	if err := a.client.Get(ctx, "/api/v1/annotations?"+asked.Encode(), &all); err != nil {
-		return err
-	}
-	if len(all) > 0 {
+	all, err := a.annotations(ctx, c, 24*time.Hour, "plugin", plugininfo.UnreachedTag)
+	if err == nil && len(all) > 0 {
 		newest := slices.MaxFunc(all, func(x, y annotation) int { return x.Time.Compare(y.Time) })
 		c.Unreached = fmt.Sprintf("%s to %s, %s", newest.Time.UTC().Format(time.TimeOnly),
 			newest.EndTime.UTC().Format(time.TimeOnly), newest.Text)
 	}
-	return nil
+	return err
 }
 
 // facts converts the answer to the types of the checks. Executors are summed over all components. Only the states
@@ -192,9 +219,9 @@ func (t topology) facts() *doctor.Topology {
 	return found
 }
 
-// sights queries the end of the newest slice of each kind. It queries a range, because only the samples of a range
-// have their own times. If the topology's clock is far off, the range is in the topology's own time.
-func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
+// newestSlices queries the end of the newest slice of each kind. It queries a range, because only the samples of a
+// range have their own times. If the topology's clock is far off, the range is in the topology's own time.
+func (a caller) newestSlices(ctx context.Context, c *doctor.Collector) error {
 	for _, kind := range doctor.Kinds {
 		selector := fmt.Sprintf("{__name__=~%q, topology=%q}", strings.Join(kind.Metrics, "|"), c.Topology)
 		until := c.Now.Add(c.Ahead())
@@ -214,7 +241,7 @@ func (a caller) sights(ctx context.Context, c *doctor.Collector) error {
 			workers[series.Metric["worker"]] = true
 		}
 		if len(workers) > 0 {
-			c.Seen[kind.Kind] = doctor.Sight{Newest: newest.Time(), Workers: len(workers)}
+			c.Slices[kind.Kind] = doctor.NewestSlice{Newest: newest.Time(), Workers: len(workers)}
 		}
 	}
 	return nil
@@ -228,15 +255,11 @@ func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
 	if !c.Found.Submitted.IsZero() {
 		since = max(time.Second, min(since, c.Now.Sub(c.Found.Submitted).Truncate(time.Second)))
 	}
-	of := fmt.Sprintf("bullet_worker_restarts_total{topology=%q}[%s]", c.Topology, model.Duration(since))
-	found, err := a.client.Vector(ctx, fmt.Sprintf("max by (worker) (max_over_time(%s)) - min by (worker) (min_over_time(%[1]s)) > 0",
-		of), c.Now)
+	var err error
+	c.Restarts, err = a.increases(ctx, fmt.Sprintf("bullet_worker_restarts_total{topology=%q}[%s]", c.Topology,
+		model.Duration(since)), c.Now)
 	if err != nil {
 		return err
-	}
-	c.Restarts = map[string]int{}
-	for _, sample := range found {
-		c.Restarts[string(sample.Metric["worker"])] = int(sample.Value)
 	}
 	return a.annotatedRestarts(ctx, c, since)
 }
@@ -245,56 +268,41 @@ func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
 // complete only later, and it does not depend on the workers' clocks. For each worker the larger of both counts is
 // used.
 func (a caller) annotatedRestarts(ctx context.Context, c *doctor.Collector, since time.Duration) error {
-	var all []annotation
-	asked := url.Values{"topology": {c.Topology}, "tag": {"restart"},
-		"start": {c.Now.Add(-since).Format(time.RFC3339)}, "end": {c.Now.Format(time.RFC3339)}}
-	if err := a.client.Get(ctx, "/api/v1/annotations?"+asked.Encode(), &all); err != nil {
-		return err
-	}
+	all, err := a.annotations(ctx, c, since, "restart")
 	known := map[string]int{}
 	for _, restart := range all {
-		if worker, is := restart.worker(); is {
-			known[worker]++
-			c.RestartedAt = latest(c.RestartedAt, restart.Time)
+		worker, is := restart.worker()
+		if !is {
+			continue
+		}
+		known[worker]++
+		c.Restarts[worker] = max(c.Restarts[worker], known[worker])
+		if restart.Time.After(c.RestartedAt) {
+			c.RestartedAt = restart.Time
 		}
 	}
-	for worker, n := range known {
-		c.Restarts[worker] = max(c.Restarts[worker], n)
-	}
-	return nil
-}
-
-// latest returns the later of two times.
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	return err
 }
 
 // refusals queries refused samples with duplicate times, and clocks that were set back. Both are limited to Lookback,
 // so that an old problem is not reported.
 func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
-	for reason, of := range map[string]*map[string]int{"repeated_time": &c.SetBack, "duplicate": &c.Twice} {
-		series := fmt.Sprintf("%s{topology=%q,reason=%q}[%s]", catalog.CollectionWorkerRefused, c.Topology, reason,
-			model.Duration(doctor.Lookback))
-		found, err := a.client.Vector(ctx, fmt.Sprintf(
-			"max by (worker) (max_over_time(%s)) - min by (worker) (min_over_time(%[1]s)) > 0", series),
-			c.Now.Add(c.Ahead()))
-		if err != nil {
-			return err
-		}
-		*of = map[string]int{}
-		for _, sample := range found {
-			(*of)[string(sample.Metric["worker"])] = int(sample.Value)
-		}
+	rejected := func(reason string) (map[string]int, error) {
+		return a.increases(ctx, fmt.Sprintf("%s{topology=%q,reason=%q}[%s]", catalog.CollectionWorkerRefused, c.Topology,
+			reason, lookback), c.Now.Add(c.Ahead()))
 	}
-	found, err := a.client.Vector(ctx, fmt.Sprintf(
+	var err, otherErr error
+	c.SetBack, err = rejected("repeated_time")
+	c.Duplicates, otherErr = rejected("duplicate")
+	if err = errors.Join(err, otherErr); err != nil {
+		return err
+	}
+	found, err := a.values(ctx, "worker", fmt.Sprintf(
 		"max by (worker) (max_over_time(bullet_metrics_worker_clock_set_back_seconds{topology=%q}[%s]))", c.Topology,
-		model.Duration(doctor.Lookback)), c.Now)
+		lookback), c.Now)
 	c.SetBackBy = map[string]time.Duration{}
-	for _, sample := range found {
-		c.SetBackBy[string(sample.Metric["worker"])] = time.Duration(float64(sample.Value) * float64(time.Second))
+	for worker, seconds := range found {
+		c.SetBackBy[worker] = time.Duration(seconds * float64(time.Second))
 	}
 	return err
 }
@@ -308,18 +316,17 @@ func (a caller) skews(ctx context.Context, c *doctor.Collector, t *topology) err
 		catalog.CollectionSkewLeast: func(s *doctor.Skew, v float64) { s.Least = v },
 		catalog.CollectionSkewMost:  func(s *doctor.Skew, v float64) { s.Most = v },
 	} {
-		found, err := a.client.Vector(ctx, fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology,
-			model.Duration(doctor.Lookback)), c.Now.Add(c.Ahead()))
+		found, err := a.values(ctx, "worker", fmt.Sprintf("last_over_time(%s{topology=%q}[%s])", name, c.Topology,
+			lookback), c.Now.Add(c.Ahead()))
 		if err != nil {
 			return err
 		}
-		for _, sample := range found {
-			worker := string(sample.Metric["worker"])
+		for worker, seconds := range found {
 			skew, known := c.Skews[worker]
 			if !known {
 				skew.Most = math.Inf(1)
 			}
-			set(&skew, float64(sample.Value))
+			set(&skew, seconds)
 			c.Skews[worker] = skew
 		}
 	}

@@ -2,10 +2,12 @@ package examine
 
 import (
 	"archive/zip"
+	"cmp"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +63,7 @@ func TestSettings(t *testing.T) {
 	require.NoError(t, read.Err)
 	assert.Equal(t, map[string]any{"a.b": []any{"x"}, "c": map[string]any{"d": uint64(1)}}, read.Values)
 	require.NoError(t, os.WriteFile(path, []byte("- only\n- a list\n"), 0o600))
-	assert.ErrorContains(t, Settings(path).Err, "is no YAML of settings")
+	assert.ErrorContains(t, Settings(path).Err, "invalid YAML")
 	assert.Error(t, Settings(path+".none").Err)
 }
 
@@ -74,9 +76,9 @@ func TestACollectorThatIsNone(t *testing.T) {
 	assert.ErrorContains(t, Collector(t.Context(), asked, "t", time.Now()).Err, "connection refused")
 }
 
-// troubleIn returns the beginnings of the messages that need action, as the log check finds them.
-func troubleIn(l doctor.Log) (all []string) {
-	for _, t := range l.Trouble {
+// problemsOf returns the beginnings of the messages that need action, as the log check finds them.
+func problemsOf(l doctor.Log) (all []string) {
+	for _, t := range l.Problems {
 		if t.Message == nil {
 			all = append(all, "unknown: "+t.Line)
 			continue
@@ -86,48 +88,81 @@ func troubleIn(l doctor.Log) (all []string) {
 	return all
 }
 
-// testdata/worker.log and submission.log were logged by the plugin with the layout of Storm's worker.xml. Meanwhile
+// testdata/*-0.2.0.log were logged by release 0.2.0 of the plugin with the layout of Storm's worker.xml. Meanwhile
 // faults were caused one after the other: invalid settings, a collector that started late, refused samples and data
 // points, TLS on one side only, an HTTP port, a missing token file, a failing sampler and hook, a return, and a
-// refused state. Together they contain every message except for the one that needs a fault of the plugin.
-func TestLogKnowsWhatWasRecorded(t *testing.T) {
-	known := map[*plugininfo.Message]bool{}
-	for _, path := range []string{"testdata/submission.log", "testdata/worker.log"} {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		for line := range strings.Lines(string(text)) {
-			if _, message, ours := strings.Cut(strings.TrimSuffix(line, "\n"), plugininfo.LogMark); ours {
-				require.NotNil(t, plugininfo.Read(message), line)
-				known[plugininfo.Read(message)] = true
+// refused state. Together they contain every message except for the one that needs a fault of the plugin. The same
+// lines with the texts of this release have the same result.
+func TestLogKnowsEveryMessage(t *testing.T) {
+	for release, reword := range map[string]func(string) string{
+		"0.2.0": func(line string) string { return line }, "this one": inThisRelease,
+	} {
+		t.Run(release, func(t *testing.T) {
+			known := map[*plugininfo.Message]bool{}
+			logs := map[string]doctor.Log{}
+			for _, name := range []string{"submission", "worker"} {
+				text, err := os.ReadFile("testdata/" + name + "-0.2.0.log")
+				require.NoError(t, err)
+				var lines strings.Builder
+				for line := range strings.Lines(string(text)) {
+					line = reword(line)
+					lines.WriteString(line)
+					if _, message, ours := strings.Cut(strings.TrimSuffix(line, "\n"), plugininfo.LogMark); ours {
+						require.NotNil(t, plugininfo.Read(message), line)
+						known[plugininfo.Read(message)] = true
+					}
+				}
+				path := filepath.Join(t.TempDir(), name+".log")
+				require.NoError(t, os.WriteFile(path, []byte(lines.String()), 0o600))
+				logs[name] = Log(path)
+				require.NoError(t, logs[name].Err)
 			}
+			for i := range plugininfo.Messages {
+				m := &plugininfo.Messages[i]
+				assert.Equal(t, !strings.HasPrefix(m.Text, "Sending metrics failed unexpectedly"), known[m], m.Text)
+			}
+			require.Len(t, logs["submission"].Problems, 2)
+			assert.Equal(t, "Skipped the registration: {} already contains {}.", problemsOf(logs["submission"])[1])
+			worker := logs["worker"]
+			assert.Empty(t, worker.MissingClass)
+			assert.Len(t, worker.Problems, 9, "%q", problemsOf(worker))
+			for _, last := range worker.Problems {
+				if strings.HasPrefix(last.Message.Text, "Metrics do not reach") {
+					assert.Contains(t, last.Message.Advice(last.Line), "install the file there")
+				}
+			}
+		})
+	}
+}
+
+// inThisRelease replaces the texts of release 0.2.0 in a line by those of this release.
+func inThisRelease(line string) string {
+	before, text, ours := strings.Cut(strings.TrimSuffix(line, "\n"), plugininfo.LogMark)
+	if !ours {
+		return line
+	}
+	m := plugininfo.Read(text)
+	template := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(cmp.Or(m.Before, m.Text)), `\{\}`, "(.*?)") + "$")
+	reworded := m.Text
+	for _, part := range template.FindStringSubmatch(text)[1:] {
+		reworded = strings.Replace(reworded, "{}", part, 1)
+	}
+	for _, cause := range m.Causes {
+		if cause.Before != "" {
+			reworded = strings.Replace(reworded, cause.Before, cause.Part, 1)
 		}
 	}
-	for i := range plugininfo.Messages {
-		m := &plugininfo.Messages[i]
-		assert.Equal(t, !strings.HasPrefix(m.Text, "Sending metrics failed in an unforeseen way"), known[m], m.Text)
-	}
-	submission := Log("testdata/submission.log")
-	assert.Len(t, submission.Trouble, 2)
-	assert.Equal(t, "{} already registers {}: it is left as it is.", troubleIn(submission)[1])
-	worker := Log("testdata/worker.log")
-	require.NoError(t, worker.Err)
-	assert.Empty(t, worker.NoClass)
-	assert.Len(t, worker.Trouble, 9, "%q", troubleIn(worker))
-	for _, last := range worker.Trouble {
-		if strings.HasPrefix(last.Message.Text, "Metrics do not reach") {
-			assert.Contains(t, last.Message.Advice(last.Line), "put the file there")
-		}
-	}
+	return before + plugininfo.LogMark + reworded + "\n"
 }
 
 // Some lines end an earlier problem, and others do not.
 func TestLogTakesBackWhatIsOver(t *testing.T) {
 	const (
-		unknown = "x [WARN] bullet-metrics: There is no setting a.b. There are: [c]"
-		began   = "x [INFO] bullet-metrics: Metrics go to [a:1]; at most 5 samples are queued."
-		away    = "x [WARN] bullet-metrics: Metrics do not reach the collector at a:1: gone. Is it running, and is bullet.topology.metrics.collector.address right? Trying on; 3 samples wait. Not reached for 0 s; failures since the last such line: 0."
+		unknown = "x [WARN] bullet-metrics: Ignored the unknown setting a.b. Known settings: [c]"
+		began   = "x [INFO] bullet-metrics: Sending metrics to [a:1]; the queue holds up to 5 samples."
+		away    = "x [WARN] bullet-metrics: Metrics do not reach the collector at a:1: gone. Check that it is running and that bullet.topology.metrics.collector.address is correct. Retrying; 3 samples are queued. Unreachable for 0 s; failures since the last such message: 0."
 		again   = "x [INFO] bullet-metrics: Metrics reach the collector at a:1 again, after 9 s and 4 failed attempts."
-		refused = "x [WARN] bullet-metrics: The collector refuses samples as REJECTION_REASON_FUTURE, such as: a. Further ones are counted, not logged."
+		refused = "x [WARN] bullet-metrics: Collector rejected samples with REJECTION_REASON_FUTURE, for example: a. Further samples with this reason are only counted."
 		noClass = "java.lang.ClassNotFoundException: io.github.bulletmetrics.storm.StormMetricsConsumer"
 		starts  = "x o.a.s.d.w.Worker main [INFO] Launching worker for bullet-1 on b:6700 with id c and conf {}"
 	)
@@ -137,31 +172,31 @@ func TestLogTakesBackWhatIsOver(t *testing.T) {
 		noClass bool
 	}{
 		"a setting that nobody knows outlasts the consumer's start": {[]string{unknown, began},
-			[]string{"There is no setting {}. There are: {}"}, false},
+			[]string{"Ignored the unknown setting {}. Known settings: {}"}, false},
 		"an outage ends": {[]string{away, away, again}, nil, false},
 		"what was refused outlasts an outage": {[]string{refused, away, again},
-			[]string{"The collector refuses samples as {}"}, false},
+			[]string{"Collector rejected samples with {}"}, false},
 		"a worker that starts has no trouble": {[]string{unknown, away, noClass, starts, began}, nil, false},
 		"a class that came":                   {[]string{noClass, began}, nil, false},
 		"a class that is missing":             {[]string{began, starts, noClass}, nil, true},
 		"a level in what varies is none": {
-			[]string{"x [INFO] bullet-metrics: Left topology.worker.childopts at -Dlevel=WARN."}, nil, false},
+			[]string{"x [INFO] bullet-metrics: Kept topology.worker.childopts at -Dlevel=WARN."}, nil, false},
 		"a warning of another release": {[]string{"x [WARN] bullet-metrics: Something new"},
 			[]string{"unknown: bullet-metrics: Something new"}, false},
 		"what another release has to remark": {[]string{"x [INFO] bullet-metrics: Something new"}, nil, false},
 		"one of each kind, the newest of them": {[]string{away, refused, strings.Replace(away, "a:1", "b:2", 1)},
-			[]string{"The collector refuses samples as {}", "Metrics do not reach"}, false},
+			[]string{"Collector rejected samples with {}", "Metrics do not reach"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "worker.log")
 			require.NoError(t, os.WriteFile(path, []byte(strings.Join(c.lines, "\n")), 0o600))
 			l := Log(path)
-			found := troubleIn(l)
+			found := problemsOf(l)
 			require.Len(t, found, len(c.trouble), "%q", found)
 			for i := range found {
 				assert.Contains(t, found[i], c.trouble[i])
 			}
-			assert.Equal(t, c.noClass, l.NoClass != "")
+			assert.Equal(t, c.noClass, l.MissingClass != "")
 		})
 	}
 }

@@ -50,7 +50,7 @@ func FuzzCollectorsAnswers(f *testing.F) {
 		c := Collector(t.Context(), asked, "t", now)
 		require.Equal(t, "t", c.Topology)
 		a := caller{asked}
-		_, _ = a.sights(t.Context(), c), a.skews(t.Context(), c, new(topology))
+		_, _ = a.newestSlices(t.Context(), c), a.skews(t.Context(), c, new(topology))
 		var one topology
 		if asked.Get(t.Context(), "/", &one) == nil {
 			require.NotNil(t, one.facts())

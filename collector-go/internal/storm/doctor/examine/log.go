@@ -51,12 +51,12 @@ func note(l *doctor.Log, line string) {
 	before, text, ours := strings.Cut(line, plugininfo.LogMark)
 	switch {
 	case ours:
-		l.Ours++
+		l.Messages++
 		noteOurs(l, before, text)
 	case strings.Contains(line, "Launching worker for "): // logged by every release of Storm
-		l.Trouble, l.NoClass = nil, ""
+		l.Problems, l.MissingClass = nil, ""
 	case strings.Contains(line, "io.github.bulletmetrics") && missesClass(line):
-		l.NoClass = strings.TrimSpace(line)
+		l.MissingClass = strings.TrimSpace(line)
 	}
 }
 
@@ -66,9 +66,9 @@ func note(l *doctor.Log, line string) {
 func noteOurs(l *doctor.Log, before, text string) {
 	message := plugininfo.Read(text)
 	if message != nil {
-		l.Trouble = slices.DeleteFunc(l.Trouble, func(t doctor.Trouble) bool { return message.Ends(t.Message) })
-		if message.HasBegun() {
-			l.NoClass = ""
+		l.Problems = slices.DeleteFunc(l.Problems, func(t doctor.Problem) bool { return message.Ends(t.Message) })
+		if message.ProvesLoaded() {
+			l.MissingClass = ""
 		}
 		if message.Fix == "" {
 			return
@@ -76,8 +76,8 @@ func noteOurs(l *doctor.Log, before, text string) {
 	} else if !strings.Contains(before, "WARN") && !strings.Contains(before, "ERROR") {
 		return
 	}
-	l.Trouble = slices.DeleteFunc(l.Trouble, func(t doctor.Trouble) bool { return t.Message == message })
-	l.Trouble = append(l.Trouble, doctor.Trouble{Message: message, Line: plugininfo.LogMark + text})
+	l.Problems = slices.DeleteFunc(l.Problems, func(t doctor.Problem) bool { return t.Message == message })
+	l.Problems = append(l.Problems, doctor.Problem{Message: message, Line: plugininfo.LogMark + text})
 }
 
 // missesClass reports whether a line is about a class that could not be loaded. It knows the messages of Java, of

@@ -36,13 +36,13 @@ func Port(ctx context.Context, address, ca string) doctor.Port {
 	}
 	state, err := shake(ctx, p.WithPort, "h2", "http/1.1")
 	if state == nil {
-		p.Speaks, p.Problem = spoken(err)
+		p.Protocol, p.Problem = spoken(err)
 		return p
 	}
-	p.Speaks, p.WantsCertificate = doctor.TLSGRPC, errors.Is(err, errWantsCertificate)
+	p.Protocol, p.WantsCertificate = doctor.TLSGRPC, errors.Is(err, errWantsCertificate)
 	// gRPC never negotiates HTTP/1.1
 	if old, _ := shake(ctx, p.WithPort, "http/1.1"); old != nil && old.NegotiatedProtocol == "http/1.1" {
-		p.Speaks = doctor.TLSHTTP
+		p.Protocol = doctor.TLSHTTP
 	}
 	if len(state.PeerCertificates) > 0 {
 		p.Untrusted = untrusted(p.WithPort, ca, state.PeerCertificates)
@@ -57,7 +57,7 @@ func withPort(address string) (full, invalid string) {
 	if trimmed == "" || trimmed == "<nil>" || strings.ContainsFunc(trimmed, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.:%[]", r)
 	}) {
-		return "", fmt.Sprintf("%q is no address", address)
+		return "", fmt.Sprintf("%q is not an address", address)
 	}
 	host, port, err := net.SplitHostPort(trimmed)
 	if err != nil {
@@ -65,12 +65,12 @@ func withPort(address string) (full, invalid string) {
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || host == "" || host == "null" ||
 		strings.Trim(host, "0123456789") == "" {
-		return "", fmt.Sprintf("%q has no host, or no port between 1 and 65535 after its colon", address)
+		return "", fmt.Sprintf("%q has no host, or an invalid port", address)
 	}
 	return net.JoinHostPort(host, port), ""
 }
 
-var errWantsCertificate = errors.New("a client's certificate is wanted")
+var errWantsCertificate = errors.New("the server requires a client certificate")
 
 // shake connects and makes a TLS handshake that accepts any certificate. The caller verifies the certificate with the
 // authority that the plugin would use. The state is nil if the handshake failed. With TLS 1.3 a server that requires a
@@ -111,7 +111,7 @@ func shake(ctx context.Context, address string, protocols ...string) (*tls.Conne
 
 // spoken returns the protocol of a port with which the handshake failed, according to what the server sent instead of
 // a TLS record. The text is the reason for the finding.
-func spoken(err error) (doctor.Speech, string) {
+func spoken(err error) (doctor.Protocol, string) {
 	var record tls.RecordHeaderError
 	var dial *net.OpError
 	var name *net.DNSError
@@ -121,15 +121,15 @@ func spoken(err error) (doctor.Speech, string) {
 	case errors.As(err, &record) && record.RecordHeader[3] == settingsFrame:
 		return doctor.PlainGRPC, "it answers in plain HTTP/2"
 	case errors.As(err, &record):
-		return doctor.Other, fmt.Sprintf("it begins with %q", record.RecordHeader[:])
+		return doctor.Other, fmt.Sprintf("its answer begins with %q", record.RecordHeader[:])
 	case errors.As(err, &name):
-		return doctor.Nobody, "its name leads to no host"
+		return doctor.Unreachable, "unknown host name"
 	case errors.As(err, &dial) && dial.Op == "dial" && dial.Timeout():
-		return doctor.Nobody, "no answer within " + dialTimeout.String()
+		return doctor.Unreachable, "no answer within " + dialTimeout.String()
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return doctor.Nobody, dial.Err.Error()
+		return doctor.Unreachable, dial.Err.Error()
 	case errors.Is(err, context.DeadlineExceeded):
-		return doctor.Nobody, "it takes connections, and answers nothing within " + dialTimeout.String()
+		return doctor.Unreachable, "it accepts connections, but sends no answer within " + dialTimeout.String()
 	case errors.As(err, &dial) && dial.Op == "remote error": // a TLS alert
 		return doctor.TLSGRPC, err.Error()
 	}
@@ -155,7 +155,7 @@ func untrusted(address, ca string, shown []*x509.Certificate) string {
 		}
 		options.Roots = x509.NewCertPool()
 		if !options.Roots.AppendCertsFromPEM(text) {
-			return ca + " has no PEM certificate"
+			return ca + " contains no PEM certificate"
 		}
 	}
 	if _, err := shown[0].Verify(options); err != nil {

@@ -34,7 +34,7 @@ func Settings(path string) *doctor.Settings {
 				s.Line, _ = strconv.Atoi(found[1])
 				first = found[2]
 			}
-			err = fmt.Errorf("%s is no YAML of settings: %s", place(path, s.Line), first)
+			err = fmt.Errorf("%s: invalid YAML: %s", place(path, s.Line), first)
 		}
 	}
 	s.Err = err

@@ -32,8 +32,7 @@ final class Argument {
                 read(String.valueOf(entry.getKey()), entry.getValue());
             }
         } else if (argument != null) {
-            notRead.add("its argument is " + (argument instanceof CharSequence ? "the text " : "") + "'" + argument
-                    + "', where a map of settings is wanted");
+            notRead.add("'" + argument + "' is not a map of settings");
         }
     }
 
@@ -44,7 +43,7 @@ final class Argument {
         } else if (value == null) {
             notRead.add(name + " has no value");
         } else if (values.putIfAbsent(name, value) != null) {
-            notRead.add(name + " is there twice, and the first counts");
+            notRead.add(name + " is set twice; the first value is used");
         }
     }
 

@@ -73,11 +73,11 @@ final class ConsumerResources {
 
     private void put(Map<String, Object> storm, Function<String, Object> asItWillRun, String name, int value) {
         if (asItWillRun.apply(name) != null) {
-            LOG.info("bullet-metrics: Left {} at {}.", name, asItWillRun.apply(name));
+            LOG.info("bullet-metrics: Kept {} at {}.", name, asItWillRun.apply(name));
             return;
         }
         storm.put(name, value);
-        LOG.info("bullet-metrics: Set {} to {}: what the resource-aware scheduler is to reserve for a metrics consumer of {} executors.",
+        LOG.info("bullet-metrics: Set {} to {}: resource request of a metrics consumer for {} executors.",
                 name, value, executors);
     }
 }

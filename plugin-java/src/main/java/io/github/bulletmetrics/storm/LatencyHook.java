@@ -145,7 +145,7 @@ public class LatencyHook extends BaseTaskHook {
         failed = true;
         try {
             Logger log = LoggerFactory.getLogger(LatencyHook.class);
-            log.error("bullet-metrics: The latencies of this task are not measured any more; the task runs on.", why);
+            log.error("bullet-metrics: Latency measurement stopped in this task. The task itself continues.", why);
         } catch (Throwable noLog) {
             // Then in silence: the worker matters more.
         }

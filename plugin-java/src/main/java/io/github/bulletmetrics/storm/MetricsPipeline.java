@@ -77,7 +77,7 @@ final class MetricsPipeline implements AutoCloseable {
     private void failed(Throwable how) {
         if (!failed) {
             failed = true;
-            LOG.warn("bullet-metrics: A data point, or an entry of its map, could not be read and is left out. Further ones are counted (drop reason INTERNAL), not logged.",
+            LOG.warn("bullet-metrics: Skipped a data point or map entry that could not be read. Further ones are only counted (drop reason INTERNAL).",
                     how);
         }
     }

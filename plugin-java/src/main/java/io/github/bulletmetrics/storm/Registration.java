@@ -52,16 +52,16 @@ final class Registration {
         try {
             settings = Settings.from(configuration);
         } catch (IllegalArgumentException wrong) {
-            LOG.error("bullet-metrics: Not registered, the topology will run without it: {}", wrong.getMessage());
+            LOG.error("bullet-metrics: Failed to register the metrics consumer, so the topology will report no metrics: {}", wrong.getMessage());
             throw wrong;
         }
         Function<String, Object> asItWillRun = asItWillRun(storm, configuration);
         int executors = TopologySize.executors(asItWillRun);
         consumer(storm, settings, configuration, executors);
-        set(storm, V2_TICK, true, "without it Storm 2.2 and later hand no CPU, heap or GC metrics to a consumer");
-        setUnlessSet(storm, V2_TICK_INTERVAL, INTERVAL_SECONDS, "as wide as a slice, read by Storm 2.3 and later");
+        set(storm, V2_TICK, true, "without it, Storm 2.2 and later pass no CPU, heap or GC metrics to consumers");
+        setUnlessSet(storm, V2_TICK_INTERVAL, INTERVAL_SECONDS, "the width of a slice; used by Storm 2.3 and later");
         setUnlessSet(storm, Config.TOPOLOGY_BUILTIN_METRICS_BUCKET_SIZE_SECS, INTERVAL_SECONDS,
-                "as wide as a slice; how often workers hand over their samples");
+                "the width of a slice; workers send their samples in this interval");
         if (settings.isSamplerEnabled()) {
             sampler(storm);
         }
@@ -88,7 +88,7 @@ final class Registration {
         List<Object> registered = listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER));
         for (Object other : registered) {
             if (isOurs(other)) {
-                LOG.warn("bullet-metrics: {} already registers {}: it is left as it is.",
+                LOG.warn("bullet-metrics: Skipped the registration: {} already contains {}.",
                         Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, other);
                 return;
             }
@@ -101,8 +101,8 @@ final class Registration {
         entry.put("argument", argument(settings, configuration));
         registered.add(entry);
         storm.put(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, registered);
-        LOG.info("bullet-metrics: Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology; a tick of the"
-                + " {} executors of this one can have {}).", Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry,
+        LOG.info("bullet-metrics: Added to {}: {} (max.retain.metric.tuples: a metric tick of {} executors has up to {} reports, and Storm keeps only 100 by default).",
+                Config.TOPOLOGY_METRICS_CONSUMER_REGISTER, entry,
                 executors, 2 * executors);
     }
 
@@ -133,7 +133,7 @@ final class Registration {
         }
         metrics.put(Flattener.SAMPLER_METRIC, WorkerSampler.class.getName());
         storm.put(Config.TOPOLOGY_WORKER_METRICS, metrics);
-        LOG.info("bullet-metrics: Added to {}: {} (each worker's CPU, heap and GC once a second).",
+        LOG.info("bullet-metrics: Added to {}: {} (samples CPU, heap and GC of each worker every second).",
                 Config.TOPOLOGY_WORKER_METRICS, WorkerSampler.class.getName());
     }
 
@@ -142,7 +142,7 @@ final class Registration {
         if (!hooks.contains(LatencyHook.class.getName())) {
             hooks.add(LatencyHook.class.getName());
             storm.put(Config.TOPOLOGY_AUTO_TASK_HOOKS, hooks);
-            LOG.info("bullet-metrics: Added to {}: {} (latencies of records and queries as distributions; {}: false leaves it out).",
+            LOG.info("bullet-metrics: Added to {}: {} (measures latency distributions; set {}: false to disable it).",
                     Config.TOPOLOGY_AUTO_TASK_HOOKS, LatencyHook.class.getName(), Settings.LATENCY_ENABLED);
         }
     }
@@ -156,7 +156,7 @@ final class Registration {
         }
         registered.add(EMPTY_MAP);
         storm.put(Config.TOPOLOGY_KRYO_REGISTER, registered);
-        LOG.info("bullet-metrics: Added to {}: {} (without it workers of Storm 2.8 crash on each other's metrics).",
+        LOG.info("bullet-metrics: Added to {}: {} (without it, workers of Storm 2.8 fail on each other's metrics).",
                 Config.TOPOLOGY_KRYO_REGISTER, EMPTY_MAP);
     }
 
@@ -167,7 +167,7 @@ final class Registration {
     private static void set(Config storm, String name, Object value, String why) {
         Object before = storm.put(name, value);
         if (!value.equals(before)) {
-            LOG.info("bullet-metrics: Set {} to {}{}: {}.", name, value, before == null ? "" : " (it was " + before
+            LOG.info("bullet-metrics: Set {} to {}{}: {}.", name, value, before == null ? "" : " (was " + before
                     + ")", why);
         }
     }
@@ -176,7 +176,7 @@ final class Registration {
         if (storm.get(name) == null) {
             set(storm, name, value, why);
         } else {
-            LOG.info("bullet-metrics: Left {} at {}.", name, storm.get(name));
+            LOG.info("bullet-metrics: Kept {} at {}.", name, storm.get(name));
         }
     }
 }

@@ -38,8 +38,7 @@ final class ReportIntervals {
 
     private static void warn(String name, Object seconds) {
         if (seconds instanceof Number && ((Number) seconds).longValue() > LONGEST_SECONDS) {
-            LOG.warn("bullet-metrics: {} is {} s: Storm 2.3 and later schedule what is above {} s twice, so that its metrics come doubled and at other times. It is"
-                    + " left as it is; set {} s or less.", name, seconds, LONGEST_SECONDS, LONGEST_SECONDS);
+            LOG.warn("bullet-metrics: Reporting interval too long: {} is {} s. Storm 2.3 and later schedule intervals above {} s twice, so metrics are reported twice and at wrong times. Set it to {} s or less.", name, seconds, LONGEST_SECONDS, LONGEST_SECONDS);
         }
     }
 }

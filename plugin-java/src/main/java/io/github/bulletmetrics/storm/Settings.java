@@ -130,7 +130,7 @@ final class Settings {
     private boolean spreads() {
         String policy = String.valueOf(values.getOrDefault(POLICY, POLICY_FIRST)).trim();
         if (!policy.equals(POLICY_FIRST) && !policy.equals(POLICY_SPREAD)) {
-            throw new IllegalArgumentException(POLICY + " is '" + policy + "': write " + POLICY_FIRST + " (the order of "
+            throw new IllegalArgumentException(POLICY + " is '" + policy + "'; use " + POLICY_FIRST + " (the order of "
                     + ADDRESS + ") or " + POLICY_SPREAD + " (an order by the topology's name)");
         }
         return policy.equals(POLICY_SPREAD);
@@ -144,7 +144,7 @@ final class Settings {
         for (Object text : texts) {
             if (!(text instanceof CharSequence)) {
                 throw new IllegalArgumentException(ADDRESS + ": '" + text
-                        + "' is no text: write host:port, such as collector.example:4320");
+                        + "' is not a string; use HOST:PORT, for example collector.example:4320");
             }
             try {
                 for (String one : text.toString().split(",", -1)) {
@@ -156,7 +156,7 @@ final class Settings {
         }
         if (addresses.isEmpty()) {
             throw new IllegalArgumentException(ADDRESS
-                    + " is an empty list: name at least one collector, or leave it out for " + DEFAULT_ADDRESS);
+                    + " is an empty list; add at least one collector, or remove the setting to use " + DEFAULT_ADDRESS);
         }
         return addresses;
     }
@@ -203,7 +203,7 @@ final class Settings {
     private File file(String name) {
         Object value = values.get(name);
         if (value != null && !(value instanceof CharSequence)) {
-            throw new IllegalArgumentException(name + " is '" + value + "': write the path of a file");
+            throw new IllegalArgumentException(name + " is '" + value + "'; use the path of a file");
         }
         return value == null || value.toString().trim().isEmpty() ? null : new File(value.toString().trim());
     }
@@ -217,7 +217,7 @@ final class Settings {
         if (text.equalsIgnoreCase("true") || text.equalsIgnoreCase("false")) {
             return text.equalsIgnoreCase("true");
         }
-        throw new IllegalArgumentException(name + " is '" + value + "': write true or false");
+        throw new IllegalArgumentException(name + " is '" + value + "'; use true or false");
     }
 
     private int number(String name, int byDefault, int least, int most) {
@@ -233,7 +233,7 @@ final class Settings {
         } catch (ArithmeticException | NumberFormatException noWholeNumber) {
             // Said below.
         }
-        throw new IllegalArgumentException(name + " is '" + value + "': write a whole number from " + least + " to "
+        throw new IllegalArgumentException(name + " is '" + value + "'; use an integer from " + least + " to "
                 + most);
     }
 }

@@ -37,21 +37,21 @@ public class StormMetricsConsumer implements IMetricsConsumer {
         try {
             Argument argument = new Argument(registrationArgument);
             for (String name : argument.unknown()) {
-                LOG.warn("bullet-metrics: There is no setting {}. There are: {}", name, Settings.NAMES);
+                LOG.warn("bullet-metrics: Ignored the unknown setting {}. Known settings: {}", name, Settings.NAMES);
             }
             for (String notRead : argument.notRead()) {
-                LOG.warn("bullet-metrics: Of this consumer's registration {}.", notRead);
+                LOG.warn("bullet-metrics: Ignored a part of the registration's argument: {}.", notRead);
             }
             Function<String, Object> configuration = lookup(argument, stormConf);
             Settings settings = Settings.from(configuration);
             warnOfOpenToken(settings);
             Open open = TopologyFacts.open(stormConf, context);
             pipeline = new MetricsPipeline(settings, open, TopologyFacts.info(stormConf, configuration, context));
-            LOG.info("bullet-metrics: Metrics go to {}{}; at most {} samples are queued.",
+            LOG.info("bullet-metrics: Sending metrics to {}{}; the queue holds up to {} samples.",
                     settings.addresses(open.getTopology()), settings.security().tls() ? " over TLS" : "",
                     settings.queueCapacity());
         } catch (Throwable wrong) {
-            LOG.error("bullet-metrics: No metrics are exported: {}. The topology runs on without them.",
+            LOG.error("bullet-metrics: No metrics are exported: {}. The topology continues without them.",
                     wrong.getMessage(), wrong);
         }
     }
@@ -66,7 +66,7 @@ public class StormMetricsConsumer implements IMetricsConsumer {
     private static void warnOfOpenToken(Settings settings) {
         boolean leavesMachine = settings.addresses().stream().anyMatch(address -> !address.isLoopback());
         if (settings.security().token() != null && !settings.security().tls() && leavesMachine) {
-            LOG.warn("bullet-metrics: {} is set without {}: the token travels in the clear.", Settings.TOKEN_FILE,
+            LOG.warn("bullet-metrics: Sending the bearer token unencrypted: {} is set, but {} is not true.", Settings.TOKEN_FILE,
                     Settings.TLS_ENABLED);
         }
     }

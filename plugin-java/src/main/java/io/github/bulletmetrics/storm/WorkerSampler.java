@@ -39,7 +39,7 @@ public class WorkerSampler implements IMetric {
         sampler = null;
         try {
             Logger log = LoggerFactory.getLogger(WorkerSampler.class);
-            log.error("bullet-metrics: This worker's CPU, heap and GC are not sampled any more.", why);
+            log.error("bullet-metrics: Sampling of CPU, heap and GC stopped in this worker.", why);
         } catch (Throwable noLog) {
             // Then in silence: the worker matters more.
         }

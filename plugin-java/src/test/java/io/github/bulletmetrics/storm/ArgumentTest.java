@@ -25,10 +25,10 @@ class ArgumentTest {
 
     @Test
     void whatIsNotReadIsNamed() {
-        assertNamed("a:1", "its argument is the text 'a:1'");
-        assertNamed(7, "its argument is '7'");
-        assertNamed(List.of("a:1"), "its argument is the text 'a:1'");
-        assertNamed(List.of(List.of()), "its argument is '[]'");
+        assertNamed("a:1", "'a:1' is not a map");
+        assertNamed(7, "'7' is not a map");
+        assertNamed(List.of("a:1"), "'a:1' is not a map");
+        assertNamed(List.of(List.of()), "'[]' is not a map");
         assertUnknown(Map.of("adress", A), "adress");
         assertUnknown(Map.of(Settings.PREFIX + "adress", A), Settings.PREFIX + "adress");
         assertUnknown(Map.of("bullet.topology.metrics.collector", Map.of("address", A)),
@@ -36,7 +36,7 @@ class ArgumentTest {
         assertUnknown(Collections.singletonMap(null, A), "null");
         assertNamed(Collections.singletonMap(Settings.ADDRESS, null), Settings.ADDRESS + " has no value");
         assertNamed(List.of(Map.of("address", A), Map.of(Settings.ADDRESS, List.of("b:1"))),
-                Settings.ADDRESS + " is there twice");
+                Settings.ADDRESS + " is set twice");
     }
 
     private static void assertRead(Object argument, Object... settings) {

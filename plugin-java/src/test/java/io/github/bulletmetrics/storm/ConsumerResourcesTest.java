@@ -34,7 +34,7 @@ class ConsumerResourcesTest {
             assertThat(log.lines()).hasSize(3)
                     .allSatisfy(line -> assertThat(line).startsWith(
                     "INFO bullet-metrics: Set topology.metrics.consumer.")
-                    .contains("resource-aware scheduler", "1000 executors"));
+                    .contains("resource request", "1000 executors"));
         }
     }
 
@@ -48,8 +48,8 @@ class ConsumerResourcesTest {
             assertThat(storm).containsOnly(Map.entry(ConsumerResources.ON_HEAP, 300),
                     Map.entry(ConsumerResources.OFF_HEAP, ConsumerResources.OFF_HEAP_MIB));
             assertThat(log.lines())
-                    .contains("INFO bullet-metrics: Left topology.metrics.consumer.resources.onheap.memory.mb at 300.",
-                    "INFO bullet-metrics: Left topology.metrics.consumer.cpu.pcore.percent at 7.");
+                    .contains("INFO bullet-metrics: Kept topology.metrics.consumer.resources.onheap.memory.mb at 300.",
+                    "INFO bullet-metrics: Kept topology.metrics.consumer.cpu.pcore.percent at 7.");
         }
     }
 

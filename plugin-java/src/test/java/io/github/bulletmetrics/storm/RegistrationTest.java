@@ -71,13 +71,13 @@ class RegistrationTest {
             BulletMetricsConsumer.register(storm, bullet);
             assertThat(log.lines()).hasSize(7).allSatisfy(line -> assertThat(line).startsWith("INFO bullet-metrics: "));
             assertThat(log.lines().get(0))
-                    .contains("max.retain.metric.tuples", "less than one tick of a large topology");
+                    .contains("max.retain.metric.tuples", "Storm keeps only 100 by default");
             assertThat(log.lines())
                     .anySatisfy(line -> assertThat(line).contains(
-                    "Set topology.enable.v2.metrics.tick to true: without it"));
+                    "Set topology.enable.v2.metrics.tick to true: without it, "));
             assertThat(log.lines())
                     .anySatisfy(line -> assertThat(line).contains("Added to topology.kryo.register",
-                    "crash on each other's metrics"));
+                    "fail on each other's metrics"));
         }
     }
 

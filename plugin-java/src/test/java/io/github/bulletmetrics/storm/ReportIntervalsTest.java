@@ -20,7 +20,7 @@ class ReportIntervalsTest {
             ReportIntervals.warnOfTooLong(settings::get);
             assertThat(log.lines()).hasSize(3)
                     .allSatisfy(line -> assertThat(line).startsWith("WARN bullet-metrics: ").contains(
-                    "above 127 s twice", "left as it is"));
+                    "above 127 s twice", "Set it to 127 s or less"));
             assertThat(log.lines().get(0)).contains("topology.builtin.metrics.bucket.size.secs is 128 s");
             assertThat(log.lines().get(2)).contains("bullet_active_queries is 600 s");
         }

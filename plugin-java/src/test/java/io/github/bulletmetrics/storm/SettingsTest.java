@@ -95,10 +95,10 @@ class SettingsTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"address, http://x, no address", "queue.capacity, many, a whole number from 1000",
-            "queue.capacity, 10, a whole number from 1000",
-        "policy, random, write first", "policy, random, or spread", "tls.enabled, yes, write true or false", "tls.cert.file, /x, belong together",
-        "tls.ca.file, /x, set tls.enabled", "address, '', no address"})
+    @CsvSource({"address, http://x, not an address", "queue.capacity, many, an integer from 1000",
+            "queue.capacity, 10, an integer from 1000",
+        "policy, random, use first", "policy, random, or spread", "tls.enabled, yes, use true or false", "tls.cert.file, /x, set both or neither",
+        "tls.ca.file, /x, set tls.enabled", "address, '', not an address"})
     void aWrongValueIsNamedWithWhatIsRight(String name, String value, String message) {
         assertThatThrownBy(() -> Settings.from(Map.<String, Object>of(Settings.PREFIX + name, value)::get))
                 .isInstanceOf(IllegalArgumentException.class).hasMessageContaining(Settings.PREFIX)

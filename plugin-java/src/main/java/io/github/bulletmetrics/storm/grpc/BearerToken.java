@@ -29,7 +29,7 @@ final class BearerToken extends CallCredentials {
      */
     static BearerToken read(File file) throws IOException {
         if (file.isDirectory()) {
-            throw new IOException("the token file " + file + " is a directory; name a file in it");
+            throw new IOException("the token file " + file + " is a directory; use the path of a file");
         }
         if (file.length() > MAX_BYTES) {
             throw new IOException("the token file " + file + " has more than " + MAX_BYTES + " bytes");
@@ -44,16 +44,16 @@ final class BearerToken extends CallCredentials {
             }
             if (!token.isEmpty()) {
                 throw new IOException("the token file " + file + ":" + (i + 1)
-                        + ": a second line; write the token alone, on one line");
+                        + ": unexpected second line; the file must contain only the token");
             }
             token = line;
         }
         if (token.isEmpty()) {
-            throw new IOException("the token file " + file + " is empty; write the token into it, on one line");
+            throw new IOException("the token file " + file + " is empty; write the token into it");
         }
         if (!token.matches("[\\x21-\\x7e]+")) {
             throw new IOException("the token file " + file
-                    + ": a token has only printable ASCII characters and no space; write nothing but the token");
+                    + ": the token contains a space or a character that is not printable ASCII");
         }
         return new BearerToken(token);
     }

@@ -50,7 +50,7 @@ public final class GrpcTransport implements Transport {
             ReadAllowance allowance = new ReadAllowance(security.tls(), System::nanoTime);
             stream.begin(channel(to, allowance), allowance, options, open);
         } catch (IOException | RuntimeException failed) {
-            stream.cancel("could not begin");
+            stream.cancel("cannot open the stream");
             listener.ended(StreamEnd.lost(StreamEnd.NOT_BEGUN + failed.getMessage()));
         }
         return stream;

@@ -15,7 +15,7 @@ import java.util.function.LongSupplier;
 final class ReadAllowance {
     /** What an operator reads in the log. */
     static final String EXCEEDED =
-            "it sent more than a collector does: is the address that of a Bullet Metrics collector's gRPC port?";
+            "it sent more data than a collector does; check that the address is the gRPC port of a collector";
     /** HTTP/2's settings, pings and windows: some hundred bytes. */
     static final long START_BYTES = 8 << 10;
     /** TLS besides: the collector's certificates and the names of the authorities whose certificates it takes. */

@@ -23,11 +23,11 @@ public final class Security {
      */
     public Security(boolean tls, File authorities, File certificate, File key, File token) {
         if ((certificate == null) != (key == null)) {
-            throw new IllegalArgumentException("tls.cert.file and tls.key.file belong together: give both or neither");
+            throw new IllegalArgumentException("only one of tls.cert.file and tls.key.file is set; set both or neither");
         }
         if (!tls && (authorities != null || certificate != null)) {
             throw new IllegalArgumentException(
-                    "tls.ca.file and tls.cert.file mean nothing without TLS: set tls.enabled to true");
+                    "tls.ca.file or tls.cert.file is set without TLS; set tls.enabled to true");
         }
         this.tls = tls;
         this.authorities = authorities;

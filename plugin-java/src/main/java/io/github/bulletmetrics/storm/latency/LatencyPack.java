@@ -94,7 +94,7 @@ public final class LatencyPack {
             byte[] nameBytes = text(name);
             byte[] keyBytes = text(key);
             if (histograms.size() == MAX_DISTRIBUTIONS) {
-                throw new IllegalStateException("a pack has room for " + MAX_DISTRIBUTIONS + " distributions");
+                throw new IllegalStateException("a pack has at most " + MAX_DISTRIBUTIONS + " distributions");
             }
             heads.add(ByteBuffer.allocate(2 + nameBytes.length + keyBytes.length).put((byte) nameBytes.length).put(
                     nameBytes)
@@ -172,20 +172,20 @@ public final class LatencyPack {
      */
     public static LatencyPack read(byte[] pack) {
         if (pack.length < HEAD_BYTES) {
-            throw new IllegalArgumentException("the latency hook sent a pack that ends early, after " + pack.length
+            throw new IllegalArgumentException("the latency hook sent a truncated pack of " + pack.length
                     + " bytes");
         }
         ByteBuffer in = ByteBuffer.wrap(pack);
         int version = in.get();
         if (version != VERSION) {
             throw new IllegalArgumentException("the latency hook sent a pack of version " + version
-                    + ", this consumer reads " + VERSION
-                    + ": are there two versions of the plugin's jar in the topology?");
+                    + ", but this consumer reads version "
+                    + VERSION + "; use the same plugin jar on all hosts");
         }
         try {
             return read(in);
         } catch (BufferUnderflowException tooShort) {
-            throw new IllegalArgumentException("the latency hook sent a pack that ends early, after " + pack.length
+            throw new IllegalArgumentException("the latency hook sent a truncated pack of " + pack.length
                     + " bytes", tooShort);
         }
     }
@@ -201,7 +201,7 @@ public final class LatencyPack {
         for (int i = 0; i < n; i++) {
             distributions.add(new Distribution(in));
         }
-        check(!in.hasRemaining(), "number of bytes behind its end", in.remaining());
+        check(!in.hasRemaining(), "number of excess bytes", in.remaining());
         return new LatencyPack(schema, zeroThreshold, Collections.unmodifiableList(distributions));
     }
 

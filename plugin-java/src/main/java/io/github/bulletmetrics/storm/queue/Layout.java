@@ -26,8 +26,7 @@ public final class Layout {
      */
     public Layout(int id, Series... series) {
         if (series.length < 1 || series.length > MAX_COLUMNS) {
-            throw new IllegalArgumentException("a layout of " + series.length + " series: from 1 to " + MAX_COLUMNS
-                    + " are taken");
+            throw new IllegalArgumentException("a layout must have 1 to " + MAX_COLUMNS + " series: " + series.length);
         }
         this.id = id;
         this.series = series;

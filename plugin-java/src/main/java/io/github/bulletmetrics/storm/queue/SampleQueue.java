@@ -61,7 +61,7 @@ public final class SampleQueue {
      */
     public SampleQueue(int capacity) {
         if (capacity < 1) {
-            throw new IllegalArgumentException("a queue of " + capacity + " samples holds nothing");
+            throw new IllegalArgumentException("the queue's capacity must be positive: " + capacity);
         }
         values = new double[capacity];
         blocks = new BlockRing(Math.max(MIN_BLOCKS, capacity / SAMPLES_PER_BLOCK),

@@ -106,7 +106,7 @@ final class HostCpu {
     private static int total(byte[] line, int length, long[] into) throws IOException {
         java.util.Arrays.fill(into, 0, MODES, 0);
         if (length < 4 || line[0] != 'c' || line[1] != 'p' || line[2] != 'u' || line[3] != ' ') {
-            throw new IOException("/proc/stat does not begin with the CPU time of the machine");
+            throw new IOException("/proc/stat does not begin with the CPU time of the host");
         }
         int fields = 0;
         int at = 3;
@@ -125,7 +125,7 @@ final class HostCpu {
             fields++;
         }
         if (fields < LEAST_FIELDS || at == length) {
-            throw new IOException("/proc/stat has " + fields + " fields of CPU time");
+            throw new IOException("/proc/stat has only " + fields + " CPU fields in its first line, or the line is too long");
         }
         return at;
     }

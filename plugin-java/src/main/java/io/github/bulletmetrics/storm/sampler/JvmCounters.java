@@ -52,7 +52,7 @@ final class JvmCounters implements Closeable {
      */
     JvmCounters(File path) throws IOException {
         if (!path.isFile() || path.length() > MAX_BYTES) {
-            throw new IOException(path + " is not a file of at most " + MAX_BYTES + " bytes");
+            throw new IOException(path + " is not a file, or has more than " + MAX_BYTES + " bytes");
         }
         file = new RandomAccessFile(path, "r");
         try {
@@ -60,7 +60,7 @@ final class JvmCounters implements Closeable {
             file.readFully(bytes);
             ByteBuffer whole = ByteBuffer.wrap(bytes);
             if (whole.getInt(0) != MAGIC || whole.get(MAJOR) != MAJOR_VERSION) {
-                throw new IOException(path + " does not contain counters of a JVM in version " + MAJOR_VERSION);
+                throw new IOException(path + " is not a file of JVM counters of version " + MAJOR_VERSION);
             }
             order = whole.get(BYTE_ORDER) == 0 ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
             readPlaces(whole.order(order));
@@ -119,7 +119,7 @@ final class JvmCounters implements Closeable {
     LongSupplier number(String name) throws IOException {
         Integer place = places.get(name);
         if (place == null) {
-            throw new IOException("this JVM does not count " + name);
+            throw new IOException("this JVM has no counter " + name);
         }
         return () -> read(place);
     }
@@ -146,7 +146,7 @@ final class JvmCounters implements Closeable {
             }
             int length = whole.getInt(at);
             if (length < LEAST_ENTRY) {
-                throw new IOException("a counter of " + length + " bytes");
+                throw new IOException("invalid length of a counter: " + length + " bytes");
             }
             at += length;
         }

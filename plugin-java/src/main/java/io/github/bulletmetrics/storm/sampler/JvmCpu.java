@@ -19,7 +19,7 @@ final class JvmCpu implements Cpu {
         }
         long cpuNanos = ((com.sun.management.OperatingSystemMXBean) system).getProcessCpuTime();
         if (cpuNanos < 0) {
-            throw new IOException("this platform does not report the process' CPU time");
+            throw new IOException("this platform does not report the CPU time of a process");
         }
         into[0] = TimeUnit.NANOSECONDS.toMillis(cpuNanos);
         into[1] = 0;

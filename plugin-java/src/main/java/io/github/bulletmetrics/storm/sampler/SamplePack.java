@@ -130,8 +130,8 @@ public final class SamplePack {
             int version = bytes.get(0);
             if (version < 1 || version > VERSION) {
                 throw new IllegalArgumentException("a worker's sampler sent a pack of version " + version
-                        + ", this consumer reads "
-                        + VERSION + ": are there two versions of the plugin's jar in the topology?");
+                        + ", but this consumer reads version " + VERSION
+                        + "; use the same plugin jar on all hosts");
             }
             int collectors = bytes.get(Process.COLLECTORS_AT) & 0xff;
             check(collectors <= ProcessReader.MAX_COLLECTORS, collectors, "garbage collectors");
@@ -142,7 +142,7 @@ public final class SamplePack {
             boolean hasHost = false;
             if (version == VERSION) {
                 int hostColumns = bytes.get(at++) & 0xff;
-                check(hostColumns == 0 || hostColumns == HostCpu.COLUMNS, hostColumns, "columns of the host");
+                check(hostColumns == 0 || hostColumns == HostCpu.COLUMNS, hostColumns, "host columns");
                 hasHost = hostColumns > 0;
             }
             boolean hasClock = version >= WITH_CLOCK;
@@ -153,18 +153,18 @@ public final class SamplePack {
             int length = head + 2 + samples * columns * 8;
             if (length != pack.length || CpuMode.of(bytes.get(1)) == null) {
                 throw new IllegalArgumentException("a worker's sampler sent a pack of " + pack.length
-                        + " bytes that should have " + length);
+                        + " bytes; expected " + length);
             }
             return new SamplePack(bytes, at, hasClock, samples, columns);
         } catch (IndexOutOfBoundsException tooShort) {
-            throw new IllegalArgumentException("a worker's sampler sent a pack that ends early, after " + pack.length
+            throw new IllegalArgumentException("a worker's sampler sent a truncated pack of " + pack.length
                     + " bytes", tooShort);
         }
     }
 
     private static void check(boolean holds, int number, String what) {
         if (!holds) {
-            throw new IllegalArgumentException("a worker's sampler sent a pack of " + number + " " + what);
+            throw new IllegalArgumentException("a worker's sampler sent a pack with " + number + " " + what);
         }
     }
 

@@ -31,7 +31,7 @@ public final class Address {
         }
         if (!isHost(host) || trimmed.indexOf('/') >= 0) {
             throw new IllegalArgumentException("'" + text
-                    + "' is no address: write host:port, such as collector.example:4320");
+                    + "' is not an address; use HOST:PORT, for example collector.example:4320");
         }
         return new Address(host, portAt < 0 ? DEFAULT_PORT : port(text, trimmed.substring(portAt + 1)));
     }
@@ -58,7 +58,7 @@ public final class Address {
         } catch (NumberFormatException noNumber) {
             // Said below.
         }
-        throw new IllegalArgumentException("'" + text + "' has no port between 1 and 65535 after its colon");
+        throw new IllegalArgumentException("'" + text + "' has an invalid port; use a number from 1 to 65535");
     }
 
     /** The host's name or IP address, an IPv6 address without brackets. */

@@ -163,7 +163,7 @@ final class Exporter {
                 }
                 return;
             }
-            String wrong = current.isTalkative() ? "it answers more often than it is asked" : understand(answer, now);
+            String wrong = current.isTalkative() ? "it sends unsolicited messages" : understand(answer, now);
             if (wrong != null) {
                 lose(StreamEnd.lost(wrong), now);
             }
@@ -182,7 +182,7 @@ final class Exporter {
         } else if (kind == MessageCase.STATE && current.givesStates) {
             return state(answer.getState(), now);
         } else {
-            return "it does not speak the protocol: " + kind + (current.opened ? "" : " before OPENED");
+            return "protocol error: unexpected message " + kind + (current.opened ? "" : " before OPENED");
         }
         return null;
     }
@@ -195,7 +195,7 @@ final class Exporter {
                 && answer.getTakenSequence() < transferState.sequence()) {
             // It has less than went into the state, and would go on without: it takes that under a new generation.
             route.spend();
-            abandonStreams("it lacks what is in the state");
+            abandonStreams("the collector has fewer batches than the transferred state");
             return;
         }
         outbox.opened(answer.getTakesBlocks(), answer.getGivesStates(), fresh ? 0 : answer.getTakenSequence());
@@ -284,20 +284,20 @@ final class Exporter {
         if (answer != null && answer.getOpened().getGivesStates()) {
             moveBack(answer.getOpened(), now);
         } else if (answer != null || returning.inbox.end() != null || now >= returning.deadlineMs) {
-            endReturning("it cannot be returned to");
+            endReturning("the first collector is not available");
             route.notReturned(now);
         }
     }
 
     private void moveBack(Opened answer, long now) {
         Address from = current.address;
-        current.stream.cancel("the collector before it is back");
+        current.stream.cancel("moved back to the first collector");
         current = returning;
         returning = null;
         beginOn();
         opened(answer, now);
         route.returned(now);
-        LOG.info("bullet-metrics: Metrics return from the collector at {} to the one at {}, which is back.", from,
+        LOG.info("bullet-metrics: Moved from the collector at {} back to the one at {}, which is available again.", from,
                 current.address);
     }
 
@@ -400,7 +400,7 @@ final class Exporter {
     private void suspectState() {
         if (stateSuspected) {
             transferState.clear();
-            LOG.warn("bullet-metrics: What a collector handed over of this topology is not understood by the next, twice, and is abandoned: counters begin again there.");
+            LOG.warn("bullet-metrics: Discarded the transferred state of this topology, because a collector rejected it twice. Its counters restart from zero.");
         }
         stateSuspected = !stateSuspected;
     }

@@ -43,11 +43,10 @@ final class Inbox implements Transport.Listener {
             answered = new Answered(time.wallMs(), sentMs);
         }
         if (bytes.addAndGet(response.getSerializedSize()) > MAX_BYTES) {
-            ended(StreamEnd.lost("the collector answers at too great a length: more than " + MAX_BYTES
-                    + " bytes wait"));
+            ended(StreamEnd.lost("the collector answers too fast: more than " + MAX_BYTES + " bytes are waiting"));
         } else if (!responses.offer(response)) {
-            ended(StreamEnd.lost("the collector answers faster than it is asked: more than " + CAPACITY
-                    + " answers wait"));
+            ended(StreamEnd.lost("the collector answers too fast: more than " + CAPACITY
+                    + " answers are waiting"));
         }
         wake.run();
     }

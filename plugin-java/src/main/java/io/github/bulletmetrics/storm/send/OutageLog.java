@@ -62,7 +62,7 @@ final class OutageLog {
             unlogged++;
             return false;
         }
-        LOG.warn("bullet-metrics: Metrics do not reach the collector at {}: {}. {} Trying on; {} samples wait. Not reached for {} s; failures since the last such line: {}.",
+        LOG.warn("bullet-metrics: Metrics do not reach the collector at {}: {}. {} Retrying; {} samples are queued. Unreachable for {} s; failures since the last such message: {}.",
                 address, end.message(), advice(end), waiting, (nowMs - sinceMs) / 1_000, unlogged);
         loggedMs.put(end.kind(), nowMs);
         unlogged = 0;
@@ -118,29 +118,29 @@ final class OutageLog {
     private static String advice(StreamEnd end) {
         String message = end.message();
         if (message.startsWith(StreamEnd.NOT_BEGUN)) {
-            return "Mend the file that it names, on this worker's machine.";
+            return "Fix the file that the message names, on this worker's host.";
         }
         if (message.contains(NOT_TLS)) {
-            return "What listens there speaks plain text, and bullet.topology.metrics.collector.tls.enabled is true: give the collector TLS, or set false.";
+            return "The server does not use TLS, but bullet.topology.metrics.collector.tls.enabled is true. Enable TLS in the collector, or set it to false.";
         }
         if (message.contains(TLS_ALERT)) {
-            return "What listens there speaks TLS: set bullet.topology.metrics.collector.tls.enabled to true, and tls.ca.file.";
+            return "The server requires TLS. Set bullet.topology.metrics.collector.tls.enabled to true, and tls.ca.file.";
         }
         if (message.contains(HTTP_1)) {
-            return "What listens there speaks HTTP and not gRPC: take the port of the collector's grpc.listen, 4320 by default.";
+            return "The server speaks HTTP, not gRPC. Use the port of the collector's grpc.listen, 4320 by default.";
         }
         if (message.contains(CLOSED)) {
-            return "It closed the connection: it has ended, or speaks TLS and bullet.topology.metrics.collector.tls.enabled is not true.";
+            return "The server closed the connection. It has ended, or it requires TLS and bullet.topology.metrics.collector.tls.enabled is not true.";
         }
         switch (end.kind()) {
             case DENIED:
                 return "Check bullet.topology.metrics.collector.token.file and tls.* against the collector's settings.";
             case NOT_UNDERSTOOD:
-                return "Plugin and collector may be of different releases.";
+                return "Plugin and collector may have incompatible versions.";
             case BUSY:
-                return "It takes no further stream for now.";
+                return "The collector accepts no more streams at the moment.";
             default:
-                return "Is it running, and is bullet.topology.metrics.collector.address right?";
+                return "Check that it is running and that bullet.topology.metrics.collector.address is correct.";
         }
     }
 }

@@ -25,7 +25,7 @@ final class RejectionLog {
             }
             newest = Math.max(newest, rejection.getSequence());
             if (samples.merge(rejection.getReason(), rejection.getSamples(), Long::sum) == rejection.getSamples()) {
-                LOG.warn("bullet-metrics: The collector refuses samples as {}, such as: {}. Further ones are counted, not logged.",
+                LOG.warn("bullet-metrics: Collector rejected samples with {}, for example: {}. Further samples with this reason are only counted.",
                         rejection.getReason(),
                         rejection.getExample());
             }

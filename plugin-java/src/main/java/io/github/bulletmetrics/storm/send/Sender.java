@@ -122,7 +122,7 @@ public final class Sender implements AutoCloseable {
             long pauseMs = step();
             LockSupport.parkNanos(this, TimeUnit.MILLISECONDS.toNanos(pauseMs));
         }
-        LOG.info("bullet-metrics: Metrics sender closed; samples not delivered: {} at closing, {} in all. Refused by the collector: {}.",
+        LOG.info("bullet-metrics: Closed the metrics sender. Undelivered samples: {} when closing, {} in total. Rejected by the collector: {}.",
                 losses.total(DropReason.DROP_REASON_CLOSED), losses.total(), exporter.rejectedSamples());
     }
 
@@ -134,7 +134,7 @@ public final class Sender implements AutoCloseable {
             return exporter.step();
         } catch (Throwable bug) {
             if (!failed) {
-                LOG.error("bullet-metrics: Sending metrics failed in an unforeseen way; trying on. Further failures of this kind are not logged.",
+                LOG.error("bullet-metrics: Sending metrics failed unexpectedly; retrying. Further unexpected failures are not logged.",
                         bug);
             }
             failed = true;

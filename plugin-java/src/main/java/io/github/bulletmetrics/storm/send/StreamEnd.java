@@ -17,7 +17,7 @@ public final class StreamEnd {
     }
 
     /** Begins the message of a stream that did not begin, since a file of the settings cannot be read or used. */
-    public static final String NOT_BEGUN = "cannot begin a stream: ";
+    public static final String NOT_BEGUN = "cannot open a stream: ";
 
     private final Kind kind;
     private final String message;

@@ -43,11 +43,11 @@ final class TransferState {
     String add(State part) {
         int bytes = part.getData().size();
         if (bytes > MAX_PART_BYTES) {
-            return "a part of its state has " + bytes + " bytes: " + MAX_PART_BYTES + " at most";
+            return "a part of its state has " + bytes + " bytes; the limit is " + MAX_PART_BYTES;
         }
         if (!coming.isEmpty() && part.getSequence() != comingSequence) {
-            return "a part of its state up to batch " + part.getSequence() + " follows one of that up to "
-                    + comingSequence;
+            return "it mixed the parts of two states, up to batches " + comingSequence + " and "
+                    + part.getSequence();
         }
         comingBytes += bytes;
         if (comingBytes > MAX_BYTES) {

@@ -129,14 +129,14 @@ class GrpcTransportTest {
     @Test
     void aTokenFileWithoutAUsableTokenIsNamedWithWhatIsWrongAndNotPrinted() throws Exception {
         start();
-        assertTokenRefused("", " is empty; write the token into it, on one line");
-        assertTokenRefused("\ufeff\r\n \n", " is empty; write the token into it, on one line");
-        assertTokenRefused("s3cret\nother\n", ":2: a second line; write the token alone, on one line");
-        assertTokenRefused("s3cret\r\n\r\nother", ":3: a second line; write the token alone, on one line");
-        assertTokenRefused("s3cret\rother", ":2: a second line; write the token alone, on one line");
-        assertTokenRefused("s3 cret", ": a token has only printable ASCII characters and no space");
-        assertTokenRefused("s3cr\u00e9t", ": a token has only printable ASCII characters and no space");
-        assertTokenRefused("s\u00003\u0000c\u0000", ": a token has only printable ASCII characters and no space");
+        assertTokenRefused("", " is empty; write the token into it");
+        assertTokenRefused("\ufeff\r\n \n", " is empty; write the token into it");
+        assertTokenRefused("s3cret\nother\n", ":2: unexpected second line; the file must contain only the token");
+        assertTokenRefused("s3cret\r\n\r\nother", ":3: unexpected second line; the file must contain only the token");
+        assertTokenRefused("s3cret\rother", ":2: unexpected second line; the file must contain only the token");
+        assertTokenRefused("s3 cret", ": the token contains a space or a character that is not printable ASCII");
+        assertTokenRefused("s3cr\u00e9t", ": the token contains a space or a character that is not printable ASCII");
+        assertTokenRefused("s\u00003\u0000c\u0000", ": the token contains a space or a character that is not printable ASCII");
         assertTokenRefused("x".repeat(16_385), " has more than 16384 bytes");
         File folder = Files.createDirectory(directory.resolve("folder")).toFile();
         stream = open(new Security(false, null, null, null, folder));
@@ -242,7 +242,7 @@ class GrpcTransportTest {
             stream = new GrpcTransport(Security.none()).open(Address.parse("127.0.0.1:" + flood.port()), OPEN, heard);
             StreamEnd end = heard.end();
             assertThat(end.kind()).isEqualTo(StreamEnd.Kind.LOST);
-            assertThat(end.message()).contains("more than a collector does");
+            assertThat(end.message()).contains("more data than a collector does");
         }
     }
 
@@ -297,7 +297,7 @@ class GrpcTransportTest {
                 stream.takeAnother();
             }
         }
-        assertThat(heard.end().message()).contains("more than a collector does");
+        assertThat(heard.end().message()).contains("more data than a collector does");
     }
 
     private static ByteString incompressible(int bytes) {

@@ -17,7 +17,7 @@ class ReadAllowanceTest {
     private static void assertLeft(ReadAllowance allowance, long bytes) throws IOException {
         allowance.read((int) bytes);
         assertThatThrownBy(() -> allowance.read(1)).isInstanceOf(IOException.class)
-                .hasMessageContaining("more than a collector does");
+                .hasMessageContaining("more data than a collector does");
     }
 
     @Test
@@ -81,7 +81,7 @@ class ReadAllowanceTest {
                 allowance.stateCame(part);
                 kept++;
             } catch (IOException tooMuch) {
-                assertThat(tooMuch).hasMessageContaining("more than a collector does");
+                assertThat(tooMuch).hasMessageContaining("more data than a collector does");
             }
         }
         long burst = ReadAllowance.MAX_STATE_BYTES - ReadAllowance.STATE_SECOND_BYTES;

@@ -113,7 +113,7 @@ class LatencyPackTest {
         pack[0] = 2;
         assertThatThrownBy(() -> LatencyPack.read(pack)).isInstanceOf(IllegalArgumentException.class)
                 .hasMessageContaining("version 2")
-                .hasMessageContaining("two versions of the plugin's jar");
+                .hasMessageContaining("the same plugin jar");
     }
 
     @Test
@@ -126,7 +126,7 @@ class LatencyPackTest {
         }
         assertThatThrownBy(() -> LatencyPack.read(Arrays.copyOf(pack, pack.length + 1)))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("behind its end");
+                .hasMessageContaining("excess bytes");
     }
 
     @Test

@@ -95,7 +95,7 @@ class SamplePackTest {
     void whateverIsNoPackIsRefusedWithAReason() {
         byte[] good = HexFormat.of().parseHex(GOLDEN_3);
         assertThatThrownBy(() -> SamplePack.read(new byte[0])).isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining("ends early");
+                .hasMessageContaining("truncated pack");
         byte[] newer = good.clone();
         newer[0] = 4;
         assertThatThrownBy(() -> SamplePack.read(newer)).isInstanceOf(IllegalArgumentException.class)

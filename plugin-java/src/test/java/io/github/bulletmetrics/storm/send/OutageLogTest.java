@@ -32,18 +32,18 @@ class OutageLogTest {
     void whatTheConnectionGivesAwayIsNamed() {
         log.failed(address, StreamEnd.lost(
                 "UNAVAILABLE (javax.net.ssl.SSLException: Unsupported or unrecognized SSL message)"), 0, 0);
-        assertThat(log.last()).startsWith("a:1: UNAVAILABLE").contains("speaks plain text")
+        assertThat(log.last()).startsWith("a:1: UNAVAILABLE").contains("does not use TLS")
                 .contains("tls.enabled is true");
         log.failed(address, StreamEnd.lost(
                 "INTERNAL: error in frame handler (java.io.IOException: FRAME_SIZE_ERROR: 1377027)"), 0, 0);
-        assertThat(log.last()).contains("speaks TLS: set");
+        assertThat(log.last()).contains("requires TLS. Set");
         log.failed(address, StreamEnd.lost(
                 "INTERNAL: error in frame handler (java.io.IOException: FRAME_SIZE_ERROR: 4740180)"), 0, 0);
         assertThat(log.last()).contains("4320 by default");
         log.failed(address, StreamEnd.lost("UNAVAILABLE: End of stream or IOException"), 0, 0);
-        assertThat(log.last()).contains("has ended, or speaks TLS");
+        assertThat(log.last()).contains("has ended, or it requires TLS");
         log.failed(address, StreamEnd.lost(StreamEnd.NOT_BEGUN + "/etc/token"), 0, 0);
-        assertThat(log.last()).contains("Mend the file");
+        assertThat(log.last()).contains("Fix the file");
         log.failed(address, new StreamEnd(StreamEnd.Kind.DENIED, "no token", 0), 0, 0);
         assertThat(log.last()).contains("token.file");
     }

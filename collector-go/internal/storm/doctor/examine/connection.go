@@ -8,12 +8,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
-// Way examines from this machine what the settings refer to: files, and servers at the plugin's addresses. Without
-// readable settings both results are nil.
+// Connection examines from this machine what the settings refer to: files, and servers at the plugin's addresses.
+// Without readable settings both results are nil.
 //
 // All addresses are examined concurrently, because one behind a firewall takes its whole timeout. Workers may be in
 // another network; the findings say from where the addresses were examined.
-func Way(ctx context.Context, settings *doctor.Settings) (ports []doctor.Port, unreadable map[string]string) {
+func Connection(ctx context.Context, settings *doctor.Settings) (ports []doctor.Port, unreadable map[string]string) {
 	if settings == nil || settings.Err != nil {
 		return nil, nil
 	}
