@@ -81,7 +81,7 @@ func (e *expression) walk(root parser.Expr) {
 func (e *expression) selector(s *parser.VectorSelector, path []parser.Node) {
 	m, known := e.metric(s.Name)
 	if !known {
-		e.bad("names %s, which is in no catalogue", s.Name)
+		e.bad("names %s, which is in no catalog", s.Name)
 		return
 	}
 	matched := false

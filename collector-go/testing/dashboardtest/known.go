@@ -7,7 +7,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 )
 
-// Known are the metrics that an expression may name: the catalogue's, the collector's own, and those of annotations.
+// Known are the metrics that an expression may name: the catalog's, the collector's own, and those of annotations.
 func Known() map[string]Metric {
 	known := map[string]Metric{}
 	for name, d := range catalog.Metadata() {

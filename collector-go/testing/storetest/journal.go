@@ -23,7 +23,7 @@ const (
 	start = int64(1_700_000_000_000) + 7*1e3 // the first slice's end, on no block's border
 )
 
-// journal stands for the journal with catalogue and slicer behind it: what they hand over, step by step, and what a
+// journal stands for the journal with catalog and slicer behind it: what they hand over, step by step, and what a
 // store must give back. Series 0 to 99 are numbers, from 100 on distributions.
 type journal struct {
 	steps []step

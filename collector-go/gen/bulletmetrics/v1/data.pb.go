@@ -697,7 +697,7 @@ type SeriesDefinition struct {
 	// The interval at which the source says that it reports, ms (TaskInfo.updateIntervalSecs, or the sampler's own). A slice is as wide as
 	// the larger of it and the collector's own width, and a series that misses two of its intervals has a gap. 0 where it is not known.
 	IntervalMs uint32 `protobuf:"varint,8,opt,name=interval_ms,json=intervalMs,proto3" json:"interval_ms,omitempty"`
-	// What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+	// What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
 	// for histograms.
 	Temporality Temporality `protobuf:"varint,9,opt,name=temporality,proto3,enum=bulletmetrics.v1.Temporality" json:"temporality,omitempty"`
 	// For samples that arrive in packs: how much time one pack spans at most, ms. 0 otherwise.
@@ -1064,7 +1064,7 @@ func (x *Block) GetValues() []byte {
 // Source: Prometheus native histograms specification.
 //
 // A reading holds what was observed since the series' previous one, unless the series is of TEMPORALITY_CUMULATIVE: then all since the
-// source started. In the store a distribution is cumulative either way. What the catalogue knows by name it reads as METRICS.md says.
+// source started. In the store a distribution is cumulative either way. What the catalog knows by name it reads as METRICS.md says.
 type HistogramSample struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of a series of shape SHAPE_HISTOGRAM.

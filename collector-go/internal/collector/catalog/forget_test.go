@@ -37,7 +37,7 @@ func TestForgettingGivesWay(t *testing.T) {
 	assert.Equal(t, []string{"2 stored"}, say(s.Forget([]uint32{3})), "the sampler is gone")
 }
 
-// TestForgettingLeavesNothing checks that a catalogue that forgot its series equals a new one.
+// TestForgettingLeavesNothing checks that a catalog that forgot its series equals a new one.
 func TestForgettingLeavesNothing(t *testing.T) {
 	raws := []metric.Raw{heap(10_000), heap(60_000), sampledHeap(), sampledGC()}
 	rapid.Check(t, func(t *rapid.T) {

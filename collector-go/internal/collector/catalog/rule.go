@@ -15,7 +15,7 @@ const (
 	ReasonDerived     = "derived"      // left out: it can be computed from what is stored
 	ReasonOwnName     = "own_name"     // left out: a metric of the topology itself has a name that is derived from it
 	ReasonCollision   = "collision"    // refused: another series has the same name and labels
-	ReasonSeriesLimit = "series_limit" // refused: more series than the catalogue may hold
+	ReasonSeriesLimit = "series_limit" // refused: more series than the catalog may hold
 	ReasonUndefined   = "undefined"    // refused: its series was never defined
 )
 

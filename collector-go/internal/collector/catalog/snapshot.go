@@ -77,15 +77,15 @@ func writeCounts(e *metric.Encoder, counts map[string]uint64) {
 func Restore(data []byte, o Options) (*State, error) {
 	d, v, err := metric.NewDecoder(data, magic, version)
 	if err != nil {
-		return nil, fmt.Errorf("restore the catalogue: %w", err)
+		return nil, fmt.Errorf("restore the catalog: %w", err)
 	}
 	if v == 0 || v > version {
-		return nil, fmt.Errorf("restore the catalogue: its format is version %d, this program knows 1 to %d", v, version)
+		return nil, fmt.Errorf("restore the catalog: its format is version %d, this program knows 1 to %d", v, version)
 	}
 	s := NewState(o)
 	s.read(d, v, func(id uint32) uint32 { return id })
 	if err := d.Done(); err != nil {
-		return nil, fmt.Errorf("restore the catalogue: %w", err)
+		return nil, fmt.Errorf("restore the catalog: %w", err)
 	}
 	return s, nil
 }

@@ -97,7 +97,7 @@ func DefaultOptions(name, dir string) Options {
 	}
 }
 
-// slicerOptions returns the slicer's defaults with the collection health, which uses the catalogue's names.
+// slicerOptions returns the slicer's defaults with the collection health, which uses the catalog's names.
 func slicerOptions() slicer.Options {
 	o := slicer.DefaultOptions()
 	o.Health, o.Limits = Health(), catalog.Limits()
@@ -105,7 +105,7 @@ func slicerOptions() slicer.Options {
 }
 
 // Health returns the configuration of collection health. The period of 30 s shows within a minute or two that a worker
-// fell silent, at about eight values per worker. The catalogue has about 130 metrics, of which a worker has about 80.
+// fell silent, at about eight values per worker. The catalog has about 130 metrics, of which a worker has about 80.
 func Health() slicer.Health {
 	return slicer.Health{PeriodMs: catalog.CollectionPeriod.Milliseconds(), MaxMetrics: 256, Steady: catalog.Steady(),
 		Lazy: catalog.Lazy(), Names: slicer.HealthNames{

@@ -21,7 +21,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// A simulation of decision 18. The senders, the order of the journal and the engine are simplified. The catalogue, the
+// A simulation of decision 18. The senders, the order of the journal and the engine are simplified. The catalog, the
 // slicer and the transferred states are the real ones. Collectors are killed, lost permanently, cut off and left. No
 // slice may ever get two values. In the end each slice must have the value that a collector without faults gives it.
 

@@ -44,7 +44,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 	p := &pipeline{producers: map[journal.ProducerID]journal.ProducerDefined{}, reached: map[string]*reach{}}
 	var err error
 	if p.catalog, err = catalog.Restore(names, o.Catalog); err != nil {
-		return nil, fmt.Errorf("restore the catalogue's state: %w", err)
+		return nil, fmt.Errorf("restore the catalog's state: %w", err)
 	}
 	if p.slicer, err = slicer.Restore(slicerPart, o.Slicer); err != nil {
 		return nil, fmt.Errorf("restore the slicer's state: %w", err)

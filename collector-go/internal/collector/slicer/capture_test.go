@@ -39,7 +39,7 @@ func points(t *testing.T, name string) []*capture.Point {
 	}
 }
 
-// replay is a simplified feed: names go to the catalogue and samples to the slicer.
+// replay is a simplified feed: names go to the catalog and samples to the slicer.
 type replay struct {
 	t       *testing.T
 	names   *catalog.State
@@ -136,7 +136,7 @@ func (r *replay) collect() {
 	c.Reset()
 }
 
-// TestCaptures runs recordings of Storm and Bullet through catalogue and slicer.
+// TestCaptures runs recordings of Storm and Bullet through catalog and slicer.
 func TestCaptures(t *testing.T) {
 	tests := []struct {
 		file    string

@@ -33,7 +33,7 @@ type Options struct {
 	// Limits are the metrics, by canonical name, in which -1 or an impossibly large value means "no limit".
 	Limits map[string]bool
 	// Health configures the metrics about the collection itself. By default there are none, because their names are
-	// defined by the catalogue.
+	// defined by the catalog.
 	Health Health
 }
 

@@ -12,7 +12,7 @@ package io.github.bulletmetrics.storm.proto.v1;
  * Source: Prometheus native histograms specification.
  *
  * A reading holds what was observed since the series' previous one, unless the series is of TEMPORALITY_CUMULATIVE: then all since the
- * source started. In the store a distribution is cumulative either way. What the catalogue knows by name it reads as METRICS.md says.
+ * source started. In the store a distribution is cumulative either way. What the catalog knows by name it reads as METRICS.md says.
  * </pre>
  *
  * Protobuf type {@code bulletmetrics.v1.HistogramSample}
@@ -581,7 +581,7 @@ private static final long serialVersionUID = 0L;
    * Source: Prometheus native histograms specification.
    *
    * A reading holds what was observed since the series' previous one, unless the series is of TEMPORALITY_CUMULATIVE: then all since the
-   * source started. In the store a distribution is cumulative either way. What the catalogue knows by name it reads as METRICS.md says.
+   * source started. In the store a distribution is cumulative either way. What the catalog knows by name it reads as METRICS.md says.
    * </pre>
    *
    * Protobuf type {@code bulletmetrics.v1.HistogramSample}

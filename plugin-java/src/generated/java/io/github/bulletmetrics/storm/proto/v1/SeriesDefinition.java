@@ -326,7 +326,7 @@ private static final long serialVersionUID = 0L;
   private int temporality_ = 0;
   /**
    * <pre>
-   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
    * for histograms.
    * </pre>
    *
@@ -338,7 +338,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
    * for histograms.
    * </pre>
    *
@@ -1552,7 +1552,7 @@ private static final long serialVersionUID = 0L;
     private int temporality_ = 0;
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
      * for histograms.
      * </pre>
      *
@@ -1564,7 +1564,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
      * for histograms.
      * </pre>
      *
@@ -1580,7 +1580,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
      * for histograms.
      * </pre>
      *
@@ -1594,7 +1594,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
      * for histograms.
      * </pre>
      *
@@ -1612,7 +1612,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+     * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
      * for histograms.
      * </pre>
      *

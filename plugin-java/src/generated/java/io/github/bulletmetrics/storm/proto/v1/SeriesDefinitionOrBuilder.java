@@ -156,7 +156,7 @@ public interface SeriesDefinitionOrBuilder extends
 
   /**
    * <pre>
-   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
    * for histograms.
    * </pre>
    *
@@ -166,7 +166,7 @@ public interface SeriesDefinitionOrBuilder extends
   int getTemporalityValue();
   /**
    * <pre>
-   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalogue knows them by name. The same holds
+   * What the numbers count from. Storm's own metrics leave it unspecified: the collector's catalog knows them by name. The same holds
    * for histograms.
    * </pre>
    *
