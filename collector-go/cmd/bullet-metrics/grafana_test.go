@@ -207,7 +207,7 @@ func TestGrafanaExportForAnOlderPrometheus(t *testing.T) {
 		text, err := rules(version)
 		require.NoError(t, err, version)
 		assert.Equal(t, offset, strings.Contains(text, "query_offset: 41s"), version)
-		assert.Contains(t, text, map[bool]string{true: "It needs Prometheus 2.53", false: "It needs Prometheus 2.42"}[offset])
+		assert.Contains(t, text, map[bool]string{true: "Requires Prometheus 2.53", false: "Requires Prometheus 2.42"}[offset])
 	}
 	for version, says := range map[string]string{"2.41": "the rules need 2.42 or later", "2": "write MAJOR.MINOR",
 		"": "the value is empty", "new": "write MAJOR.MINOR", "-1.2": "write MAJOR.MINOR"} {

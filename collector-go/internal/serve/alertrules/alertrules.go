@@ -200,15 +200,25 @@ const (
 	grafana    reader = "$values.A.Value"
 )
 
+// formatted returns a template for a value: at most three significant digits, and a space before its unit. Large
+// numbers without a unit have all their digits.
+func formatted(value string, u Unit) string {
+	switch u {
+	case Seconds:
+		return fmt.Sprintf(`printf "%%.3g" %s | humanizeDuration | reReplaceAll "m\\b" "min" | reReplaceAll "([0-9])([a-z])" "$1 $2"`,
+			value)
+	case Ratio:
+		return fmt.Sprintf(`printf "%%.3g" %s | humanizePercentage`, value)
+	}
+	return fmt.Sprintf(`if lt %[1]s 1000.0 }}{{ printf "%%.3g" %[1]s }}{{ else }}{{ printf "%%.0f" %[1]s }}{{ end`, value)
+}
+
 // text replaces the placeholders of a summary or description by templates: {value}, {size} and {raw} in the form of
 // the reader, and {label}.
 func (a Alert) text(s string, of reader) string {
-	humanized := string(of) + " | " + humanizer(a.Unit)
-	if of == grafana {
-		humanized = humanizer(a.Unit) + " " + string(of)
-	}
-	s = strings.NewReplacer("{value}", "{{ "+humanized+" }}", "{raw}", string(of),
-		"{size}", "{{ "+humanized+` | reReplaceAll "^-" "" }}`).Replace(s)
+	value := formatted(string(of), a.Unit)
+	s = strings.NewReplacer("{value}", "{{ "+value+" }}", "{raw}", string(of),
+		"{size}", "{{ "+value+` | reReplaceAll "^-" "" }}`).Replace(s)
 	for _, label := range []string{"topology", "worker", "class", "reason", "port", "instance"} {
 		s = strings.ReplaceAll(s, "{"+label+"}", "{{ $labels."+label+" }}")
 	}

@@ -154,7 +154,7 @@ func TestAlerts(t *testing.T) {
 			of = "instance"
 		}
 		assert.Contains(t, r.Annotations["summary"], "{{ $labels."+of+" }}", r.Alert)
-		assert.Contains(t, r.Annotations["description"], "{{ $value | humanize", r.Alert)
+		assert.Contains(t, r.Annotations["description"], "printf \"%.3g\" $value", r.Alert)
 		assert.NotRegexp(t, `(^|[^{]){[a-z]`, r.Annotations["summary"]+" "+r.Annotations["description"],
 			"a name in braces was not filled in")
 		assert.Positive(t, r.KeepFiringFor, r.Alert)
@@ -168,9 +168,9 @@ func TestLatencyAlertsNameTheirStatistic(t *testing.T) {
 	for _, r := range rules(t).Rules {
 		words[r.Alert] = r.Annotations["description"]
 	}
-	assert.Contains(t, words["BulletFilterLatencyMeanHigh"], "The statistic is the mean over Bullet's own interval")
+	assert.Contains(t, words["BulletFilterLatencyMeanHigh"], "The value is the mean that Bullet reports")
 	assert.Contains(t, words["BulletFilterLatencyP99High"],
-		"The statistic is the p99 of the last 2 minutes of the latency hook's histogram")
+		"The value is the 99th percentile over all tasks and the last 2 minutes")
 }
 
 type provisioned struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-const written = "# Written by the table in collector-go/internal/serve/alertrules; a test holds it current. bullet-metrics grafana export writes it too.\n"
+const written = "# Generated from collector-go/internal/serve/alertrules; do not edit. bullet-metrics grafana export writes the same file.\n"
 
 // The oldest versions of Prometheus that accept the rules, with query_offset and without it.
 const (
@@ -20,8 +20,8 @@ const (
 )
 
 const (
-	needsOffset = "# It needs Prometheus " + OffsetSince + ", which knows query_offset. For older ones, and for vmalert (tried with " + Vmalert + "): bullet-metrics grafana export --prometheus-version " + OldestKnown + ".\n"
-	needsOldest = "# It needs Prometheus " + OldestKnown + ", which knows keep_firing_for. Without query_offset rules look at the newest 41 s too, which are not there yet.\n"
+	needsOffset = "# Requires Prometheus " + OffsetSince + " or later, because of query_offset. For older versions and vmalert (tested with " + Vmalert + "): bullet-metrics grafana export --prometheus-version " + OldestKnown + ".\n"
+	needsOldest = "# Requires Prometheus " + OldestKnown + " or later, because of keep_firing_for. Without query_offset, rules also read the newest 41 s, which are incomplete.\n"
 )
 
 // GroupName is the name of the rule group.
@@ -82,10 +82,6 @@ func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
 		group.Rules = append(group.Rules, r)
 	}
 	return marshal(written+needs, ruleFile{[]ruleGroup{group}})
-}
-
-func humanizer(u Unit) string {
-	return map[Unit]string{Seconds: "humanizeDuration", Ratio: "humanizePercentage", Number: "humanize"}[u]
 }
 
 func marshal(head string, v any) []byte {

@@ -27,14 +27,15 @@ func (c *Cause) sentence() string {
 }
 
 const (
-	muchGC    = 0.1 // share of time from which garbage collection explains a latency
-	muchBusy  = 0.8 // share of time from which a task is too busy to keep up
-	slowedTo  = 0.8 // a source is slow if the record rate falls below this share of the rate before
-	ofOurOwn  = "BulletMetrics"
-	restarted = "workers started again"
-	reporting = "workers that report"
-	arriving  = "records arriving"
-	waiting   = "records waiting at the source"
+	muchGC   = 0.1 // share of time from which garbage collection explains a latency
+	muchBusy = 0.8 // share of time from which a task is too busy to keep up
+	slowedTo = 0.8 // a source is slow if the record rate falls below this share of the rate before
+	ofOurOwn = "BulletMetrics"
+
+	nameRestarts  = "worker restarts"
+	nameReporting = "reporting workers"
+	nameArriving  = "records read"
+	nameLag       = "source lag"
 )
 
 // cause returns the most likely cause, or nil. The order of the candidates matters, because one problem causes the
@@ -80,7 +81,7 @@ func named(name string) func(Change) bool { return func(c Change) bool { return 
 
 func shown(figure string) func(Change) bool { return func(c Change) bool { return c.Figure == figure } }
 
-const lostAdvice = "Read that worker's log: out of memory is the most frequent reason; its queries are lost unless Bullet replays them"
+const lostAdvice = "Read the worker's log: the most frequent reason is lack of memory. Its queries are lost unless Bullet replays them"
 
 // restartsKnown returns the annotations of restarts that the registry recorded, newest first.
 func (a *Answer) restartsKnown() (all []Annotation) {
@@ -96,20 +97,20 @@ func lostWorker(a *Answer) *Cause {
 	known := a.restartsKnown()
 	if n := len(known); n > 1 {
 		first := known[n-1].Time
-		return &Cause{"workers", fmt.Sprintf("Workers were started again %d times, first at %s (%s)", n, minute(first),
-			known[n-1].Title), "Nothing where somebody restarted or rebalanced it; else see Supervisors' logs and the ends of the workers'",
+		return &Cause{"workers", fmt.Sprintf("Workers restarted %d times, first at %s (%s)", n, minute(first),
+			known[n-1].Title), "If nobody restarted or rebalanced the topology, read the supervisors' logs and the ends of the workers' logs",
 			first}
 	}
-	c := a.moved(true, named(restarted))
+	c := a.moved(true, named(nameRestarts))
 	text := ""
-	switch fewer := a.moved(false, named(reporting)); {
+	switch fewer := a.moved(false, named(nameReporting)); {
 	case c != nil:
-		text = fmt.Sprintf("A worker was lost and started again at %s", minute(c.Since))
+		text = fmt.Sprintf("A worker was lost and restarted at %s", minute(c.Since))
 	case fewer != nil:
-		c, text = fewer, fmt.Sprintf("A worker is lost: %s report since %s, %s did before", number(fewer.After),
+		c, text = fewer, fmt.Sprintf("A worker is lost: %s workers report since %s (%s before)", number(fewer.After),
 			minute(fewer.Since), number(fewer.Before))
 	case len(known) == 1:
-		return &Cause{"workers", fmt.Sprintf("A worker was started again at %s (%s)", minute(known[0].Time),
+		return &Cause{"workers", fmt.Sprintf("A worker restarted at %s (%s)", minute(known[0].Time),
 			known[0].Title), lostAdvice, known[0].Time}
 	default:
 		return nil
@@ -126,7 +127,7 @@ func collections(a *Answer) *Cause {
 		return nil
 	}
 	return &Cause{"gc", fmt.Sprintf("Garbage collection pauses %s %s of the worst worker's time since %s (%s before)",
-		a.verb("take", "took"), percent(c.After), minute(c.Since), percent(c.Before)),
+		a.verb("have taken", "took"), percent(c.After), minute(c.Since), percent(c.Before)),
 		"Give the workers a larger heap (topology.worker.childopts -Xmx), or run fewer queries with windows", c.Since}
 }
 
@@ -136,48 +137,48 @@ func busyTask(a *Answer) *Cause {
 		return nil
 	}
 	component := c.Labels["component"]
-	return &Cause{"busy", fmt.Sprintf("%s %s busy %s of its time since %s (%s before)", component,
-		a.verb("is", "was"), percent(c.After),
+	return &Cause{"busy", fmt.Sprintf("%s %s busy %s of the time since %s (%s before)", component,
+		a.verb("has been", "was"), percent(c.After),
 		minute(c.Since), percent(c.Before)), adviceFor(component), c.Since}
 }
 
 func adviceFor(component string) string {
 	if component == "FilterBolt" {
-		return "Raise bullet.topology.filter.bolt.parallelism, or have it do less: fewer queries, fewer records"
+		return "Raise bullet.topology.filter.bolt.parallelism, or reduce the number of queries or records"
 	}
 	return "Raise the parallelism of " + component
 }
 
 // slowSource detects a source that delivers fewer records, or delivers them late, while the tasks are not busy.
 func slowSource(a *Answer) *Cause {
-	fewer, lag := a.moved(false, named(arriving)), a.moved(true, named(waiting))
+	fewer, lag := a.moved(false, named(nameArriving)), a.moved(true, named(nameLag))
 	switch {
 	case fewer != nil && fewer.After < slowedTo*fewer.Before:
-		text := fmt.Sprintf("The source %s slow: %s records/s %s since %s (%s before), and no component %[1]s busy",
-			a.verb("is", "was"), number(fewer.After), a.verb("arrive", "arrived"), minute(fewer.Since), number(fewer.Before))
+		text := fmt.Sprintf("The source %s slow since %s: %s records/s (%s before), and no component %s busy",
+			a.verb("has been", "was"), minute(fewer.Since), number(fewer.After), number(fewer.Before), a.verb("is", "was"))
 		if lag != nil {
-			text += fmt.Sprintf("; %s %s to be read", number(lag.After), a.verb("wait", "waited"))
+			text += fmt.Sprintf("; %s records %s to be read", number(lag.After), a.verb("wait", "waited"))
 		}
 		return &Cause{"records", text,
-			"Look at the source and the way to it (Kafka's brokers, the network): the topology itself has time left",
+			"Check the source and the connection to it (Kafka brokers, network); the topology itself has spare capacity",
 			fewer.Since}
 	case lag != nil:
-		return &Cause{"lag", fmt.Sprintf("%s records %s to be read since %s (%s before)", number(lag.After),
-			a.verb("wait", "waited"), minute(lag.Since), number(lag.Before)),
-			"Add spouts where the source has more partitions than these, or raise max spout pending", lag.Since}
+		return &Cause{"lag", fmt.Sprintf("The source lag %s %s records since %s (%s before)",
+			a.verb("has been", "was"), number(lag.After), minute(lag.Since), number(lag.Before)),
+			"Run more spout tasks, up to the number of partitions, or raise topology.max.spout.pending", lag.Since}
 	}
 	return nil
 }
 
 func moreLoad(a *Answer) *Cause {
-	if c := a.moved(true, named(arriving)); c != nil {
-		return &Cause{"records", fmt.Sprintf("More records %s: %s/s since %s (%s before)", a.verb("arrive", "arrived"), number(c.After),
-			minute(c.Since), number(c.Before)), adviceFor("FilterBolt"), c.Since}
+	if c := a.moved(true, named(nameArriving)); c != nil {
+		return &Cause{"records", fmt.Sprintf("More records %s since %s: %s per second (%s before)",
+			a.verb("have arrived", "arrived"), minute(c.Since), number(c.After), number(c.Before)), adviceFor("FilterBolt"), c.Since}
 	}
 	if c := a.moved(true, shown("queries")); c != nil {
-		return &Cause{"queries", fmt.Sprintf("More queries %s: %s since %s (%s before)", a.verb("run", "ran"), number(c.After),
-			minute(c.Since), number(c.Before)),
-			"More filter bolts (bullet.topology.filter.bolt.parallelism), or fewer queries at a time (bullet.query.max.concurrency)",
+		return &Cause{"queries", fmt.Sprintf("More queries %s since %s: %s (%s before)",
+			a.verb("have run", "ran"), minute(c.Since), number(c.After), number(c.Before)),
+			"Raise bullet.topology.filter.bolt.parallelism, or limit the queries (bullet.query.max.concurrency)",
 			c.Since}
 	}
 	return nil
@@ -193,7 +194,7 @@ func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (
 	lines, err := ask.Range(ctx, fmt.Sprintf("max(present_over_time(bullet_metrics_build_info[%ds]))",
 		int(outageWindow.Seconds())), a.From, until, step)
 	if err != nil {
-		return nil, fmt.Errorf("whether the collector ran: %w", err)
+		return nil, fmt.Errorf("find the times at which the collector ran: %w", err)
 	}
 	if len(lines) == 0 {
 		return nil, nil
@@ -207,9 +208,9 @@ func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (
 		// present_over_time still finds a sample one window later, so that the collector stopped one window before.
 		if gone := time.UnixMilli(times[i-1]); back.Sub(gone) > step+step/2 {
 			return &Cause{"workers",
-				fmt.Sprintf("The collector did not run from %s to %s: of that time only what the plugin held is known",
+				fmt.Sprintf("The collector did not run from %s to %s; for this time, only samples that the plugin buffered are known",
 					minute(gone.Add(-outageWindow)), minute(back)),
-				"Nothing is wrong with the topology by that alone: see why the collector was down (its log, the machine), and look at the figures since it is back",
+				"This alone is no problem of the topology. Find out why the collector was down (its log, its host), and check the charts since its return",
 				back}, nil
 		}
 	}

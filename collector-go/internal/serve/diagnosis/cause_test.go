@@ -25,22 +25,22 @@ func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 			"bullet_filter_latency_mean_second": latency, "storm_capacity_ratio": level(0.31, 0.98, since),
 			"bullet_source_records_total": level(500, 500, noon),
 			"bullet_source_lag_records":   level(0, 7000, since),
-		}, "FilterBolt is busy 98% of its time since 2026-11-21T11:56:00Z (31% before)", "bullet.topology.filter.bolt.parallelism",
+		}, "FilterBolt has been busy 98% of the time since 2026-11-21T11:56:00Z (31% before)", "bullet.topology.filter.bolt.parallelism",
 			"busy"},
 		"collections, which make the bolt look busy too": {"Slow", stored{
 			"bullet_filter_latency_mean_second": latency, "storm_capacity_ratio": level(0.31, 0.9, since),
 			"bullet_worker_gc_seconds_total": level(0.01, 0.42, since),
-		}, "Garbage collection pauses take 42% of the worst worker's time since 2026-11-21T11:56:00Z (1% before)", "larger heap", "gc"},
+		}, "Garbage collection pauses have taken 42% of the worst worker's time since 2026-11-21T11:56:00Z (1% before)", "larger heap", "gc"},
 		"a slow source": {"Slow", stored{
 			"bullet_filter_latency_mean_second": latency, "bullet_source_records_total": level(500, 60, since),
 			"bullet_source_lag_records": level(0, 7000, since),
 			"storm_capacity_ratio":      level(0.31, 0.04, since),
-		}, "The source is slow: 60 records/s arrive since 2026-11-21T11:56:00Z (500 before), and no component is busy; 7000 wait to be read",
-			"the topology itself has time left", "records"},
+		}, "The source has been slow since 2026-11-21T11:56:00Z: 60 records/s (500 before), and no component is busy; 7000 records wait to be read",
+			"the topology itself has spare capacity", "records"},
 		"a worker that is lost, whose neighbours are busy": {"Slow", stored{
 			"bullet_filter_latency_mean_second": latency, "storm_capacity_ratio": level(0.31, 0.99, since),
 			"present_over_time(bullet_worker_heap_used_bytes": level(4, 3, since),
-		}, "A worker is lost: 3 report since 2026-11-21T11:56:00Z, 4 did before", "log", "workers"},
+		}, "A worker is lost: 3 workers report since 2026-11-21T11:56:00Z (4 before)", "log", "workers"},
 		"a collector that was down": {"BulletMetricsCollectorBlind", stored{
 			"bullet_metrics_build_info": func(at time.Time) float64 {
 				if at.After(noon.Add(-10*time.Minute)) && at.Before(since) {
@@ -49,8 +49,8 @@ func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 				return 1
 			},
 			"bullet_source_records_total": level(500, 1500, since),
-		}, "The collector did not run from 2026-11-21T11:48:00Z to 2026-11-21T11:56:00Z: of that time only what the plugin held is known",
-			"its log, the machine", "workers"},
+		}, "The collector did not run from 2026-11-21T11:48:00Z to 2026-11-21T11:56:00Z; for this time, only samples that the plugin buffered are known",
+			"its log, its host", "workers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alert := slow
@@ -100,7 +100,7 @@ func TestNothingAtItsLimitIsSaidOnlyWhereNothingMoved(t *testing.T) {
 			}
 			p := ports(figures, slow)
 			p.Limit = func(context.Context, string, time.Time, time.Time) (string, bool, error) {
-				return "nothing was at its limit", false, nil
+				return "no resource was at its limit", false, nil
 			}
 			a, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon})
 			require.NoError(t, err)
@@ -115,9 +115,9 @@ func TestFiguresWithoutASampleAreNamed(t *testing.T) {
 	a, err := Explain(t.Context(), ports(stored{"storm_capacity_ratio": level(0.3, 0.3, noon)}, slow),
 		Question{Alert: "Slow", Now: noon})
 	require.NoError(t, err)
-	assert.Contains(t, a.Missing, "filter latency, p99")
-	assert.NotContains(t, a.Missing, "busy share of the busiest task, by component")
-	assert.Contains(t, a.Text(), "Without a sample, so that nothing is known of: records arriving; ")
+	assert.Contains(t, a.Missing, "filter latency (p99)")
+	assert.NotContains(t, a.Missing, "busy share of the busiest task")
+	assert.Contains(t, a.Text(), "No data for: records read; ")
 }
 
 // If the registry knows why a topology ended or is silent, this explains missing samples, whatever changed before. The
@@ -135,26 +135,26 @@ func TestSilenceIsExplainedByWhatTheRegistryKnows(t *testing.T) {
 		held  bool
 	}{
 		"killed": {blind, Run{State: "killed", By: "nimbus", Since: at}, time.Time{},
-			"bullet was killed at 2026-11-21T11:57:00Z, by the word of nimbus", false},
+			"bullet was killed at 2026-11-21T11:57:00Z (reported by nimbus)", false},
 		"stopped": {blind, Run{State: "stopped", By: "consumer", Since: at}, time.Time{},
-			"Storm closed the metrics consumer of bullet in order at 2026-11-21T11:57:00Z: it was killed, is being rebalanced, or its worker was stopped", false},
+			"Storm stopped the metrics consumer of bullet at 2026-11-21T11:57:00Z: the topology was killed or rebalanced, or the worker was stopped", false},
 		"silent": {blind, Run{State: "silent", Since: at, Senders: 2}, time.Time{},
-			"Nothing is heard of bullet since 2026-11-21T11:57:00Z, and nobody said that it ends; none of its 2 senders is connected", false},
+			"bullet has not reported since 2026-11-21T11:57:00Z, and did not announce its end; none of its 2 metrics consumers is connected", false},
 		"silent, connected": {blind, Run{State: "silent", Since: at, Senders: 2, Connected: 1}, time.Time{},
-			"Nothing is heard of bullet since 2026-11-21T11:57:00Z, and nobody said that it ends; 1 of its 2 senders are connected and send nothing", false},
+			"bullet has not reported since 2026-11-21T11:57:00Z, and did not announce its end; 1 of 2 metrics consumers are connected, but send nothing", false},
 		"a worker": {blind, Run{State: "running", Workers: 1, Lost: []LostWorker{lost}}, time.Time{},
-			"Worker h:6700 is lost: it was heard last at 2026-11-21T11:57:00Z, and its tasks are not reported from elsewhere; 1 of 2 workers report", false},
+			"Worker h:6700 is lost: its last report was at 2026-11-21T11:57:00Z, and no other worker reports its tasks; 1 of 2 workers report", false},
 		"a held latency": {"BulletFilterLatencyMeanHigh", Run{State: "running", Workers: 1, Lost: []LostWorker{lost}}, at,
-			"Worker h:6700 is lost: it was heard last at 2026-11-21T11:57:00Z, and its tasks are not reported from elsewhere; 1 of 2 workers report", true},
+			"Worker h:6700 is lost: its last report was at 2026-11-21T11:57:00Z, and no other worker reports its tasks; 1 of 2 workers report", true},
 		"a held latency, and all are there": {"BulletFilterLatencyMeanHigh", Run{State: "running", Workers: 2}, at,
-			"FilterBolt was busy 97% of its time since 2026-11-21T11:55:00Z (30% before)", true},
+			"FilterBolt was busy 97% of the time since 2026-11-21T11:55:00Z (30% before)", true},
 		"a latency of now": {"BulletFilterLatencyMeanHigh", Run{State: "running", Workers: 1, Lost: []LostWorker{lost}},
 			noon.Add(time.Minute),
-			"FilterBolt is busy 97% of its time since 2026-11-21T11:55:00Z (30% before)", false},
+			"FilterBolt has been busy 97% of the time since 2026-11-21T11:55:00Z (30% before)", false},
 		"a clock": {"BulletClockSkew", Run{State: "running", Workers: 2, ClockAhead: -10 * time.Minute}, time.Time{},
-			"A worker's clock in bullet is 10m0s behind the collector's", false},
+			"A worker's clock in bullet is 10 min behind the collector's", false},
 		"a clock that was set back": {"BulletClockSkew", Run{State: "running", Workers: 2}, time.Time{},
-			"A worker's clock in bullet was set back while it ran; samples of a time that it had shown before are refused",
+			"A worker's clock in bullet was set back; samples with times that it already reported are refused",
 			false},
 		"refused samples, and nothing is known": {"BulletMetricsRefusing", Run{State: "running", Workers: 2}, time.Time{},
 			"", false},
@@ -164,7 +164,7 @@ func TestSilenceIsExplainedByWhatTheRegistryKnows(t *testing.T) {
 			if strings.HasSuffix(name, "set back") {
 				alert.Labels = map[string]string{"topology": "bullet", "cause": "set_back"}
 			}
-			alert.Name, alert.Summary = c.alert, "Filter latency of bullet is 418ms in Bullet's mean, above 200 ms"
+			alert.Name, alert.Summary = c.alert, "Filter latency of bullet is 418 ms (mean), above the 200 ms limit"
 			p := ports(stored{"storm_capacity_ratio": level(0.30, 0.97, noon.Add(-5*time.Minute))}, alert)
 			p.Run = func(context.Context, string) *Run { return &c.run }
 			p.Evidence = func(context.Context, Alert, time.Time) (time.Time, bool) { return c.last, !c.last.IsZero() }
@@ -176,8 +176,8 @@ func TestSilenceIsExplainedByWhatTheRegistryKnows(t *testing.T) {
 			assert.Equal(t, c.text, strings.TrimSuffix(a.Cause.sentence(), ". "+adviceOf(a.Cause)))
 			assert.Equal(t, c.held, a.Alert.Held)
 			if c.held {
-				assert.Equal(t, "Filter latency of bullet was 418ms in Bullet's mean, above 200 ms", a.Alert.Summary)
-				assert.Contains(t, a.Text(), "held: nothing measured since 2026-11-21 11:57:00 UTC raises it")
+				assert.Equal(t, "Filter latency of bullet was 418 ms (mean), above the 200 ms limit", a.Alert.Summary)
+				assert.Contains(t, a.Text(), "kept for the value measured at 2026-11-21 11:57:00 UTC")
 			}
 			assert.Equal(t, !alert.ofCollection(), a.Limit != "", "no load limits what is about the collection")
 		})
@@ -201,10 +201,10 @@ func TestRestartsThatTheRegistryNotedAreTheCause(t *testing.T) {
 	p.Annotations = func(context.Context, string, time.Time, time.Time) []Annotation { return noted }
 	a, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon})
 	require.NoError(t, err)
-	assert.Equal(t, "A worker was started again at 2026-11-21T11:58:00Z (Worker h:1 restarted)", a.Cause.Text)
+	assert.Equal(t, "A worker restarted at 2026-11-21T11:58:00Z (Worker h:1 restarted)", a.Cause.Text)
 	noted = append(noted, restart(time.Minute, "h:2"))
 	a, err = Explain(t.Context(), p, Question{Alert: "Slow", Now: noon})
 	require.NoError(t, err)
-	assert.Equal(t, "Workers were started again 2 times, first at 2026-11-21T11:58:00Z (Worker h:1 restarted)",
+	assert.Equal(t, "Workers restarted 2 times, first at 2026-11-21T11:58:00Z (Worker h:1 restarted)",
 		a.Cause.Text)
 }

@@ -119,11 +119,10 @@ func (e *UnknownAlertError) Error() string {
 		of = " of topology " + e.Topology
 	}
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("alert %s%s is not pending or firing, nor was it within the last day; no other is",
-			e.Name, of)
+		return fmt.Sprintf("alert %s%s was not active within the last day; no alert is active now", e.Name, of)
 	}
-	return fmt.Sprintf("alert %s%s is not pending or firing, nor was it within the last day; those that are: %s",
-		e.Name, of, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("alert %s%s was not active within the last day; active now: %s", e.Name, of,
+		strings.Join(e.Known, ", "))
 }
 
 // Explain answers a question. If the alert is unknown, the error is an *UnknownAlertError.
@@ -183,7 +182,7 @@ func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	text, found, err := p.Limit(ctx, a.Alert.Topology, from, until)
 	switch {
 	case err != nil:
-		a.Notes = append(a.Notes, "what limited the topology could not be judged: "+err.Error())
+		a.Notes = append(a.Notes, "the limiting resource is unknown: "+err.Error())
 	case found:
 		a.Limit = text
 	case a.Cause == nil:

@@ -55,8 +55,8 @@ func (a *Answer) weigh(ctx context.Context, p Ports, now time.Time) {
 
 // past changes the summary of a built-in rule to the past tense, for an alert that is only held.
 func past(summary string) string {
-	for _, verb := range [][2]string{{" is ", " was "}, {" take ", " took "}, {" get ", " got "}, {" spends ", " spent "},
-		{" does not come ", " did not come "}} {
+	for _, verb := range [][2]string{{" is ", " was "}, {" take ", " took "}, {" contain ", " contained "},
+		{" spends ", " spent "}, {" does not read ", " did not read "}} {
 		if before, after, found := strings.Cut(summary, verb[0]); found {
 			return before + verb[1] + after
 		}
@@ -84,25 +84,25 @@ func silence(a *Answer) *Cause {
 	}
 	switch {
 	case r.State == "killed":
-		return cause(r.Since, "Nothing where that was meant; else submit it again", "%s was killed at %s, by the word of %s",
+		return cause(r.Since, "Submit it again if this was not intended", "%s was killed at %s (reported by %s)",
 			name, minute(r.Since), r.By)
 	case r.State == "stopped":
 		return cause(r.Since,
-			"Nothing where somebody killed or rebalances it; else see Storm's UI whether it is still there, and Supervisor's log for why the worker was stopped",
-			"Storm closed the metrics consumer of %s in order at %s: it was killed, is being rebalanced, or its worker was stopped",
+			"If nobody killed or rebalanced it, look for it in the Storm UI, and read the supervisor's log",
+			"Storm stopped the metrics consumer of %s at %s: the topology was killed or rebalanced, or the worker was stopped",
 			name, minute(r.Since))
 	case r.State == "silent":
 		return cause(r.Since,
-			"See whether its workers run (Storm's UI, Supervisors' logs), and what the plugin says in their logs: bullet-metrics doctor --topology "+name,
-			"Nothing is heard of %s since %s, and nobody said that it ends; %s", name, minute(r.Since), r.senders())
+			"Check that its workers run (Storm UI, supervisors' logs), then run: bullet-metrics doctor --topology "+name,
+			"%s has not reported since %s, and did not announce its end; %s", name, minute(r.Since), r.senders())
 	case len(r.Lost) == 1:
 		return cause(r.Lost[0].Heard, lostAdvice,
-			"Worker %s is lost: it was heard last at %s, and its tasks are not reported from elsewhere; %d of %d workers report",
+			"Worker %s is lost: its last report was at %s, and no other worker reports its tasks; %d of %d workers report",
 			r.Lost[0].Worker, minute(r.Lost[0].Heard), r.Workers, r.Workers+1)
 	case len(r.Lost) > 1:
 		first := slices.MinFunc(r.Lost, func(a, b LostWorker) int { return a.Heard.Compare(b.Heard) })
 		return cause(first.Heard, lostAdvice,
-			"%d workers are lost, the first (%s) was heard last at %s, and their tasks are not reported from elsewhere; %d of %d workers report",
+			"%d workers are lost: the last report of the first (%s) was at %s, and no other worker reports their tasks; %d of %d workers report",
 			len(r.Lost), first.Worker, minute(first.Heard), r.Workers, r.Workers+len(r.Lost))
 	}
 	return nil
@@ -111,20 +111,20 @@ func silence(a *Answer) *Cause {
 func (r *Run) senders() string {
 	switch {
 	case r.Connected > 0:
-		return fmt.Sprintf("%d of its %d senders are connected and send nothing", r.Connected, r.Senders)
+		return fmt.Sprintf("%d of %d metrics consumers are connected, but send nothing", r.Connected, r.Senders)
 	case r.Senders == 1:
-		return "its sender is not connected"
+		return "its metrics consumer is not connected"
 	}
-	return fmt.Sprintf("none of its %d senders is connected", r.Senders)
+	return fmt.Sprintf("none of its %d metrics consumers is connected", r.Senders)
 }
 
 // clockOff returns the cause of an alert about clocks.
 func clockOff(a *Answer) *Cause {
 	if a.Alert.Labels["cause"] == "set_back" {
 		return &Cause{"workers", fmt.Sprintf(
-			"A worker's clock in %s was set back while it ran; samples of a time that it had shown before are refused",
+			"A worker's clock in %s was set back; samples with times that it already reported are refused",
 			a.Alert.Topology),
-			"Let the time service slew the clock (chronyd, ntpd -x) and step it at boot only", a.Alert.Began}
+			"Configure the time service to slew the clock (chronyd, ntpd -x), and to step it only at boot", a.Alert.Began}
 	}
 	if a.run == nil || a.run.ClockAhead == 0 {
 		return nil
@@ -134,7 +134,7 @@ func clockOff(a *Answer) *Cause {
 		direction = "behind"
 	}
 	return &Cause{"workers", fmt.Sprintf("A worker's clock in %s is %s %s the collector's", a.Alert.Topology,
-		a.run.ClockAhead.Abs().Round(time.Millisecond), direction),
-		"Set it by a time service (chronyc tracking shows how it is); where all hosts seem off alike, it is the collector's own",
+		span(a.run.ClockAhead.Abs()), direction),
+		"Correct it with a time service (check with chronyc tracking). If all hosts are off by the same amount, the collector's clock is wrong",
 		a.Alert.Began}
 }

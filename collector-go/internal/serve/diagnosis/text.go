@@ -20,7 +20,7 @@ func (a *Answer) Text() string {
 		fmt.Fprintf(&out, "%s ended %s, began %s", a.Alert.Name, clock(*ended), clock(a.Alert.Began))
 	}
 	if last := a.Alert.LastBad; last != nil {
-		fmt.Fprintf(&out, ", held: nothing measured since %s raises it", clock(*last))
+		fmt.Fprintf(&out, ", kept for the value measured at %s", clock(*last))
 	}
 	if a.Alert.Topology != "" {
 		fmt.Fprintf(&out, ", topology %s", a.Alert.Topology)
@@ -32,12 +32,12 @@ func (a *Answer) Text() string {
 			fmt.Fprintf(&out, "  %s%s\n", line.name, line.text)
 		}
 	}
-	fmt.Fprintf(&out, "\nWhat moved, compared with the time from %s on\n", clock(a.From))
+	fmt.Fprintf(&out, "\nWhat changed, earliest first (compared with the time since %s)\n", clock(a.From))
 	a.writeChanges(&out)
-	fmt.Fprintf(&out, "\nWhat happened from %s to %s\n", clock(a.Since), clock(a.At))
+	fmt.Fprintf(&out, "\nEvents from %s to %s\n", clock(a.Since), clock(a.At))
 	a.writeAnnotations(&out)
 	if len(a.Missing) > 0 {
-		fmt.Fprintf(&out, "\nWithout a sample, so that nothing is known of: %s\n", strings.Join(a.Missing, "; "))
+		fmt.Fprintf(&out, "\nNo data for: %s\n", strings.Join(a.Missing, "; "))
 	}
 	for _, note := range a.Notes {
 		fmt.Fprintf(&out, "\nNote: %s\n", note)
@@ -56,10 +56,10 @@ var written = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\d:00Z`)
 
 func (a *Answer) writeAnnotations(out *strings.Builder) {
 	if len(a.Annotations) == 0 {
-		out.WriteString("  nothing that is known of: no setting changed, no worker started, no step of an experiment\n")
+		out.WriteString("  none: no changed settings, no restarts, no experiment steps\n")
 	}
 	for _, e := range a.Annotations {
-		fmt.Fprintf(out, "  %s before  %s\n", span(e.Before), e.Title)
+		fmt.Fprintf(out, "  %s before  %s\n", ago(e.Before), e.Title)
 		if e.Text != "" {
 			fmt.Fprintf(out, "      %s\n", strings.ReplaceAll(e.Text, "\n", "\n      "))
 		}
@@ -68,22 +68,22 @@ func (a *Answer) writeAnnotations(out *strings.Builder) {
 
 func (a *Answer) writeChanges(out *strings.Builder) {
 	if len(a.Changes) == 0 {
-		out.WriteString("  no figure moved to another level\n")
+		out.WriteString("  no metric changed its level\n")
 		return
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "  Figure\tfrom\tto\tby\tbefore the alert")
+	_, _ = fmt.Fprintln(table, "  Metric\tBefore\tAfter\tChange\tTime before the alert")
 	var advice []string
 	for _, c := range a.Changes {
-		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s %s\t%s\t%s\n", c.title(), number(c.Before), number(c.After), c.Unit,
-			part(c.Before, c.After), span(c.Lead))
+		_, _ = fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\n", c.title(), value(c.Before, c.Unit), value(c.After, c.Unit),
+			part(c.Before, c.After), ago(c.Lead))
 		if c.Advice != "" && !slices.Contains(advice, c.Advice) {
 			advice = append(advice, c.Advice)
 		}
 	}
 	_ = table.Flush()
 	if len(advice) > 0 {
-		out.WriteString("\nWhat that may ask for\n")
+		out.WriteString("\nPossible actions\n")
 	}
 	for _, line := range advice {
 		fmt.Fprintf(out, "  - %s\n", line)
@@ -105,8 +105,32 @@ func (c Change) title() string {
 
 func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-func span(seconds float64) string {
-	return (time.Duration(seconds) * time.Second).String()
+// ago formats a time before the alert, in whole seconds.
+func ago(seconds float64) string { return span(time.Duration(seconds) * time.Second) }
+
+// span formats a duration with its two largest units, as the page does: 430 ms, 4 min, 1 h 5 min.
+func span(d time.Duration) string {
+	hours, minutes, seconds := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60
+	switch {
+	case hours > 0:
+		return strings.TrimSuffix(fmt.Sprintf("%d h %d min", hours, minutes), " 0 min")
+	case minutes > 0:
+		return strings.TrimSuffix(fmt.Sprintf("%d min %d s", minutes, seconds), " 0 s")
+	case d > 0 && d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return number(d.Seconds()) + " s"
+}
+
+// value formats a value with its unit, as the page does.
+func value(v float64, unit string) string {
+	switch {
+	case unit == "ratio":
+		return number(100*v) + "%"
+	case unit == "s" && math.Abs(v) < 1:
+		return number(1000*v) + " ms"
+	}
+	return number(v) + " " + unit
 }
 
 // number formats a value with three significant digits, or with all digits before the decimal point if there are more.
