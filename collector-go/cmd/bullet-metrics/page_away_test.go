@@ -27,7 +27,7 @@ const awayRules = `groups:
       - alert: BulletMetricsCollectorBlind
         expr: count(bullet_metrics_build_info)
         labels: {severity: critical, topology: was-away}
-        annotations: {summary: 'No samples of was-away: nothing is known of it'}
+        annotations: {summary: 'No samples from was-away: its state is unknown'}
 `
 
 // wasAway is a collector that ran until nine minutes ago, and again now.

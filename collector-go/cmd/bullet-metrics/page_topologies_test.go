@@ -187,14 +187,14 @@ const burningRules = `
         expr: max by (topology) (bullet_filter_latency_mean_seconds{topology=~"slow-.*"}) > 0.2
         labels: {severity: critical}
         annotations:
-          summary: 'Filter latency of {{ $labels.topology }} is {{ $value | humanizeDuration }} in Bullet’s mean, above 200 ms'
+          summary: 'Filter latency of {{ $labels.topology }} is {{ printf "%.3g" $value | humanizeDuration }} (mean), above the 200 ms limit'
           description: The limit is 200 ms.
           runbook_url: https://example.org/runbooks/BulletFilterLatencyMeanHigh
       - alert: BulletFilterLatencyMeanHigh
         expr: max by (topology) (last_over_time(bullet_filter_latency_mean_seconds{topology="lost-slow"}[1h])) > 0.2
         labels: {severity: critical}
         annotations:
-          summary: 'Filter latency of {{ $labels.topology }} is {{ $value | humanizeDuration }} in Bullet’s mean, above 200 ms'
+          summary: 'Filter latency of {{ $labels.topology }} is {{ printf "%.3g" $value | humanizeDuration }} (mean), above the 200 ms limit'
           description: The limit is 200 ms.
           runbook_url: https://example.org/runbooks/BulletFilterLatencyMeanHigh
       - alert: BulletMetricsWatchdog

@@ -9,7 +9,7 @@ import { stateOf } from '../static/js/sentence.js';
 import { momentsOf } from '../static/js/diagnosis.js';
 import { gridOf, moved, timesOf } from '../static/js/grid.js';
 import { byName, columnsOf, largest, lastKnown, together } from '../static/js/matrix.js';
-import { held } from '../static/js/placement.js';
+import { tasksOf } from '../static/js/placement.js';
 import { chosen, defaults, format, moment, parse, sliceOf } from '../static/js/state.js';
 import { bandsAndMarks } from '../static/js/timeline.js';
 import { webAddress } from '../static/js/dom.js';
@@ -101,7 +101,7 @@ test('an answer is rows of what it is of and its numbers', () => {
 test('an error of a query names what to do', () => {
   const of = (message, status, type) => adviceOf(Object.assign(new Error(message), { status, type }));
   assert.deepEqual(of('invalid parameter "query": 2:15: parse error: unexpected end of input', 400), {
-    words: 'Correct the query at line 2, column 15, then ask again.',
+    words: 'Correct the query at line 2, column 15, then run it again.',
     line: 2,
     column: 15,
   });
@@ -220,7 +220,7 @@ test('CPU is user and system together, as in reports and Grafana, and both parts
     [
       ['user', 'user'],
       ['system', 'system'],
-      ['stolen from the worst host, from 5% of it on', 'steal'],
+      ['steal on the worst host, if at least 5%', 'steal'],
     ],
   );
 });
@@ -257,7 +257,15 @@ test('numbers are written with their units', () => {
   assert.deepEqual([0.0123, 1.234, 12.34, 1234.5, 5].map(plain), ['0.012', '1.23', '12.3', '1,235', '5']);
   assert.equal(units.cpuMs.write(5 * units.cpuMs.times), '300,000 ms/min');
   assert.equal(units.seconds.write(0.2 * units.seconds.times), '200 ms');
-  assert.deepEqual([41, 125, 3900, 100_000, -2].map(duration), ['41 s', '2 min 5 s', '1 h 5 min', '1 d 3 h', '−2 s']);
+  assert.deepEqual([0.5, 0, 41, 125, 3900, 100_000, -2].map(duration), [
+    '500 ms',
+    '0 s',
+    '41 s',
+    '2 min 5 s',
+    '1 h 5 min',
+    '1 d 3 h',
+    '−2 s',
+  ]);
 });
 
 test('only the web’s addresses become links', () => {
@@ -273,7 +281,7 @@ test('a worker holds its own components before those of Storm', () => {
     { component: 'JoinBolt', tasks: [5] },
     { component: 'FilterBolt', tasks: [3, 4] },
   ];
-  assert.equal(held(components), 'FilterBolt 2, JoinBolt 1, __acker 1');
+  assert.equal(tasksOf(components), 'FilterBolt 2, JoinBolt 1, __acker 1');
 });
 
 test('slices are as wide as the range asks for, or as chosen', () => {
@@ -332,7 +340,7 @@ test('the worst alert of a topology comes first, the watchdog never', () => {
       alarms: [],
       condition: 'running',
       alive: true,
-      judged: true,
+      evaluated: true,
       okSince: null,
       firstSeen: 0,
       now: 1795276140,
@@ -341,11 +349,11 @@ test('the worst alert of a topology comes first, the watchdog never', () => {
   assert.equal(state({ alarms: alarmsOf(all, 't') }).text, 'C');
   assert.equal(state({}).text, 'OK for more than a day');
   assert.match(state({ okSince: 1795276140 - 3600 }).text, /^OK since \d\d:\d\d$/);
-  assert.equal(state({ judged: false }).kind, 'unknown', 'no alert where nobody judges is not OK');
+  assert.equal(state({ evaluated: false }).kind, 'unknown', 'without evaluated rules, no alert does not mean OK');
   assert.equal(state({ alive: false }).kind, 'unknown');
   assert.equal(state({ condition: 'killed' }).kind, 'ended');
-  assert.equal(state({ elsewhere: true }).kind, 'unknown', 'another collector knows whether it is well');
-  assert.equal(state({ elsewhere: true, alarms: alarmsOf(all, 't') }).text, 'C', 'what fires here is shown');
+  assert.equal(state({ federated: true }).kind, 'unknown', 'another collector knows whether it is well');
+  assert.equal(state({ federated: true, alarms: alarmsOf(all, 't') }).text, 'C', 'what fires here is shown');
 });
 
 test('components stand behind what feeds them, and streams that lead back go round', () => {
@@ -409,12 +417,12 @@ test('a diagnosis is moments on the figures that moved', () => {
 });
 
 test('a collector that does not answer leaves nothing green', () => {
-  const quiet = { alarms: [], condition: 'running', alive: true, okSince: 0, judged: true, now: 100 };
+  const quiet = { alarms: [], condition: 'running', alive: true, okSince: 0, evaluated: true, now: 100 };
   assert.equal(stateOf(quiet).kind, 'ok');
-  const lost = { at: Date.parse('2026-11-21T15:51:00Z') / 1000, words: 'the collector does not answer' };
+  const lost = { at: Date.parse('2026-11-21T15:51:00Z') / 1000, words: 'the collector does not respond' };
   const away = stateOf({ ...quiet, lost });
   assert.equal(away.kind, 'unknown');
-  assert.match(away.text, /^Not known since \d\d:\d\d:\d\d: the collector does not answer$/);
+  assert.match(away.text, /^Unknown since \d\d:\d\d:\d\d: the collector does not respond$/);
   assert.equal(stateOf({ ...quiet, lost, alarms: [alarm('A', 'critical')] }).kind, 'unknown', 'nor red');
 });
 

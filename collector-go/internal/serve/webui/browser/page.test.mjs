@@ -33,10 +33,10 @@ test('CPU and GC are the totals’ rises', async (t) => {
     }
     assert.ok(compared >= 4);
   }
-  const stolen = '#figure-cpu-parts [data-of^="stolen from the worst host"]';
+  const stolen = '#figure-cpu-parts [data-of^="steal on the worst host"]';
   const { times: parts } = await data(page, 'cpu-parts');
   await page.evaluate((at) => globalThis.bulletPage.figures.forEach((f) => f.read(at)), parts.length - 12);
-  assert.equal(await page.locator(stolen).textContent(), 'stolen from the worst host, from 5% of it on 0.3 cores');
+  assert.equal(await page.locator(stolen).textContent(), 'steal on the worst host, if at least 5% 0.3 cores');
   await page.evaluate((at) => globalThis.bulletPage.figures.forEach((f) => f.read(at)), parts.length - 90);
   assert.equal(await page.locator(stolen).count(), 0, 'nothing was stolen then');
   await page.locator('#more summary').click();
@@ -77,7 +77,7 @@ test('the numbers on the page are the API’s', async (t) => {
   const questions = {
     // asked otherwise than the page asks
     queries: [
-      'queries running',
+      'running queries',
       1,
       () =>
         'sum(last_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]) * 0 + avg_over_time(bullet_active_queries{topology="bullet",component="JoinBolt"}[10s]))',
@@ -89,7 +89,7 @@ test('the numbers on the page are the API’s', async (t) => {
         'avg(sum_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]) / count_over_time(bullet_worker_heap_used_bytes{topology="bullet"}[10s]))',
     ],
     latency: [
-      'Bullet’s mean, slowest task',
+      'mean of the slowest task',
       1 / 1000,
       () =>
         'max(bullet_filter_latency_mean_seconds{topology="bullet"} and present_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[10s]))',
@@ -102,7 +102,7 @@ test('the numbers on the page are the API’s', async (t) => {
       const shown = await page.locator(`#figure-${figure} [data-of="${of}"] b`).textContent();
       const [answer] = await ask(query(), times[i]);
       if (!answer) {
-        assert.equal(shown, 'no sample');
+        assert.equal(shown, 'no data');
         continue;
       }
       const want = Number(answer.value[1]) / divisor;
@@ -158,7 +158,7 @@ test('the limit, steps, changes and restarts are on the axis and in words', asyn
   assert.match(await page.locator('#changes-body').textContent(), /filter bolts 2 -> 4/);
   await page
     .locator('#health-body')
-    .getByText(/Not complete\. .*missing/)
+    .getByText(/Incomplete\. .*Missing: /)
     .waitFor();
 });
 
@@ -196,11 +196,11 @@ test('metrics that are not stored are listed by name', async (t) => {
   });
   await page.reload();
   const shown = page.locator('#health-body');
-  await shown.getByText("1 metric of the topology's own not stored, 1 redundant").waitFor();
+  await shown.getByText("Metrics not stored: 1 of the topology's own, 1 redundant").waitFor();
   await shown.getByText('depth_max').waitFor();
 });
 
-test('which components share a worker, and which workers a host', async (t) => {
+test('placement: the components of each worker, and the workers of each host', async (t) => {
   const page = await open(t, { keep: true });
   const known = await api('/api/v1/topologies/bullet', {});
   // of a plugin that reported no components: from the figures alone
@@ -233,13 +233,13 @@ test('alerts tell their cause', async (t) => {
   assert.equal(await card.locator('a').getAttribute('href'), 'https://example.org/runbooks/PageTestFires');
   const waiting = page.locator('.alert.pending', { hasText: 'PageTestWaits' });
   assert.equal(await waiting.locator('a').count(), 0, 'a script is no runbook');
-  await card.getByText('Figures that moved').waitFor(); // what is critical is open
+  await card.getByText('What changed').waitFor(); // what is critical is open
   assert.match(await card.textContent(), /Events in the/);
-  assert.equal(await waiting.getByText('Figures that moved').count(), 0);
+  assert.equal(await waiting.getByText('What changed').count(), 0);
   await waiting.getByRole('button', { name: 'Why?' }).click();
-  await waiting.getByText('Figures that moved').waitFor();
+  await waiting.getByText('What changed').waitFor();
   await card.getByRole('button', { name: 'Why?' }).click();
-  assert.equal(await card.getByText('Figures that moved').count(), 0, 'folded');
+  assert.equal(await card.getByText('What changed').count(), 0, 'folded');
   await picture(page, 'alerts');
 });
 
@@ -248,7 +248,7 @@ test('the crosshair follows the pointer in all figures, and dragging zooms', asy
   await page.locator('#figure-heap').scrollIntoViewIfNeeded();
   const box = await page.locator('#figure-heap .u-over').boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-  await page.waitForFunction(() => !document.querySelector('#figure-gc time').textContent.startsWith('last'));
+  await page.waitForFunction(() => !document.querySelector('#figure-gc time').textContent.startsWith('latest'));
   assert.equal(
     await page.locator('#figure-gc time').textContent(),
     await page.locator('#figure-queries time').textContent(),
@@ -347,7 +347,7 @@ test('by keyboard alone', async (t) => {
   assert.deepEqual([...new Set(at9)], [9], 'in all figures, however wide');
   await picture(page, 'crosshair');
   await page.keyboard.press('Escape');
-  assert.match(await page.locator('#figure-latency time').textContent(), /^last, /);
+  assert.match(await page.locator('#figure-latency time').textContent(), /^latest: /);
   const button = page.locator('#legend button').first();
   await button.focus();
   await page.keyboard.press('Space');
@@ -419,22 +419,22 @@ test('without a store, and without a collector, it shows that', async (t) => {
   await picture(page, 'storeless');
   await page.route('**/api/**', (route) => route.abort());
   await page.selectOption('#range', '6h');
-  await page.locator('#status.problem', { hasText: 'does not answer' }).waitFor();
+  await page.locator('#status.problem', { hasText: 'does not respond' }).waitFor();
   await picture(page, 'unreachable');
 });
 
-test('a collector that does not answer leaves nothing green, and is found again', async (t) => {
+test('a collector that does not respond leaves nothing green, and is found again', async (t) => {
   const page = await open(t, { hash: madeUp, expected: ['net::ERR_FAILED', 'Failed to load resource'] });
   await page.waitForFunction(() => document.querySelector('#alerts-body .note'));
   await page.route('**/api/**', (route) => route.abort());
-  await page.locator('#state .sentence.unknown', { hasText: 'Not known since' }).waitFor();
+  await page.locator('#state .sentence.unknown', { hasText: 'Unknown since' }).waitFor();
   assert.match(
     await page.locator('#state').textContent(),
-    /Not known since \d\d:\d\d:\d\d: the collector does not answer/,
+    /Unknown since \d\d:\d\d:\d\d: the collector does not respond/,
   );
-  assert.equal(await page.locator('#live').textContent(), 'No answer');
-  assert.match(await page.locator('#alerts-body').textContent(), /Not known: the collector does not answer\./);
-  assert.doesNotMatch(await page.locator('main').textContent(), /rules are evaluated/);
+  assert.equal(await page.locator('#live').textContent(), 'No response');
+  assert.match(await page.locator('#alerts-body').textContent(), /Unknown: the collector does not respond\./);
+  assert.doesNotMatch(await page.locator('main').textContent(), /rules are being evaluated/);
   await page.unroute('**/api/**');
   await page.locator('#state .sentence:not(.unknown)').waitFor();
   assert.equal(await page.locator('#live').textContent(), 'Live');

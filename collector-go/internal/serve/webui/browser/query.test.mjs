@@ -70,7 +70,7 @@ for (const [width, colorScheme] of [
     await offered(page, 'LoopBolt', (option) => option.click()); // by pointer, as by keyboard
     const query = 'storm_capacity_ratio{topology="bullet",component!="LoopBolt"}';
     assert.equal(await page.locator('#editor .cm-content').textContent(), query);
-    await askAgain(page, () => page.getByRole('button', { name: 'Ask' }).click());
+    await askAgain(page, () => page.getByRole('button', { name: 'Run' }).click());
     assert.equal(new URLSearchParams(new URL(page.url()).hash.slice(1)).get('query'), query);
 
     const figure = await drawn(page);
@@ -168,13 +168,16 @@ test('an error names its place and what to do, and the way back to it', async (t
   await shown(page);
   const problem = page.locator('#query-problem');
   assert.match(await problem.textContent(), /parse error: unclosed left parenthesis/);
-  assert.match(await problem.textContent(), /Correct the query at line 1, column \d+, then ask again\./);
+  assert.match(await problem.textContent(), /Correct the query at line 1, column \d+, then run it again\./);
   await picture(page, 'query-error-390-light', false);
-  await page.getByRole('button', { name: 'Go there' }).click();
+  await page.getByRole('button', { name: 'Go to the error' }).click();
   assert.equal(await page.evaluate(() => document.activeElement.id), 'editor');
   await page.keyboard.press('End');
   await page.keyboard.type(')');
   await page.keyboard.press('Escape');
   await askAgain(page, () => page.keyboard.press('Enter'));
-  assert.match(await problem.textContent(), /No series matches in this time\. Take another time, or fewer labels/);
+  assert.match(
+    await problem.textContent(),
+    /No series matches in this time range\. Choose another time range, or fewer labels/,
+  );
 });

@@ -41,10 +41,10 @@ test('rows of what changed lead to their moment, and back goes back', async (t) 
 test('data older than the range leads there, without errors and empty figures', async (t) => {
   const page = await open(t, { hash: '#topology=bullet', width: 390, height: 844 });
   const away = page.locator('#away');
-  await away.getByRole('link', { name: 'go there' }).waitFor();
+  await away.getByRole('link', { name: 'Show that time' }).waitFor();
   assert.match(
     await away.textContent(),
-    /No samples in the time shown: last sample 2026-11-21 15:5\d, \d+ d( \d+ h)? ago: go there\./,
+    /No samples in this time range\. The last sample is from 2026-11-21 15:5\d, \d+ d( \d+ h)? ago\. Show that time/,
   );
   assert.equal(await page.locator('.figure:visible').count(), 0, 'no empty figures');
   assert.equal(await page.locator('.problem:visible').count(), 0, 'no red errors');
@@ -61,7 +61,7 @@ test('data older than the range leads there, without errors and empty figures', 
 
 test('all times are of one zone, which the page names', async (t) => {
   const page = await open(t, { hash: '#topology=slow-filter', timezoneId: 'Asia/Tokyo' });
-  assert.equal(await page.locator('#zone').textContent(), 'Times: Asia/Tokyo (UTC+9)');
+  assert.equal(await page.locator('#zone').textContent(), 'Time zone: Asia/Tokyo (UTC+9)');
   await page.locator('#cause').waitFor();
   const first = await page.locator('#first, #look').allTextContents();
   assert.doesNotMatch(first.join(' '), /UTC|\d{4}-\d\d-\d\dT/);

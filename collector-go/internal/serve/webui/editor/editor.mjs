@@ -1,5 +1,5 @@
-// The box in which PromQL is typed: CodeMirror with Prometheus' own language support, completing from the collector's
-// API. `make editor` bundles it.
+// The PromQL editor: CodeMirror with Prometheus' language support, and completion from the collector's API. `make editor`
+// bundles it.
 import {
   acceptCompletion,
   autocompletion,
@@ -18,7 +18,7 @@ import { HTTPPrometheusClient } from '@prometheus-io/codemirror-promql/dist/esm/
 
 const mostAnswers = 200; // kept for completion
 
-// Colours are the page's own, by its variables: light and dark follow without a word to the editor.
+// The colours are CSS variables of the page, so that light and dark mode apply to the editor too.
 const looks = EditorView.theme({
   '&': {
     backgroundColor: 'var(--field)',
@@ -69,7 +69,7 @@ const looks = EditorView.theme({
   '.cm-tooltip.cm-completionInfo': { fontSize: '13px', maxWidth: 'min(360px, 90vw)', padding: '6px 9px' },
   '.cm-diagnostic': { borderLeft: '4px solid var(--fail)', padding: '4px 8px' },
   '.cm-lintRange-error, .cm-lintRange-warning, .cm-lintRange-info, .cm-lintRange-hint, .cm-lintRange-active': {
-    // not by pictures inside the style, which the page's policy refuses
+    // no images inside the style, which the page's policy forbids
     backgroundColor: 'transparent',
     backgroundImage: 'none',
     textDecoration: 'underline wavy var(--fail) 1px',
@@ -88,8 +88,8 @@ const colours = HighlightStyle.define([
 ]);
 
 /**
- * Editor is the box, in a shadow root of its own, whose style sheets are constructed: the page's policy lets no style
- * into its markup. `submit` is called on Enter.
+ * Editor is in a shadow root with constructed style sheets, because the page's policy forbids inline styles. `submit` is
+ * called on Enter.
  */
 export class Editor {
   constructor(element, { text, label, hint, submit }) {
@@ -136,25 +136,25 @@ export class Editor {
       });
   }
 
-  /** completeFrom has names and values completed from what there was between two times, seconds since 1970. */
+  /** completeFrom restricts completion to the names and values between two times in Unix seconds. */
   completeFrom(start, end) {
     const between = JSON.stringify([start, end]);
     if (between === this.between) return;
     this.between = between;
-    // by address: the client's own cache takes the labels whose values it has for all that there are
+    // by URL, because the client's own cache returns incomplete lists of labels
     const answers = new Map();
     const fetchFn = async (address) => {
-      const whole = address.endsWith('/metadata')
+      const url = address.endsWith('/metadata')
         ? address
         : `${address}${address.endsWith('?') ? '' : '&'}${new URLSearchParams({ start, end })}`;
       if (answers.size >= mostAnswers) answers.clear();
-      if (!answers.has(whole)) answers.set(whole, fetch(whole));
+      if (!answers.has(url)) answers.set(url, fetch(url));
       try {
-        const answer = await answers.get(whole);
-        if (!answer.ok) answers.delete(whole);
+        const answer = await answers.get(url);
+        if (!answer.ok) answers.delete(url);
         return answer.clone();
       } catch (error) {
-        answers.delete(whole);
+        answers.delete(url);
         throw error;
       }
     };
@@ -165,7 +165,7 @@ export class Editor {
     this.view.focus();
   }
 
-  /** goTo puts the cursor at a line and column, both from 1. */
+  /** goTo puts the cursor at a line and column, both counted from 1. */
   goTo(line, column) {
     const { doc } = this.view.state;
     const at = doc.line(Math.min(Math.max(1, line), doc.lines));

@@ -1,4 +1,4 @@
-// Alerts that fire or wait to, each with its diagnosis: open for what is critical and fires, behind a click otherwise.
+// Firing and pending alerts with their diagnosis. The diagnosis of a firing critical alert is open; others open on a click.
 import { ask, outdated } from './api.js';
 import { explained, isMoving } from './diagnosis.js';
 import { clip, el, fill, link } from './dom.js';
@@ -7,7 +7,7 @@ import { plain, spoken, whenever } from './units.js';
 
 const most = 50; // alerts shown
 const mostOpen = 3; // diagnoses that are asked for without a click
-const askedAgainAfter = 30_000; // ms: while an alert is young its figures still settle
+const askedAgainAfter = 30_000; // ms: the diagnosis of a new alert may still change
 
 /** Alerts shows /api/v1/alerts of a topology. `host` has linkTo(part) and diagnosed(), called when a diagnosis came. */
 export class Alerts {
@@ -17,26 +17,26 @@ export class Alerts {
     this.answers = new Map(); // by alert: {answer, problem, at} of /api/v1/why
     this.chosen = new Map(); // by alert: whether somebody opened or closed it
     this.alarms = [];
-    this.judged = false;
+    this.evaluated = false;
   }
 
-  /** show takes all alerts, and asks for what is open. */
+  /** show draws the alerts and requests the diagnoses that are open. */
   show(all, topology) {
     this.topology = topology;
     this.lost = false;
-    this.judged = all.some((a) => a.labels.alertname === watchdog && a.state === 'firing');
+    this.evaluated = all.some((a) => a.labels.alertname === watchdog && a.state === 'firing');
     this.alarms = alarmsOf(all, topology);
-    this.elsewhere = all.filter((a) => a.labels.alertname !== watchdog).length - this.alarms.length;
+    this.others = all.filter((a) => a.labels.alertname !== watchdog).length - this.alarms.length;
     this.draw();
     return Promise.all(
       this.alarms
-        .filter((a, i) => i === 0 || this.isOpen(a)) // the first one's evidence is in the page's first line
+        .filter((a, i) => i === 0 || this.isOpen(a)) // the state at the top needs the first alert's evidence
         .slice(0, most)
         .map((a) => this.diagnose(a)),
     );
   }
 
-  /** lose is for a collector that does not answer: whether rules are evaluated is not known. */
+  /** lose is called when the collector does not respond. It is then unknown whether rules are evaluated. */
   lose() {
     this.lost = true;
     this.draw();
@@ -47,20 +47,18 @@ export class Alerts {
     fill(
       this.box,
       ...here.slice(0, most).map((a) => this.card(a)),
-      here.length > most
-        ? el('p', { class: 'note' }, `${here.length - most} further alerts are not shown; /api/v1/alerts has all.`)
-        : null,
+      here.length > most ? el('p', { class: 'note' }, `${here.length - most} more alerts: see /api/v1/alerts.`) : null,
       el(
         'p',
         { class: 'note' },
         [
-          here.length ? '' : 'No alert fires or is pending for this topology.',
-          this.elsewhere ? `${this.elsewhere} of other topologies.` : '',
+          here.length ? '' : 'No alerts for this topology.',
+          this.others ? `${this.others} alert${this.others === 1 ? '' : 's'} in other topologies.` : '',
           this.lost
-            ? 'Not known: the collector does not answer.'
-            : this.judged
-              ? 'The watchdog fires, as it should: rules are evaluated.'
-              : 'The watchdog does not fire: the rules that come with the program are off (rules.builtin), not evaluated yet, or not evaluated.',
+            ? 'Unknown: the collector does not respond.'
+            : this.evaluated
+              ? 'Alert rules are being evaluated.'
+              : 'The watchdog alert does not fire: the built-in alert rules are disabled (rules.builtin), or are not being evaluated.',
         ]
           .filter(Boolean)
           .join(' '),
@@ -70,7 +68,6 @@ export class Alerts {
       button.onclick = () => this.toggle(button.dataset.key);
   }
 
-  // Of the same name the diagnosis is the same: it is asked for by name and topology.
   isOpen(a) {
     return (
       this.chosen.get(keyOf(a)) ??
@@ -99,13 +96,13 @@ export class Alerts {
         {},
         el('button', { type: 'button', 'data-key': key, 'aria-expanded': String(this.isOpen(a)) }, 'Why?'),
         ' ',
-        a.annotations.runbook_url ? link(a.annotations.runbook_url, 'Runbook: what to do') : null,
+        a.annotations.runbook_url ? link(a.annotations.runbook_url, 'Runbook') : null,
       ),
       a.annotations.description ? el('p', {}, el('bdi', {}, clip(spoken(a.annotations.description), 1000))) : null,
       el(
         'p',
         { class: 'note' },
-        `since ${whenever(Date.parse(a.activeAt) / 1000)}, value ${plain(Number(a.value))}`,
+        `Since ${whenever(Date.parse(a.activeAt) / 1000)}, value ${plain(Number(a.value))}`,
         ...rest.slice(0, 12).map(([label, value]) => el('bdi', { class: 'label' }, `${label}=${clip(value, 120)}`)),
       ),
     );
@@ -114,7 +111,7 @@ export class Alerts {
   explanation(a) {
     if (!this.isOpen(a)) return [];
     const known = this.answers.get(keyOf(a));
-    if (!known) return [el('p', { role: 'status' }, 'Looking at what changed before it …')];
+    if (!known) return [el('p', { role: 'status' }, 'Searching for changes before the alert …')];
     if (known.problem) return [el('p', { class: 'problem', role: 'alert' }, clip(known.problem, 500))];
     return explained(known.answer, this.host.linkTo);
   }
@@ -148,7 +145,7 @@ export class Alerts {
     this.host.diagnosed();
   }
 
-  /** diagnosis is the answer about the worst alert that has one; null where none is open. */
+  /** diagnosis returns the diagnosis of the worst alert that has one, or null. */
   get diagnosis() {
     for (const a of this.alarms.slice(0, mostOpen)) {
       const known = this.isOpen(a) ? this.answers.get(keyOf(a)) : null;
@@ -157,7 +154,7 @@ export class Alerts {
     return null;
   }
 
-  /** evidence is what the diagnosis knows of the first alert itself; null before it came. */
+  /** evidence returns the first alert as its diagnosis describes it, or null before the diagnosis has arrived. */
   get evidence() {
     const [first] = this.alarms;
     return (first && this.answers.get(keyOf(first))?.answer?.alert) ?? null;

@@ -1,4 +1,4 @@
-// What a query answers, as rows and in words. Pure.
+// The result of a query as table rows, and the advice for its errors. Pure.
 import { units } from './units.js';
 
 /** nameOfSeries writes a series as PromQL does: its name and its labels. */
@@ -10,8 +10,8 @@ export function nameOfSeries({ __name__: name = '', ...labels }) {
 }
 
 /**
- * shortNames gives a function that names each of some series by the labels in which they differ; a lone one has its
- * whole name.
+ * shortNames returns a function that names each series by the labels in which the series differ. A single series keeps
+ * its full name.
  */
 export function shortNames(all) {
   const values = new Map();
@@ -32,8 +32,8 @@ const histogram = (h) => `histogram: ${write(Number(h.count))} values, sum ${wri
 const last = (list) => list[list.length - 1];
 
 /**
- * rowsOf are an answer's rows: what it is of, and its numbers as the API has them; of a range their last, least, mean
- * and largest.
+ * rowsOf returns the rows of a result: a series and its value as the API returns it; for a range, its last, minimum, mean
+ * and maximum.
  */
 export function rowsOf({ resultType, result }) {
   if (resultType === 'scalar' || resultType === 'string') return [[resultType, result[1]]];
@@ -56,35 +56,34 @@ export function rowsOf({ resultType, result }) {
 /** headOf names the columns of rowsOf. */
 export const headOf = ({ resultType }) => [
   'Series',
-  ...(resultType === 'matrix' ? ['Last', 'Least', 'Mean', 'Largest'] : ['Value']),
+  ...(resultType === 'matrix' ? ['Last', 'Minimum', 'Mean', 'Maximum'] : ['Value']),
 ];
 
-/** adviceOf is what to do about an error: words, and the place in the query that it is about, where it names one. */
+/** adviceOf returns what to do about an error, and its position in the query if the error has one. */
 export function adviceOf(error) {
   const place = /(?:^|[^\d])(\d+):(\d+): parse error/.exec(error.message);
   if (place)
     return {
-      words: `Correct the query at line ${place[1]}, column ${place[2]}, then ask again.`,
+      words: `Correct the query at line ${place[1]}, column ${place[2]}, then run it again.`,
       line: Number(place[1]),
       column: Number(place[2]),
     };
   switch (error.status) {
     case 400:
-      return { words: 'Correct the query, then ask again.' };
+      return { words: 'Correct the query, then run it again.' };
     case 401:
     case 403:
       return {
-        words:
-          'Ask as somebody who may read all topologies: the scope read, without a topology, in the token file (docs/security.md).',
+        words: 'Queries need the scope read for all topologies in the token file (docs/security.md).',
       };
     case 408:
     case 503:
       return error.type === 'timeout'
-        ? { words: 'Select fewer series by labels, or a shorter time, then ask again.' }
+        ? { words: 'Select fewer series by labels, or a shorter time range, then run the query again.' }
         : { words: '' };
     case 429:
-      return { words: 'Ask again in a second.' };
+      return { words: 'Run the query again in a second.' };
     default:
-      return { words: '' }; // the message itself names what to do
+      return { words: '' }; // the message itself says what to do
   }
 }

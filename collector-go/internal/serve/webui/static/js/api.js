@@ -1,6 +1,6 @@
-// The collector's API. A question that is asked again under its name cancels the one before.
+// The collector's API. A request cancels an earlier one with the same name.
 
-/** ApiError is an answer that is an error, in the collector's own words. */
+/** ApiError is an error that the collector returned, with its message. */
 export class ApiError extends Error {
   constructor(message, type, status) {
     super(message);
@@ -9,21 +9,21 @@ export class ApiError extends Error {
   }
 }
 
-const underway = new Map();
+const running = new Map();
 
 /**
- * ask answers the data of GET path, or all of the answer with its warnings. It throws an ApiError, or an AbortError
- * where the same name was asked again.
+ * ask returns the data of GET path, or the complete response with its warnings. It throws an ApiError, or an AbortError if
+ * a newer request has the same name.
  */
 export async function ask(name, path, parameters = {}, complete = false) {
-  underway.get(name)?.abort();
+  running.get(name)?.abort();
   const controller = new AbortController();
-  underway.set(name, controller);
+  running.set(name, controller);
   try {
     const answer = await get(path, parameters, controller.signal);
     return complete ? answer : answer.data;
   } finally {
-    if (underway.get(name) === controller) underway.delete(name);
+    if (running.get(name) === controller) running.delete(name);
   }
 }
 
@@ -35,7 +35,11 @@ async function get(path, parameters, signal) {
     response = await fetch(form.size ? `${address}?${form}` : address, { signal, credentials: 'same-origin' });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    throw new ApiError('The collector does not answer. Does it run, and can this machine reach it?', 'unreachable', 0);
+    throw new ApiError(
+      'The collector does not respond. Check that it runs, and that this machine can reach it.',
+      'unreachable',
+      0,
+    );
   }
   return answerOf(response);
 }
@@ -47,13 +51,13 @@ async function answerOf(response) {
     answer = JSON.parse(body);
   } catch {
     throw new ApiError(
-      body.trim().slice(0, 300) || `The collector answered ${response.status} without a word.`,
+      body.trim().slice(0, 300) || `The collector returned status ${response.status} without a message.`,
       'unreadable',
       response.status,
     );
   }
   if (answer.status !== 'success')
-    throw new ApiError(answer.error ?? 'The collector answered with an error.', answer.errorType, response.status);
+    throw new ApiError(answer.error ?? 'The collector returned an error.', answer.errorType, response.status);
   return answer;
 }
 

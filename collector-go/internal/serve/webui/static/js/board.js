@@ -1,4 +1,4 @@
-// The figures together: one grid, one crosshair, one order. It asks the store for what they show.
+// All charts: one grid, one crosshair, one order. The board requests their data.
 import { ask, outdated } from './api.js';
 import { el } from './dom.js';
 import { figures as definitions, intervals, quote, workersAt } from './expressions.js';
@@ -9,8 +9,9 @@ import { columnsOf, lastKnown } from './matrix.js';
 import { orderFor } from './order.js';
 import { ranges, sliceOf } from './state.js';
 import { bandsAndMarks } from './timeline.js';
+import { duration } from './units.js';
 
-const longAgo = 6 * 3600; // s: from here on a line is what the rules keep of it, where they do
+const longAgo = 6 * 3600; // s: longer ranges use the recorded series, if there is one
 
 /** Board draws all figures. `host` has select(from, to), and say(words, trouble). */
 export class Board {
@@ -24,7 +25,7 @@ export class Board {
     this.workers = 1;
     this.annotations = [];
     this.moments = [];
-    this.unavailable = null; // why no question of figures can be answered
+    this.unavailable = null; // why no data can be queried
     this.intervals = {};
     this.legend = new Legend(legend, () => this.draw());
     const board = this;
@@ -45,7 +46,7 @@ export class Board {
     this.arrange(null, 0);
   }
 
-  // Bands and marks have their words in the first figure alone, what moved has them in its own.
+  // Only the first chart has the labels of bands and marks. A change is labelled in its own chart.
   over(figure) {
     const { bands, marks } = bandsAndMarks(this.annotations, Date.now() / 1000);
     const first = this.order[0] === figure.name;
@@ -59,7 +60,7 @@ export class Board {
   }
 
   /**
-   * arrange puts the figures in the order for an alert's name; as many as stand beside the diagnosis come before it.
+   * arrange orders the charts for an alert's name. The first ones, as many as beside, are placed next to the alerts.
    */
   arrange(alert, beside) {
     const order = orderFor(alert);
@@ -80,7 +81,7 @@ export class Board {
     this.figures.forEach((f) => f.chart?.redraw(false));
   }
 
-  // The crosshair is at one time in all figures: each figure's value there is read out.
+  // The crosshair is at the same time in all charts, and each chart shows its values there.
   point(i) {
     const to = i ?? null;
     if (to === this.pointed) return;
@@ -124,8 +125,8 @@ export class Board {
     this.moments = [];
   }
 
-  // How many workers there are decides how far figures are thinned. The registry knows those of now; the time that is
-  // shown may have had others.
+  // The number of workers decides how many slices are combined into a point. The registry knows the present workers; the
+  // time range may have had others.
   async countWorkers({ topology, to }) {
     const key = JSON.stringify([topology, to]);
     if (this.counted === key) return;
@@ -143,8 +144,8 @@ export class Board {
   }
 
   /**
-   * show loads a state's figures where there is something new, with what `beside(grid)` loads; false where nothing was
-   * asked.
+   * show loads the charts if there is something new, together with `beside(grid)`. It returns false if there is nothing
+   * new.
    */
   async show(state, beside) {
     this.state = state;
@@ -192,8 +193,7 @@ export class Board {
     );
   }
 
-  // Whom the legend names is chosen once for all figures: by the first of them, CPU before heap before GC, that has
-  // workers.
+  // The workers that the legend names are chosen once for all charts, by the first chart that has workers.
   nameWorkers(asked, grid) {
     grid.named ??= (async () => {
       for (const name of ['cpu', 'heap', 'gc']) {
@@ -214,7 +214,7 @@ export class Board {
       performance.mark(`figure-${figure.name}`);
     } catch (error) {
       if (outdated(error)) return;
-      this.grid = null; // asked again with the next refresh
+      this.grid = null; // requested again with the next refresh
       figure.fail(error);
       this.host.say(error.message, true);
     }
@@ -231,7 +231,7 @@ export class Board {
     return run(line.expression(topology, grid.step, this.intervals[line.metric ?? figure.definition.metric] ?? 10));
   }
 
-  // How often figures are reported decides how far a rate must look back.
+  // The reporting interval decides how far a rate must look back.
   async findIntervals() {
     try {
       const { result } = await ask('intervals', '/api/v1/query', {
@@ -240,19 +240,21 @@ export class Board {
       });
       for (const r of result) this.intervals[r.metric.metric] = Number(r.value[1]) || 10;
     } catch (error) {
-      if (outdated(error)) throw error; // without it 10 s stand: the sampler's
+      if (outdated(error)) throw error; // otherwise the sampler's interval of 10 s is assumed
     }
   }
 
   note() {
     const { grid } = this;
-    const thinned = grid.thinned
-      ? `; for so long a time and so many workers ${grid.step / grid.slice} of them stand together, by their mean, latencies by their worst`
-      : '';
-    return `Slices of ${widthOf(grid.slice)}${thinned}, each drawn at its middle. A gap in a line is a time without samples.`;
+    const slices = grid.step / grid.slice;
+    const width = duration(grid.slice);
+    const points = grid.thinned
+      ? `Each point combines ${slices} slices of ${width}: by their mean, or by their maximum for latencies.`
+      : `Each point is a slice of ${width}.`;
+    return `${points} It is drawn in the middle of its time. A gap means that there are no samples.`;
   }
 
-  /** lead scrolls to a figure, and has it read. */
+  /** lead scrolls to a chart and focuses it. */
   lead(name) {
     const figure = this.byName.get(name);
     if (!figure) return;
@@ -261,16 +263,13 @@ export class Board {
   }
 }
 
-const widthOf = (s) => (s % 3600 === 0 ? `${s / 3600}h` : s % 60 === 0 ? `${s / 60}m` : `${s}s`);
-
-/** emptyBoard is what stands in the figures' place where a time has no samples. */
+/** emptyNote replaces the charts if the time range has no samples. */
 export function emptyNote(last, words, href, now) {
-  if (last == null) return el('p', { class: 'note' }, 'No sample of this topology is stored in the last week.');
+  if (last == null) return el('p', { class: 'note' }, 'No samples of this topology in the last week.');
   return el(
     'p',
     { class: 'away' },
-    `No samples in the time shown: ${words(last, now)}: `,
-    el('a', { href, id: 'go-there' }, 'go there'),
-    '.',
+    `No samples in this time range. The last sample is from ${words(last, now)}. `,
+    el('a', { href, id: 'go-there' }, 'Show that time'),
   );
 }

@@ -1,8 +1,9 @@
-// The choices at the page's head.
+// The choices at the top of the page.
 import { clip, el } from './dom.js';
 import { isFixed, moment, rangeNames, slices } from './state.js';
+import { duration } from './units.js';
 
-/** Controls shows a state and calls change(part) when somebody chose. */
+/** Controls shows a state and calls change(part) when the reader chooses something. */
 export class Controls {
   constructor(element, change, pause) {
     this.change = change;
@@ -11,12 +12,14 @@ export class Controls {
       'select',
       { id: 'range', on: { change: () => this.chooseRange() } },
       ...Object.entries(rangeNames).map(([value, words]) => el('option', { value }, words)),
-      el('option', { value: 'fixed' }, 'from … to …'),
+      el('option', { value: 'fixed' }, 'custom range'),
     );
     this.slice = el(
       'select',
       { id: 'slice', on: { change: () => change({ slice: this.slice.value }) } },
-      ...Object.keys(slices).map((value) => el('option', { value }, value === 'auto' ? 'by the time' : value)),
+      ...Object.keys(slices).map((value) =>
+        el('option', { value }, value === 'auto' ? 'automatic' : duration(slices[value])),
+      ),
     );
     this.from = el('input', {
       id: 'from',
@@ -36,8 +39,8 @@ export class Controls {
       { type: 'button', id: 'live', 'aria-pressed': 'true', on: { click: () => this.toggle(pause) } },
       'Live',
     );
-    this.cpu = this.units('cpu', 'CPU in', { cores: 'cores', ms: 'ms a minute' });
-    this.gc = this.units('gc', 'GC in', { ms: 'ms a minute', share: 'share of time' });
+    this.cpu = this.units('cpu', 'CPU in', { cores: 'cores', ms: 'ms/min' });
+    this.gc = this.units('gc', 'GC in', { ms: 'ms/min', share: 'share of time' });
     this.more = el(
       'details',
       { id: 'more' },
@@ -45,14 +48,14 @@ export class Controls {
       el(
         'div',
         { class: 'times' },
-        labelled('slice', 'Slices of', this.slice),
+        labelled('slice', 'Slice width', this.slice),
         labelled('cpu', 'CPU in', this.cpu),
         labelled('gc', 'GC in', this.gc),
       ),
     );
     element.replaceChildren(
       labelled('topology', 'Topology', this.topology),
-      labelled('range', 'Time', this.range),
+      labelled('range', 'Time range', this.range),
       this.times,
       this.live,
       this.more,
@@ -80,7 +83,7 @@ export class Controls {
 
   chooseTimes() {
     const [from, to] = [moment(this.from.value), moment(this.to.value)];
-    this.to.setCustomValidity(from != null && to != null && from >= to ? 'The end must be after the beginning.' : '');
+    this.to.setCustomValidity(from != null && to != null && from >= to ? 'The end must be after the start.' : '');
     this.to.reportValidity();
     if (from != null && to != null && from < to) this.change({ from, to });
   }
@@ -96,13 +99,13 @@ export class Controls {
     this.live.textContent = live ? 'Live' : 'Paused';
   }
 
-  /** answering shows whether the collector does: what it does not answer is not live. */
+  /** answering shows whether the collector responds. Without a response, the page is not live. */
   answering(does) {
     const live = this.live.getAttribute('aria-pressed') === 'true';
-    this.live.textContent = does ? (live ? 'Live' : 'Paused') : 'No answer';
+    this.live.textContent = does ? (live ? 'Live' : 'Paused') : 'No response';
   }
 
-  /** show writes a state into the controls; ended has, by name, how topologies that do not run ended. */
+  /** show writes a state into the controls. ended has the state of each topology that does not run. */
   show(state, topologies, ended = new Map()) {
     const names = topologies.includes(state.topology) || !state.topology ? topologies : [...topologies, state.topology];
     const labels = names.map((name) => clip(name, 80) + (ended.has(name) ? ` (${ended.get(name)})` : ''));
@@ -121,7 +124,7 @@ export class Controls {
   }
 }
 
-/** foldOn keeps the choices folded where there is little room, and open elsewhere. */
+/** foldOn folds the choices on narrow screens and opens them on others. */
 export function foldOn(narrow, details) {
   const fold = () => {
     details.open = !narrow.matches;
@@ -132,5 +135,5 @@ export function foldOn(narrow, details) {
 
 const labelled = (id, words, control) => el('label', { for: id }, el('span', {}, words), control);
 
-// local is a time as the browser's own field takes it.
+// local formats a time for the browser's own input field.
 const local = (s) => new Date((s - new Date(s * 1000).getTimezoneOffset() * 60) * 1000).toISOString().slice(0, 19);

@@ -1,16 +1,15 @@
-// What /api/v1/why answers, in words and as moments on the figures: the figures that moved, then events, then what
-// limited the topology.
+// The answer of /api/v1/why as text and as marks on the charts: changed metrics, then events, then the limiting resource.
 import { clip, el } from './dom.js';
 import { clock, duration, plain, spoken } from './units.js';
 
-const manyMissing = 12; // figures: then nothing was collected
-const mostMoments = 12; // on the figures
-const settles = 4 * 60_000; // ms after an alert's beginning: until then more of what moved is seen
+const manyMissing = 12; // metrics; if more are missing, nothing was collected
+const mostMoments = 12; // on the charts
+const settles = 4 * 60_000; // ms after the start of an alert in which more changes may be found
 
-/** isMoving reports whether an alert is so young that its diagnosis still changes. */
+/** isMoving reports whether an alert is so new that its diagnosis may still change. */
 export const isMoving = (answer, nowMs) => nowMs - Date.parse(answer.at) < settles;
 
-/** momentsOf are the moments of a diagnosis, s: its cause and figures by name, and events. */
+/** momentsOf returns the times of a diagnosis in seconds: the changed metrics and the start of the alert. */
 export function momentsOf(answer) {
   if (!answer) return [];
   const moved = answer.changes.map((c) => ({
@@ -27,7 +26,7 @@ export function momentsOf(answer) {
     .sort((a, b) => a.at - b.at);
 }
 
-/** explained lists an answer; linkTo(part) is the address that leads to a moment. */
+/** explained returns the elements of an answer. linkTo(part) returns the URL of a time. */
 export function explained(answer, linkTo) {
   const before = duration((Date.parse(answer.at) - Date.parse(answer.since)) / 1000);
   const moment = (at, figure = '') => ({ at: Math.round(Date.parse(at) / 1000), figure });
@@ -36,7 +35,7 @@ export function explained(answer, linkTo) {
       ? el(
           'p',
           { class: 'cause' },
-          el('b', {}, 'Most likely: '),
+          el('b', {}, 'Most likely cause: '),
           el(
             'a',
             { href: linkTo(moment(answer.cause.since, answer.cause.figure)) },
@@ -47,11 +46,11 @@ export function explained(answer, linkTo) {
           '.',
         )
       : null,
-    el('h4', {}, 'Figures that moved, the earliest first'),
+    el('h4', {}, 'What changed, earliest first'),
     answer.changes.length
       ? el('ul', {}, ...answer.changes.map((c) => moved(c, linkTo(moment(c.since, c.figure)))))
-      : el('p', {}, 'No figure that has samples moved to another level.'),
-    el('h4', {}, `Events in the ${before} before`),
+      : el('p', {}, 'No metric changed its level.'),
+    el('h4', {}, `Events in the ${before} before the alert`),
     answer.events.length
       ? el(
           'ul',
@@ -66,15 +65,15 @@ export function explained(answer, linkTo) {
             ),
           ),
         )
-      : el('p', {}, 'None that are known: no setting changed, no worker started, no step of an experiment.'),
-    answer.limit
-      ? el('p', {}, el('b', {}, 'What limited it: '), el('bdi', {}, clip(spoken(answer.limit), 600)), '.')
-      : null,
+      : el('p', {}, 'None: no changed settings, no restarts, no experiment steps.'),
+    answer.limit ? el('p', {}, el('b', {}, 'Limit: '), el('bdi', {}, clip(spoken(answer.limit), 600)), '.') : null,
     answer.missing.length
       ? el(
           'p',
           { class: 'note' },
-          `Without a sample, so that nothing is known of${answer.missing.length > manyMissing ? ` ${answer.missing.length} figures: nothing was collected` : `: ${clip(answer.missing.join('; '), 600)}`}.`,
+          answer.missing.length > manyMissing
+            ? `No data for ${answer.missing.length} metrics: nothing was collected.`
+            : `No data for: ${clip(answer.missing.join('; '), 600)}.`,
         )
       : null,
     ...answer.notes.map((n) => el('p', { class: 'note' }, `${clip(spoken(n), 600)}.`)),
@@ -97,10 +96,8 @@ function moved(c, href) {
 }
 
 const level = (value, unit) =>
-  unit === 'seconds' || unit === 's'
+  unit === 's' && Math.abs(value) < 1
     ? `${plain(value * 1000)} ms`
-    : unit === 'bytes'
-      ? `${plain(value / 2 ** 20)} MiB`
-      : unit === 'ratio'
-        ? `${plain(value * 100)}%`
-        : `${plain(value)}${unit ? ` ${unit}` : ''}`;
+    : unit === 'ratio'
+      ? `${plain(value * 100)}%`
+      : `${plain(value)} ${unit}`;

@@ -1,40 +1,40 @@
-// What the figures ask, as PromQL. Pure. Every expression looks at its slice alone, so that a time without samples has
-// no value: a plain selector would repeat the last one for five minutes, over a gap.
+// The charts and their PromQL. Pure. Each expression covers only its slice, so that a time without samples has no value. A
+// plain selector would repeat the last value for five minutes.
 
 import { busyShare } from './busy.js';
 
 /** quote writes a label's value as PromQL reads it. */
 export const quote = (value) => JSON.stringify(value);
 
-/** limitSeconds is what Bullet's operators hold the filter latency to. */
+/** limitSeconds is the limit of the filter latency in production. */
 export const limitSeconds = 0.2;
 
 /**
- * stealLimit is the share of a host's CPU time from which on that its hypervisor has it is shown, as a line of the
- * dashboards'.
+ * stealLimit is the share of a host's CPU time from which on steal is shown. The dashboards draw it as a line.
  */
 const stealLimit = 0.05;
 
 const gauge = (step, interval) => `${Math.max(step, Math.ceil(interval))}s`;
 
-// From the last sample before the slice to its last: the rise in the slice, exactly, where samples come every interval.
+// From the last sample before the slice to the last one in it. This is exactly the increase in the slice if samples come
+// at every interval.
 const counter = (step, interval) => `${step + Math.ceil(interval)}s`;
 
-// Storm's own components and streams are no part of a topology's work.
+// Storm's own components and streams are excluded.
 const own = 'component!~"__.*"';
 
-// A busy share needs tuples that Storm sampled, one in twenty: too few of them come in a slice of ten seconds.
+// Storm samples one tuple in twenty. A slice of ten seconds has too few of them for a busy share.
 const leastBusy = 120;
 
-// FilterBolt executes queries and ticks too: these are not records.
+// FilterBolt also executes queries and ticks, which are not records.
 const fromRecords = 'component="FilterBolt",source!~"QuerySpout|TickSpout|ReplayBolt|__.*"';
 
 /**
- * figures by name. Each of its lines is a question: one line drawn where it has a name, one a worker where the figure
- * is `byWorker`, one for each value of the labels in `by` otherwise. `metric` is the one by whose interval a question
- * looks back, `absent` what must be so for there to be samples. `recorded` is what the rules keep of a line, asked over
- * a long time; where they keep nothing the line itself is asked, unless it is `sparse`: then nothing is the answer, and
- * no reading is missing.
+ * The charts. Each entry of `lines` is a query. It gives one line if it has a name, one per worker if the chart is
+ * `byWorker`, and otherwise one for each combination of the labels in `by`. The interval of `metric` decides how far a
+ * rate looks back. `absent` explains why there may be no samples. `recorded` is the series that the rules record of a
+ * line; it is used for long time ranges. If it is empty, the line itself is queried, unless the line is `sparse`, for
+ * which an empty result is normal.
  */
 export const figures = [
   {
@@ -45,12 +45,12 @@ export const figures = [
     metric: 'bullet_filter_latency_mean_seconds',
     lines: [
       {
-        name: 'Bullet’s mean, slowest task',
+        name: 'mean of the slowest task',
         expression: (t, step, i) =>
           `max(max_over_time(bullet_filter_latency_mean_seconds{topology=${t}}[${gauge(step, i)}]))`,
       },
       {
-        name: 'p99 of the histogram',
+        name: 'p99 of all tasks',
         expression: (t, step, i) =>
           `histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology=${t}}[${counter(step, i)}])))`,
         recorded: (t, step) =>
@@ -65,7 +65,7 @@ export const figures = [
     limit: 1,
     by: ['component'],
     metric: 'storm_executed_total',
-    absent: 'it is known of tasks that execute enough tuples',
+    absent: 'only tasks that execute enough tuples have a busy share',
     lines: [
       {
         expression: (t, step, i) =>
@@ -75,7 +75,7 @@ export const figures = [
   },
   {
     name: 'queue',
-    title: 'Wait in the receive queue, longest task by component',
+    title: 'Wait in the receive queue, slowest task by component',
     unit: 'seconds',
     by: ['component'],
     metric: 'storm_receive_queue_sojourn_seconds',
@@ -91,7 +91,7 @@ export const figures = [
     title: 'Records read and filtered',
     unit: 'recordsPerSecond',
     metric: 'bullet_source_records_total',
-    absent: 'only sources that count their records report it',
+    absent: 'only some sources count their records',
     lines: [
       {
         name: 'read',
@@ -107,20 +107,20 @@ export const figures = [
   },
   {
     name: 'lag',
-    title: 'Source lag: records that wait to be read',
+    title: 'Source lag: unread records',
     unit: 'records',
     metric: 'bullet_source_lag_records',
-    absent: 'only sources that know it report it',
+    absent: 'only some sources report their lag',
     lines: [
       {
-        name: 'waiting',
+        name: 'unread',
         expression: (t, step, i) => `sum(avg_over_time(bullet_source_lag_records{topology=${t}}[${gauge(step, i)}]))`,
       },
     ],
   },
   {
     name: 'held',
-    title: 'Time that spouts are held back, most held task',
+    title: 'Time for which spouts are throttled, worst task',
     unit: 'share',
     by: ['component', 'reason'],
     metric: 'storm_skipped_seconds_total',
@@ -146,7 +146,7 @@ export const figures = [
   },
   {
     name: 'workers',
-    title: 'Workers that report',
+    title: 'Reporting workers',
     unit: 'workers',
     metric: 'bullet_worker_heap_used_bytes',
     lines: [
@@ -159,12 +159,12 @@ export const figures = [
   },
   {
     name: 'queries',
-    title: 'Queries running (Figure 1)',
+    title: 'Running queries (Figure 1)',
     unit: 'queries',
     metric: 'bullet_active_queries',
     lines: [
       {
-        name: 'queries running',
+        name: 'running queries',
         expression: (t, step, i) =>
           `sum(avg_over_time(bullet_active_queries{topology=${t},component="JoinBolt"}[${gauge(step, i)}]))`,
       },
@@ -185,7 +185,7 @@ export const figures = [
   },
   {
     name: 'cpu-parts',
-    title: 'CPU time of all workers, user and system apart',
+    title: 'CPU time of all workers: user, system and steal',
     unit: 'cores',
     metric: 'bullet_worker_cpu_seconds_total',
     lines: [
@@ -195,7 +195,7 @@ export const figures = [
           `sum(rate(bullet_worker_cpu_seconds_total{topology=${t},mode="${mode}"}[${counter(step, i)}]))`,
       })),
       {
-        name: `stolen from the worst host, from ${100 * stealLimit}% of it on`,
+        name: `steal on the worst host, if at least ${100 * stealLimit}%`,
         metric: 'bullet_host_cpu_seconds_total',
         expression: (t, step, i) =>
           `max(rate(bullet_host_cpu_seconds_total{topology=${t},mode="steal"}[${counter(step, i)}]) >= ignoring (mode) ${stealLimit} * last_over_time(bullet_host_cpu_cores{topology=${t}}[${counter(step, i)}]))`,
@@ -237,14 +237,14 @@ export const figures = [
 export const workersAt = (t) =>
   `count(count by (worker) (last_over_time(bullet_worker_heap_used_bytes{topology=${t}}[15m])))`;
 
-/** intervals asks how often what the figures show is reported: it is stored where it changes, and each hour. */
+/** intervals queries the reporting interval of each metric. It is stored when it changes, and once per hour. */
 export const intervals = (t) =>
   `max by (metric) (last_over_time(bullet_metrics_collection_interval_seconds{topology=${t}}[2h]))`;
 
-/** lastSample is when a topology's last slice of a week ended. */
+/** lastSample queries the end of a topology's last slice within a week. */
 export const lastSample = (t) => `max(max_over_time(timestamp(bullet_worker_heap_used_bytes{topology=${t}})[7d:5m]))`;
 
-/** lastAlert is when an alert of the topology, or of the collector itself, fired last within a day. */
+/** lastAlert queries when an alert of the topology or of the collector last fired within a day. */
 export const lastAlert = (topology) =>
   `max(max_over_time(timestamp(ALERTS{alertstate="firing",alertname!="BulletMetricsWatchdog",topology=~${quote(`|${regexp(topology)}`)}})[1d:1m]))`;
 

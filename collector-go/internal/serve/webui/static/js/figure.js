@@ -1,4 +1,4 @@
-// One figure: its head with what can be read at the crosshair, and its chart.
+// One chart, and the values at its crosshair.
 import { chartOf, colour, recolour } from './chart.js';
 import { clip, el } from './dom.js';
 import { columnsOf, lastKnown, nameOf, byName, meanOf, together } from './matrix.js';
@@ -36,11 +36,11 @@ export class Figure {
     return this.definition.name;
   }
 
-  /** show draws an answer: a list of PromQL matrices, one a line of the definition. */
+  /** show draws PromQL matrices, one for each line of the definition. */
   show(matrices, grid, times) {
     this.grid = grid;
     this.times = times;
-    // a slice's value is of all of it, not of its end
+    // a value covers its whole slice, so it is drawn in the middle
     this.middles = this.definition.atMoments ? times : times.map((t) => t - grid.step / 2);
     this.problem.hidden = true;
     this.columns = this.definition.by
@@ -51,13 +51,13 @@ export class Figure {
             ? columns
             : columns.slice(0, 1).map((c) => ({ ...c, metric: { worker: this.definition.lines[i].name }, order: i }));
         });
-    // the named are drawn above the crowd
+    // named lines are drawn above the gray ones
     if (this.definition.byWorker) this.columns.sort((a, b) => this.rank(a) - this.rank(b));
     this.together = this.definition.byWorker ? together(this.columns, grid.points) : null;
     this.draw();
   }
 
-  // Lines by name, as many as can be kept apart: the largest. The rest is a crowd.
+  // The largest lines have names and colours, as many as readers can distinguish. The others are gray.
   byLabels(columns) {
     const largest = new Set(
       columns
@@ -91,7 +91,7 @@ export class Figure {
     return units[this.unit];
   }
 
-  /** draw rebuilds the chart where its lines have changed, and otherwise passes it only the values. */
+  /** draw rebuilds the chart if its lines have changed, and otherwise only passes the new values. */
   draw() {
     if (!this.grid) return;
     const { times, write, axis } = { ...this.scale };
@@ -109,7 +109,7 @@ export class Figure {
     } else {
       this.chart?.destroy();
       this.form = form;
-      const bare = (v) => write(v).replace(/ .*$/, '');
+      const bare = (v) => write(v).replace(/[ /].*$/, '');
       this.chart = chartOf(this.body, {
         lines: looks,
         times: this.middles,
@@ -153,30 +153,25 @@ export class Figure {
     };
   }
 
-  // A lone line is drawn as the text is, the named ones behind it in colour.
+  // A single line has the colour of the text. Further lines have colours.
   hue(column) {
     return this.definition.by ? (column.order < 0 ? null : column.order) : column.order || null;
   }
 
-  /** read writes the values at a time's index; null for the last that are known. */
+  /** read shows the values at an index; null means the latest values. */
   read(i) {
     if (!this.grid) return;
-    // another figure may be at another grid for a moment
+    // another chart may briefly have another grid
     const at = i != null && i < this.grid.points ? i : lastKnown(this.columns);
     if (at < 0) {
       this.readings.replaceChildren(
-        el(
-          'span',
-          { class: 'none' },
-          this.definition.absent ? `no samples in this time: ${this.definition.absent}` : 'no samples in this time',
-        ),
+        el('span', { class: 'none' }, this.definition.absent ? `no data (${this.definition.absent})` : 'no data'),
       );
       return;
     }
-    this.readings.replaceChildren(el('time', {}, `${at === i ? '' : 'last, '}${this.slice(at)}`), ...this.parts(at));
+    this.readings.replaceChildren(el('time', {}, `${at === i ? '' : 'latest: '}${this.slice(at)}`), ...this.parts(at));
   }
 
-  // The slice is named by both its ends.
   slice(i) {
     return this.definition.atMoments
       ? whenever(this.times[i])
@@ -193,12 +188,12 @@ export class Figure {
         ...shown.map((c) =>
           this.reading(c.metric.worker, c.values[at], this.hue(c) == null ? null : lineColour(this.hue(c))),
         ),
-        ...(more ? [el('span', { class: 'none' }, `${more} more, in grey`)] : []),
+        ...(more ? [el('span', { class: 'none' }, `${more} more (gray)`)] : []),
       ];
     }
     const { mean, total, count } = this.together;
     const workers = `${count[at]} worker${count[at] === 1 ? '' : 's'}`;
-    const sums = this.unit === 'share' ? [] : [this.reading('together', total[at], null, 'total')];
+    const sums = this.unit === 'share' ? [] : [this.reading('total', total[at], null, 'total')];
     const named = this.host.legend.named
       .filter((w) => !this.host.legend.hidden.has(w))
       .map((w) =>
@@ -217,11 +212,11 @@ export class Figure {
       colour ? swatch : null,
       el('bdi', {}, clip(name, 80)),
       ' ',
-      el('b', {}, value == null ? 'no sample' : write(value * times)),
+      el('b', {}, value == null ? 'no data' : write(value * times)),
     );
   }
 
-  /** say is the figure's reading as a sentence, for those who listen. */
+  /** say returns the values as a sentence for screen readers. */
   say(i) {
     const parts = this.parts(i)
       .map((p) => p.textContent)
@@ -229,7 +224,7 @@ export class Figure {
     return `${this.definition.title}, ${this.slice(i)}: ${parts.join('; ')}`;
   }
 
-  /** indexAt is the slice that holds a moment, null where none does. */
+  /** indexAt returns the index of the slice that contains a time, or null. */
   indexAt(moment) {
     const i = this.grid ? Math.ceil((moment - this.grid.start) / this.grid.step) : -1;
     return this.grid && i >= 0 && i < this.grid.points ? i : null;
@@ -249,7 +244,7 @@ export class Figure {
     this.host.move(to == null ? null : Math.max(0, Math.min(last, to)), this);
   }
 
-  /** cross puts the crosshair at a time's index, without telling the other figures. */
+  /** cross puts the crosshair at an index, without informing the other charts. */
   cross(i) {
     this.chart?.setCursor(
       { left: i == null ? -10 : this.chart.valToPos(this.middles[i], 'x'), top: i == null ? -10 : 0 },

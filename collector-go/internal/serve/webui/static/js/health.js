@@ -1,11 +1,11 @@
-// How complete the samples of a topology are: /api/v1/collection, in words and a table of what is wrong.
+// Data quality: how complete the samples of a topology are (/api/v1/collection).
 import { clip, el, fill, table } from './dom.js';
 import { duration, plain } from './units.js';
 
 const mostRows = 20; // of the table
 
 /**
- * windowOf is the time asked about: what is shown, an hour of it at most: where much is wrong there is as much to read.
+ * windowOf is the time range of the request: the newest hour of what is shown, because a response may be long.
  */
 export function windowOf(grid) {
   return { start: Math.max(grid.from, grid.to - 3600), end: grid.to };
@@ -20,9 +20,10 @@ export function showHealth(box, found) {
     box,
     el(
       'p',
-      { class: found.complete ? 'calm' : 'trouble' },
-      el('b', {}, found.complete ? 'Complete. ' : 'Not complete. '),
-      `${plain(found.samples)} of ${plain(expected)} samples in slices (${share(found.samples, expected)}); ${plain(found.missing)} missing, of these ${plain(found.late)} late; ${plain(refused)} refused; ${plain(dropped)} known to be dropped on the way. ${found.workers.length} worker${found.workers.length === 1 ? '' : 's'}, in ${duration((Date.parse(found.end) - Date.parse(found.start)) / 1000)}.`,
+      { class: found.complete ? 'healthy' : 'trouble' },
+      el('b', {}, found.complete ? 'Complete. ' : 'Incomplete. '),
+      `${plain(found.samples)} of ${plain(expected)} samples were stored (${share(found.samples, expected)}), from ${found.workers.length} worker${found.workers.length === 1 ? '' : 's'} in ${duration((Date.parse(found.end) - Date.parse(found.start)) / 1000)}. ` +
+        `Missing: ${plain(found.missing)}, of which ${plain(found.late)} arrived late. Refused: ${plain(refused)}. Dropped before they reached the collector: ${plain(dropped)}.`,
     ),
     intervalLine(found),
     rows.length ? details(rows) : null,
@@ -31,8 +32,8 @@ export function showHealth(box, found) {
   );
 }
 
-// The metrics that are not stored, by the names that the topology gives them: a metric of its own that is lost is shown
-// at once, what repeats another is folded.
+// The metrics that are not stored. The list is open if it has one of the topology's own metrics, and folded if all are
+// redundant.
 function notStored(found) {
   const names = found.not_stored ?? [];
   const more = found.not_stored_more ?? 0;
@@ -46,8 +47,8 @@ function notStored(found) {
       'summary',
       {},
       lost
-        ? `${lost} metric${lost === 1 ? '' : 's'} of the topology's own not stored, ${count - lost} redundant`
-        : `${count} metric${count === 1 ? '' : 's'} not stored, since others say the same`,
+        ? `Metrics not stored: ${lost} of the topology's own, ${count - lost} redundant`
+        : `Metrics not stored: ${count}, all redundant`,
     ),
     table(
       'Metrics that are not stored',
@@ -62,34 +63,30 @@ function notStored(found) {
         ]),
     ),
     count > mostRows
-      ? el(
-          'p',
-          { class: 'note' },
-          `${count - mostRows} further names: /api/v1/collection has ${more ? 'some' : 'all'}.`,
-        )
+      ? el('p', { class: 'note' }, `${count - mostRows} more metrics${more ? '.' : ': see /api/v1/collection.'}`)
       : null,
   );
 }
 
-// The list of faults is folded: the sentence above it states how bad they are.
+// The table is folded, because the sentence above it has the totals.
 function details(rows) {
   return el(
     'details',
     {},
-    el('summary', {}, `Where: ${rows.length} metric${rows.length === 1 ? '' : 's'} of workers`),
+    el('summary', {}, `Affected metrics: ${rows.length}`),
     table(
       'Where samples are missing',
-      ['Worker', 'Metric', 'Interval', 'Seen at most', 'Missing', 'Late', 'Refused', ''],
+      ['Worker', 'Metric', 'Interval', 'Longest gap', 'Missing', 'Late', 'Refused', ''],
       rows.slice(0, mostRows),
     ),
     rows.length > mostRows
-      ? el('p', { class: 'note' }, `${rows.length - mostRows} further lines: /api/v1/collection has all.`)
+      ? el('p', { class: 'note' }, `${rows.length - mostRows} more rows: see /api/v1/collection.`)
       : null,
   );
 }
 
 const sum = (counts) => Object.values(counts ?? {}).reduce((a, b) => a + b, 0);
-const share = (part, all) => (all ? `${((100 * part) / all).toFixed(part === all ? 0 : 2)}%` : 'none expected');
+const share = (part, all) => (all ? `${((100 * part) / all).toFixed(part === all ? 0 : 2)}%` : 'none were expected');
 const seconds = (s) => (s == null ? '–' : duration(s));
 
 function problems(found) {
@@ -115,7 +112,7 @@ function problems(found) {
   return rows.sort((a, b) => b.missing - a.missing).map((r) => r.cells);
 }
 
-// The intervals configured, against the longest time between two samples.
+// The configured intervals, and the longest time between two samples.
 function intervalLine(found) {
   const configured = Object.values(found.interval_seconds ?? {});
   const ratios = found.workers.map((w) => w.interval_seen_ratio).filter((r) => r != null);
@@ -127,7 +124,7 @@ function intervalLine(found) {
   return el(
     'p',
     {},
-    `${configured.length} metrics are to come: ${parts.join(', ')}. Two samples of one were at most ${plain(Math.max(...ratios))} intervals apart.`,
+    `Expected: ${configured.length} metrics (${parts.join(', ')}). The longest gap between two samples was ${plain(Math.max(...ratios))} intervals.`,
   );
 }
 
@@ -143,7 +140,7 @@ function workersLine(found) {
           .join(', ')}.`
       : '',
     off.length
-      ? `Clocks more than ${duration(limit)} off, whatever the way of samples took: ${off
+      ? `Clocks wrong by more than ${duration(limit)}: ${off
           .slice(0, 8)
           .map((w) => `${clip(w.worker, 60)} ${duration(w.skew_seconds)}`)
           .join(', ')}.`

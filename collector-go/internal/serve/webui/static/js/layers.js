@@ -1,24 +1,24 @@
-// Where a topology's components stand: each behind all that feed it. Pure.
+// The layers of the topology map. A component is placed after all components that feed it. Pure.
 import { byName } from './matrix.js';
 
 /**
- * layersOf orders components by their streams: spouts first, each bolt one layer behind the last that feeds it. Streams
- * that lead back are left out.
+ * layersOf orders components by their streams. Spouts come first, and each bolt is one layer after the last component that
+ * feeds it. Streams that lead back are ignored.
  */
 export function layersOf(names, streams) {
   const feeds = new Map(names.map((name) => [name, []]));
   for (const [from, to] of forward(names, streams)) feeds.get(to).push(from);
   const depth = new Map();
-  const deep = (name) => {
-    if (!depth.has(name)) depth.set(name, Math.max(-1, ...feeds.get(name).map(deep)) + 1);
+  const depthOf = (name) => {
+    if (!depth.has(name)) depth.set(name, Math.max(-1, ...feeds.get(name).map(depthOf)) + 1);
     return depth.get(name);
   };
   const layers = [];
-  for (const name of [...names].sort(byName)) (layers[deep(name)] ??= []).push(name);
+  for (const name of [...names].sort(byName)) (layers[depthOf(name)] ??= []).push(name);
   return untangled(layers.filter(Boolean), feeds);
 }
 
-// forward are the streams that do not lead back to where a walk from the spouts came from.
+// forward returns the streams that do not close a cycle, in a depth-first search from the spouts.
 function forward(names, streams) {
   const pairs = streams.filter(({ from, to }) => names.includes(from) && names.includes(to) && from !== to);
   const fed = new Set(pairs.map((s) => s.to));
@@ -41,7 +41,7 @@ function forward(names, streams) {
   return kept;
 }
 
-// Within a layer a component stands where those that feed it stand, in their mean.
+// Within a layer, a component is placed at the mean position of those that feed it.
 function untangled(layers, feeds) {
   const place = new Map();
   return layers.map((layer) => {
@@ -61,15 +61,15 @@ function untangled(layers, feeds) {
   });
 }
 
-/** levelOf is how busy a component is, in a word that names its colour. */
+/** levelOf returns the level of a busy share, which is also the name of its colour. */
 export function levelOf(busy) {
   if (busy == null) return 'unmeasured';
   return busy >= 0.9 ? 'saturated' : busy >= 0.7 ? 'busy' : busy >= 0.4 ? 'working' : 'idle';
 }
 
 /**
- * streamsOf are the streams between components: those that the registry knows, and those on which tuples were executed,
- * each once with its rate (null where none is known).
+ * streamsOf returns the streams between components: those that the registry knows and those with executed tuples. The rate
+ * is null if it is unknown.
  */
 export function streamsOf(components, executed) {
   const rates = new Map(

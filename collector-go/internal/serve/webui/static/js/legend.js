@@ -1,5 +1,4 @@
-// Which worker has which colour, and which are shown. At most as many as there are colours are distinguished; all
-// others share one more button.
+// The colours of workers, and which workers are shown. All workers beyond the number of colours share one button.
 import { clip, el } from './dom.js';
 import { byName, largest } from './matrix.js';
 import { dash, lineColour, distinct } from './palette.js';
@@ -15,7 +14,7 @@ export class Legend {
     this.crowd = 0;
   }
 
-  /** take chooses whom to name: all where they are few, else those that use most CPU. */
+  /** take chooses the workers to name: all if they are few, otherwise those with the most CPU time. */
   take(cpu) {
     const all = cpu.map((c) => c.metric.worker ?? '').sort(byName);
     const named = all.length <= distinct ? all : (this.still(all) ?? largest(cpu, distinct));
@@ -26,7 +25,7 @@ export class Legend {
     this.draw();
   }
 
-  // still are those that were named before, as long as all of them are there: colours do not jump every ten seconds.
+  // still returns the workers that were named before if all of them are present, so that colours do not change every 10 s.
   still(all) {
     return this.named.length === distinct && this.named.every((w) => all.includes(w)) ? this.named : null;
   }
@@ -61,9 +60,15 @@ export class Legend {
     );
     if (this.crowd)
       buttons.push(
-        this.button(el('span', {}, `${this.crowd} more, in grey`), 'the others', null, this.crowdShown, (shown) => {
-          this.crowdShown = shown;
-        }),
+        this.button(
+          el('span', {}, `${this.crowd} more (gray)`),
+          'all other workers',
+          null,
+          this.crowdShown,
+          (shown) => {
+            this.crowdShown = shown;
+          },
+        ),
       );
     this.element.replaceChildren(...buttons);
   }

@@ -1,4 +1,4 @@
-// Joins the page's parts: the address' hash selects what is shown, the API answers, figures and lists show it.
+// Connects the parts of the page. The URL's hash selects what is shown, the API provides it, charts and lists show it.
 import { Alerts } from './alerts.js';
 import { ask, outdated } from './api.js';
 import { Board, emptyNote } from './board.js';
@@ -12,7 +12,7 @@ import { showOverview } from './overview.js';
 import { showPlacement } from './placement.js';
 import { QueryBox } from './querybox.js';
 import { showRuns } from './runs.js';
-import { behind, sentence, stateOf } from './sentence.js';
+import { lastSampleTime, sentence, stateOf } from './sentence.js';
 import { chosen, format, isFixed, parse, ranges, sliceOf } from './state.js';
 import { Tiles } from './tiles.js';
 import { mostAnnotations, showChanges } from './timeline.js';
@@ -20,9 +20,9 @@ import { knownTopologies } from './topologies.js';
 import { clock, zoneOf } from './units.js';
 
 const refreshEvery = 10_000; // ms
-const slowEvery = 60_000; // ms: what is heavy to answer and changes slowly
-const around = 15 * 60; // s: what is shown on either side of a moment that a link leads to
-const besideDiagnosis = 3; // figures, where there is room for two columns
+const slowEvery = 60_000; // ms: for data that is expensive and changes slowly
+const around = 15 * 60; // s: shown before and after the time of a link
+const besideDiagnosis = 3; // charts next to the diagnosis on wide screens
 const needSamples = ['lead', 'rest', 'map', 'tiles', 'health'];
 const wide = matchMedia('(min-width: 1000px)');
 const at = (id) => document.getElementById(id);
@@ -38,9 +38,9 @@ const page = {
   okSince: null,
   reached: null,
   loading: null,
-  answeredAt: null, // when the collector last did, s
-  lost: null, // {at, words} while it does not
-  withoutRuns: false, // it has no directory of runs
+  answeredAt: null, // time of the collector's last response, s
+  lost: null, // {at, words} while the collector does not respond
+  withoutRuns: false, // the collector has no directory of runs
 };
 const linkTo = (part) => format({ ...page.state, at: null, ...part }) || '#';
 
@@ -73,7 +73,7 @@ const controls = new Controls(at('controls'), choose, (paused) => {
 });
 
 foldOn(matchMedia('(max-width: 620px)'), at('chooser'));
-// A link to where the address already is leads there again.
+// A click on the tile of the current URL scrolls to its chart again.
 at('tiles').addEventListener('click', (event) => {
   const tile = event.target.closest('a');
   if (tile?.hash === location.hash) board.lead(page.state.figure);
@@ -83,7 +83,7 @@ at('skip').addEventListener('click', (event) => {
   at('figures').focus();
 });
 
-// A moment outside what is shown is shown with a quarter of an hour on either side.
+// A time outside the current range is shown with a quarter of an hour before and after it.
 function linkToMoment(part) {
   const shown = board.grid && part.at >= board.grid.from && part.at <= board.grid.to;
   return linkTo(shown ? part : { ...part, from: part.at - around, to: part.at + around });
@@ -96,7 +96,7 @@ function choose(part) {
   else change({ ...part, at: null, figure: '', component: part.topology ? '' : page.state.component });
 }
 
-// change goes by the hash, so that the way back works as everywhere.
+// change sets the hash, so that the browser's back button works.
 function change(part) {
   const hash = format({ ...page.state, ...part });
   if (hash === location.hash) return;
@@ -129,14 +129,14 @@ function follow() {
   refresh();
 }
 
-// A query of one's own is shown alone, as long as the address has one; the topology waits behind it.
+// If the URL has a query, only the query and its result are shown.
 function showBox() {
   const { state } = page;
   const open = state.query != null;
   document.body.classList.toggle('asking', open);
   at('ask').hidden = !open;
   at('to-query').textContent = open
-    ? `Back to ${state.topology ? clip(state.topology, 40) : 'the topologies'}`
+    ? `Back to ${state.topology ? clip(state.topology, 40) : 'all topologies'}`
     : 'Query';
   at('to-query').href = linkTo({ query: open ? null : '', kind: 'range' });
   if (!open) return false;
@@ -151,7 +151,7 @@ function showBox() {
   return true;
 }
 
-// show is what needs no further question.
+// show updates everything that needs no request.
 function show() {
   board.applyUnits(page.state);
   at('to-query').href = linkTo({ query: '' });
@@ -162,7 +162,7 @@ function show() {
     endedOf(page.topologies),
   );
   map.select(page.state.component);
-  if (page.reached === page.state || !board.figures[0].times) return; // a reader who went on is not called back
+  if (page.reached === page.state || !board.figures[0].times) return; // do not scroll again if the reader has moved on
   page.reached = page.state;
   if (page.state.figure) board.lead(page.state.figure);
   if (page.state.at != null) board.pointAt(page.state.at);
@@ -207,11 +207,11 @@ async function refresh() {
   if (some && slow) await Promise.all([showCollection(), showSharing()]);
 }
 
-// What the page shows of now is not known while the collector does not answer: no state, no live, no rules.
+// While the collector does not respond, the page must not show an old state as the current one.
 function lose(error) {
   page.lost ??= {
     at: page.answeredAt ?? now(),
-    words: error.status === 0 ? 'the collector does not answer' : clip(error.message, 200),
+    words: error.status === 0 ? 'the collector does not respond' : clip(error.message, 200),
   };
   say(error.message, true);
   controls.answering(false);
@@ -227,8 +227,8 @@ function find() {
   controls.answering(true);
 }
 
-// On a slow machine a refresh comes while the figures of the one before are still asked for: these go first, or none
-// would ever be drawn.
+// On a slow machine, a refresh starts while the previous one still loads. The previous one is completed first; otherwise
+// the charts would never be drawn.
 async function showFigures() {
   const asked = asksFor(page.state);
   if (page.loading === asked) return;
@@ -255,22 +255,22 @@ async function loadFigures() {
       board.isEmpty
         ? ''
         : isFixed(state)
-          ? 'Not live: choose a time that ends now to follow the clock.'
-          : `Complete up to ${clock(grid.end)}; a slice is shown when its samples can no longer come.`,
+          ? 'Not live. Choose another time range, such as the last hour, to see new data.'
+          : `Complete up to ${clock(grid.end)}. Newer data appears once late samples can no longer arrive.`,
     );
   show();
   performance.mark('figures-shown');
 }
 
-// Where a time has no samples there is the way to the last one, and no figure that is empty; where none can be asked
-// for, why.
+// If the time range has no samples, a link to the last sample replaces the empty charts. If queries are unavailable, the
+// reason is shown.
 async function showAway(state) {
   const empty = board.isEmpty;
   for (const id of needSamples) at(id).hidden = Boolean(empty);
   at('away').hidden = !empty;
   if (!empty) return;
   if (board.unavailable) {
-    fill(at('away'), el('p', { class: 'problem' }, `No figures and no map: ${clip(board.unavailable, 400)}.`));
+    fill(at('away'), el('p', { class: 'problem' }, `No charts: ${clip(board.unavailable, 400)}.`));
     return;
   }
   const { result } = await ask('last sample', '/api/v1/query', {
@@ -287,7 +287,7 @@ async function showAway(state) {
     at('away'),
     emptyNote(
       last,
-      behind,
+      lastSampleTime,
       last == null ? '' : linkTo({ from: Math.floor(last - long * 0.9), to: Math.ceil(last + long * 0.1) }),
       now(),
     ),
@@ -330,7 +330,7 @@ async function showAlerts() {
   await diagnosed;
 }
 
-// Since when all is well is asked when the page is opened, and again when an alert has ended.
+// The time since which all is well is requested when the page opens and when an alert has ended.
 async function findOkSince() {
   const quiet = !alerts.alarms.some((a) => a.state === 'firing');
   if (!quiet) page.okSince = null;
@@ -348,10 +348,10 @@ function showState() {
   const known = page.topologies.find((t) => t.name === topology);
   const state = stateOf({
     alarms: alerts.alarms,
-    judged: alerts.judged,
+    evaluated: alerts.evaluated,
     condition: known?.condition?.state,
     alive: known?.alive,
-    elsewhere: known?.elsewhere,
+    federated: known?.elsewhere,
     okSince: page.okSince?.at ?? null,
     firstSeen: known ? Date.parse(known.first_seen) / 1000 : null,
     now: now(),
@@ -371,11 +371,11 @@ function showState() {
     state.kind === 'firing' ? state.alert.labels.alertname : null,
     state.kind !== 'firing' ? 0 : wide.matches ? besideDiagnosis : 1,
   );
-  at('first').classList.toggle('calm', state.kind !== 'firing');
+  at('first').classList.toggle('healthy', state.kind !== 'firing');
   board.mark(momentsOf(diagnosis));
 }
 
-// A collector without a directory of runs is not asked for them again.
+// If the collector has no directory of runs, they are not requested again.
 async function listRuns() {
   if (page.withoutRuns) return;
   await part(
@@ -395,7 +395,7 @@ const showCollection = () =>
     showHealth(at('health-body'), data),
   );
 
-// A topology of which only the figures are left has no workers that the registry knows.
+// The registry knows no workers of a topology if only its metrics are left.
 async function showSharing() {
   const { topology } = page.state;
   at('placement').hidden = !page.topologies.some((t) => t.name === topology && t.registered);
@@ -405,7 +405,7 @@ async function showSharing() {
     });
 }
 
-/** part requests one of the page's lists, and shows in its place what went wrong. */
+/** part requests one of the page's lists, and shows an error in its place. */
 async function part(name, path, parameters, put, none = () => {}) {
   try {
     await put(await ask(name, path, parameters));
@@ -419,8 +419,8 @@ async function part(name, path, parameters, put, none = () => {}) {
   }
 }
 
-// The address that workers are to send to is the one that the collector listens on; where it listens on all, the host
-// by which this page was reached.
+// Workers send to the address on which the collector listens. If it listens on all addresses, the snippet has the host name
+// of this page.
 async function showAddress() {
   const settings = await ask('settings', '/api/v1/status/flags').catch(() => ({}));
   const listen = /^(.*):(\d+)$/.exec(settings['grpc.listen'] ?? '');
@@ -436,7 +436,7 @@ at('copy').addEventListener('click', async () => {
     () => false,
   );
   if (!copied) getSelection().selectAllChildren(at('snippet')); // over plain HTTP a page may not write the clipboard
-  at('copied').textContent = copied ? 'Copied.' : 'Selected: copy it with the keyboard.';
+  at('copied').textContent = copied ? 'Copied.' : 'Selected: press Ctrl+C to copy.';
 });
 
 function say(words, trouble = false) {
@@ -470,8 +470,8 @@ document.addEventListener('visibilitychange', () => {
 });
 
 at('zone').textContent =
-  `Times: ${zoneOf(Intl.DateTimeFormat().resolvedOptions().timeZone, new Date().getTimezoneOffset())}`;
+  `Time zone: ${zoneOf(Intl.DateTimeFormat().resolvedOptions().timeZone, new Date().getTimezoneOffset())}`;
 
-// For the page's tests: what the charts hold.
+// For the page's tests.
 globalThis.bulletPage = { figures: board.figures, page, board, map, box };
 if (!showBox()) refresh();

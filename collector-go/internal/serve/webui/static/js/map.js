@@ -1,4 +1,4 @@
-// The topology as a map: components as boxes along their streams, at one moment.
+// The topology map: components as boxes and the streams between them, at one time.
 import { ask, outdated } from './api.js';
 import { drawStreams } from './streams.js';
 import { clip, el, fill, table } from './dom.js';
@@ -26,7 +26,7 @@ export class TopologyMap {
     this.legend = el(
       'p',
       { class: 'note' },
-      'Busy share of the busiest task: idle below 40%, working below 70%, busy below 90%, saturated from there on. “Queue full” and “held back” are back-pressure.',
+      'Busy share of the busiest task: idle (below 40%), working (below 70%), busy (below 90%) or saturated. Throttled spouts and full queues mean back-pressure.',
     );
     this.streams = el('div');
     this.details = el('div', { id: 'map-details' });
@@ -41,7 +41,7 @@ export class TopologyMap {
     box.append(this.problem);
   }
 
-  /** load asks for a topology as a grid ends, or at the moment that was travelled to while the grid stands. */
+  /** load requests the topology at the end of the grid, or at the time that the reader chose with the slider. */
   async load(topology, grid) {
     const follows =
       !this.grid || this.topology !== topology || this.index === this.grid.points - 1 || grid.from !== this.grid.from;
@@ -64,7 +64,7 @@ export class TopologyMap {
 
   async ask() {
     const { topology, time } = this;
-    this.moment.textContent = `${clock(time)}${this.index === this.grid.points - 1 ? ', the last slice shown' : ''}`;
+    this.moment.textContent = `${clock(time)}${this.index === this.grid.points - 1 ? ', the end of the time range' : ''}`;
     try {
       const known = await ask('map topology', `/api/v1/topologies/${encodeURIComponent(topology)}`).catch((error) => {
         if (error.status === 404) return { components: [] };
@@ -134,7 +134,7 @@ export class TopologyMap {
               ]),
             ),
           )
-        : el('p', {}, 'No components are known at this moment.'),
+        : el('p', {}, 'No components are known at this time.'),
     );
     this.draw();
   }
@@ -144,10 +144,10 @@ export class TopologyMap {
     const pressed = (c.held ?? 0) >= 0.05 || (c.full ?? 0) >= 0.5;
     const share = (v) => `${plain(Math.round(1000 * v) / 10)}%`;
     const words = [
-      c.busy == null ? null : el('span', { 'data-busy': c.busy }, `${level}: ${share(c.busy)} of its time`),
-      c.held >= 0.005 ? el('span', { 'data-held': c.held }, `held back ${share(c.held)} of its time`) : null,
+      c.busy == null ? null : el('span', { 'data-busy': c.busy }, `${level}: busy ${share(c.busy)} of the time`),
+      c.held >= 0.005 ? el('span', { 'data-held': c.held }, `throttled ${share(c.held)} of the time`) : null,
       c.full >= 0.05 ? el('span', { 'data-full': c.full }, `queue ${share(c.full)} full`) : null,
-      c.emitted == null ? null : el('span', { 'data-emitted': c.emitted }, `emits ${plain(c.emitted)} /s`),
+      c.emitted == null ? null : el('span', { 'data-emitted': c.emitted }, `emits ${plain(c.emitted)}/s`),
       el(
         'span',
         {},
@@ -173,7 +173,7 @@ export class TopologyMap {
     );
   }
 
-  /** select opens a component's tasks, '' none. */
+  /** select opens a component's tasks; '' closes them. */
   select(component) {
     if (component === this.component) return;
     this.component = component;
@@ -203,7 +203,7 @@ export class TopologyMap {
       tasks.length
         ? table(
             `Tasks of ${clip(component, 60)}`,
-            ['Task', 'Worker', 'Busy', 'Tuples/s', 'Queue full'],
+            ['Task', 'Worker', 'Busy', 'Tuples/s', 'Queue usage'],
             tasks
               .slice(0, mostTasks)
               .map((t) => [
@@ -214,9 +214,9 @@ export class TopologyMap {
                 share(t.queue),
               ]),
           )
-        : el('p', {}, 'No samples of its tasks at this moment.'),
+        : el('p', {}, 'No data for its tasks at this time.'),
       tasks.length > mostTasks
-        ? el('p', { class: 'note' }, `${tasks.length - mostTasks} further tasks are not listed.`)
+        ? el('p', { class: 'note' }, `${tasks.length - mostTasks} more tasks are not listed.`)
         : null,
     );
   }

@@ -1,6 +1,6 @@
-// PromQL's matrices as columns over a grid. Pure. What is not there is null, and is drawn as a gap.
+// PromQL matrices as columns over a grid. Pure. A missing value is null and is drawn as a gap.
 
-/** columnsOf gives each series' values at the grid's times; NaN and infinities are no values. */
+/** columnsOf returns the values of each series at the grid's times. NaN and infinities are missing values. */
 export function columnsOf(result, grid) {
   return result.map((series) => {
     const values = new Array(grid.points).fill(null);
@@ -13,7 +13,7 @@ export function columnsOf(result, grid) {
   });
 }
 
-/** nameOf is what a line is called: the values of some labels. */
+/** nameOf returns the name of a line: the values of some labels. */
 export const nameOf = (metric, labels) =>
   labels
     .map((label) => metric[label])
@@ -21,8 +21,7 @@ export const nameOf = (metric, labels) =>
     .join(' ') || 'all';
 
 /**
- * together is what the workers come to at each time: how many report, their sum and their mean (null where none
- * reports).
+ * together returns the number of reporting workers at each time, and their sum and mean (null if none reports).
  */
 export function together(columns, points) {
   const count = new Array(points).fill(0);
@@ -37,7 +36,7 @@ export function together(columns, points) {
   return { count, total, mean: total.map((sum, i) => (sum == null ? null : sum / count[i])) };
 }
 
-/** lastKnown is the index of the last time at which anything is known, -1 for none. */
+/** lastKnown returns the last index that has a value, or -1. */
 export function lastKnown(columns) {
   let last = -1;
   for (const { values } of columns) {
@@ -46,7 +45,7 @@ export function lastKnown(columns) {
   return last;
 }
 
-/** largest are the workers with the largest mean, at most so many, in the order of their names. */
+/** largest returns the workers with the largest mean, sorted by name. */
 export function largest(columns, most) {
   const ranked = columns
     .map((c) => ({ worker: c.metric.worker ?? '', mean: meanOf(c.values) }))

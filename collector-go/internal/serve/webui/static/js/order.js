@@ -1,4 +1,4 @@
-// Which figures come first: those of the alert that fires, then what usually causes it. Pure.
+// The order of the charts: first that of the firing alert, then those of its usual causes. Pure.
 const latency = [
   'latency',
   'busy',
@@ -15,7 +15,7 @@ const latency = [
   'streams',
 ];
 
-// What each alert leads to first; the rest follows as for latency.
+// The first charts for each alert. The others follow in the order for latency.
 const first = {
   BulletQueryLatencyP99High: ['queries', 'busy', 'queue', 'latency'],
   BulletQueriesIncomplete: ['records', 'workers', 'queries', 'lag', 'streams'],
@@ -26,24 +26,22 @@ const first = {
   BulletMetricsCollectorBlind: ['workers', 'records', 'latency'],
 };
 
-/** orderFor is the names of all figures, in the order for an alert's name; of no alert, as for latency. */
+/** orderFor returns the names of all charts in the order for an alert. Without an alert, it is the order for latency. */
 export function orderFor(alert) {
   const begin = Object.hasOwn(first, alert ?? '') ? first[alert] : [];
   return [...begin, ...latency.filter((name) => !begin.includes(name))];
 }
 
-/** severities in their order. */
 const severities = ['critical', 'page', 'warning', 'info'];
-// What says that nothing is known goes before what was known last.
-const ofWhatIsKnown = ['BulletClockSkew', 'BulletMetricsCollectorBlind'];
+// These alerts mean that other alerts are unreliable, so they come first.
+const unreliable = ['BulletClockSkew', 'BulletMetricsCollectorBlind'];
 const rank = (a) =>
   (a.state === 'firing' ? 0 : 10) +
   (severities.indexOf(a.labels.severity) + 1 || 9) -
-  (ofWhatIsKnown.includes(a.labels.alertname) ? 0.5 : 0);
+  (unreliable.includes(a.labels.alertname) ? 0.5 : 0);
 
 /**
- * bySeverity orders alerts: what fires before what waits, the critical first, of these what says that nothing is known,
- * then the one that began first.
+ * bySeverity orders alerts: firing before pending, then by severity, then unreliable data first, then by their start.
  */
 export const bySeverity = (a, b) =>
   rank(a) - rank(b) ||
@@ -53,7 +51,7 @@ export const bySeverity = (a, b) =>
 
 export const watchdog = 'BulletMetricsWatchdog';
 
-/** alarmsOf are the alerts that concern a topology: its own and those of none, the worst first. */
+/** alarmsOf returns the alerts of a topology and those without a topology, the worst first. */
 export const alarmsOf = (all, topology) =>
   all
     .filter((a) => a.labels.alertname !== watchdog && (!a.labels.topology || a.labels.topology === topology))

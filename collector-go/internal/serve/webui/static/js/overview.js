@@ -1,4 +1,4 @@
-// All topologies, where there are several: how each is, and the way to it.
+// The list of all topologies and their states, if there are several.
 import { clip, el, fill, table } from './dom.js';
 import { alarmsOf } from './order.js';
 import { stateOf } from './sentence.js';
@@ -6,7 +6,7 @@ import { whenever } from './units.js';
 
 const most = 100; // topologies listed
 
-/** showOverview lists what /api/v1/topologies knows beside the alerts; linkTo(part) is the address of one. */
+/** showOverview lists the topologies with their alerts. linkTo(part) returns the URL of a topology. */
 export function showOverview(box, topologies, alerts, linkTo) {
   const rows = topologies
     .map((t) => ({ t, alarms: alarmsOf(alerts, t.name).filter((a) => a.labels.topology === t.name) }))
@@ -20,14 +20,14 @@ export function showOverview(box, topologies, alerts, linkTo) {
     box,
     table(
       'Topologies',
-      ['Topology', 'State', 'Workers', 'Components', 'Last heard of'],
+      ['Topology', 'State', 'Workers', 'Components', 'Last report'],
       rows.slice(0, most).map(({ t, alarms }) => {
         const state = stateOf({
           alarms,
           condition: t.condition?.state,
           alive: t.alive,
-          elsewhere: t.elsewhere,
-          judged: true,
+          federated: t.elsewhere,
+          evaluated: true,
           now: 0,
         });
         return [
@@ -44,7 +44,7 @@ export function showOverview(box, topologies, alerts, linkTo) {
       }),
     ),
     rows.length > most
-      ? el('p', { class: 'note' }, `${rows.length - most} further topologies: /api/v1/topologies has all.`)
+      ? el('p', { class: 'note' }, `${rows.length - most} more topologies: see /api/v1/topologies.`)
       : null,
   );
 }

@@ -1,5 +1,4 @@
-// Who shares what: the workers of each host and the components of each worker, as /api/v1/topologies/<topology> knows
-// them.
+// Placement: the workers of each host and the components of each worker (/api/v1/topologies/<topology>).
 import { clip, el, fill, table } from './dom.js';
 import { byName } from './matrix.js';
 
@@ -16,7 +15,7 @@ export function showPlacement(box, topology) {
       perHost.get(w.host),
       el('bdi', {}, clip(w.worker, 80)),
       w.task_count,
-      el('bdi', {}, held(w.components)),
+      el('bdi', {}, tasksOf(w.components)),
     ]);
   fill(
     box,
@@ -29,22 +28,22 @@ export function showPlacement(box, topology) {
       ? el(
           'details',
           {},
-          el('summary', {}, 'Which components share a worker, and which workers a host'),
+          el('summary', {}, 'Components by worker and host'),
           table(
             'Components of each worker',
-            ['Host', 'Workers of the host', 'Worker', 'Tasks', 'Components, with their tasks'],
+            ['Host', 'Workers on this host', 'Worker', 'Tasks', 'Components and their tasks'],
             rows,
           ),
           workers.length > mostRows
-            ? el('p', { class: 'note' }, `${workers.length - mostRows} further workers: /api/v1/topologies has all.`)
+            ? el('p', { class: 'note' }, `${workers.length - mostRows} more workers: see /api/v1/topologies.`)
             : null,
         )
       : null,
   );
 }
 
-/** held is what a worker holds, "FilterBolt 3, JoinBolt 1"; Storm's own components come last. */
-export function held(components) {
+/** tasksOf lists the components of a worker, "FilterBolt 3, JoinBolt 1". Storm's own components come last. */
+export function tasksOf(components) {
   const own = (c) => Number(c.component.startsWith('__'));
   return [...components]
     .filter((c) => c.component !== '__system')

@@ -1,21 +1,21 @@
-// A query of one's own: the box in which it is typed, and its answer as figure and table.
+// The reader's own query: its editor, and its result as a chart and a table.
 import { adviceOf, headOf, nameOfSeries, rowsOf, shortNames } from './answer.js';
 import { ask, outdated } from './api.js';
 import { clip, el, fill, table } from './dom.js';
 import { Figure } from './figure.js';
 import { gridOf, timesOf } from './grid.js';
 import { isFixed, ranges, sliceOf } from './state.js';
-import { whenever } from './units.js';
+import { plain, whenever } from './units.js';
 
 const mostRows = 100; // of the table
 const mostSeries = 200; // drawn
 const mostPoints = 300; // of each
-const leastBefore = 24 * 3600; // s: names and values complete from what is shown, and at least a day
-const definition = { name: 'answer', title: 'Answer', unit: 'number', by: nameOfSeries, atMoments: true };
+const leastBefore = 24 * 3600; // s: completion covers the time range, and at least a day
+const definition = { name: 'answer', title: 'Result', unit: 'number', by: nameOfSeries, atMoments: true };
 
 /**
- * QueryBox shows a state's query. It calls change(part) when somebody asks, and select(from, to) when somebody dragged
- * over the figure.
+ * QueryBox shows the query of a state. It calls change(part) when the reader runs a query, and select(from, to) when the
+ * reader drags over the chart.
  */
 export class QueryBox {
   constructor(element, { change, select }) {
@@ -49,9 +49,9 @@ export class QueryBox {
       el(
         'div',
         { class: 'asks' },
-        el('button', { type: 'button', id: 'submit', class: 'main', on: { click: () => this.submit() } }, 'Ask'),
-        el('span', { role: 'group', 'aria-label': 'Answer' }, ...this.kinds),
-        el('span', { class: 'note' }, 'Enter asks, Shift+Enter begins a line, Ctrl+Space completes.'),
+        el('button', { type: 'button', id: 'submit', class: 'main', on: { click: () => this.submit() } }, 'Run'),
+        el('span', { role: 'group', 'aria-label': 'Type of query' }, ...this.kinds),
+        el('span', { class: 'note' }, 'Enter runs the query, Shift+Enter starts a new line, Ctrl+Space completes.'),
       ),
       this.note,
       this.problem,
@@ -77,7 +77,7 @@ export class QueryBox {
     });
   }
 
-  /** show loads the box where it is not there yet, and asks what the state has. */
+  /** show loads the editor if necessary, and runs the query of the state. */
   async show(state) {
     this.state = state;
     this.kinds.forEach((button) => button.setAttribute('aria-pressed', String(button.id === `kind-${state.kind}`)));
@@ -85,7 +85,7 @@ export class QueryBox {
       await this.load(state);
     } catch {
       this.loading = null;
-      this.fail(new Error('The box did not load. Is the collector reachable? Reload the page.'));
+      this.fail(new Error('The editor did not load. Check that the collector is reachable, then reload the page.'));
       return;
     }
     if (this.state !== state) return;
@@ -165,8 +165,8 @@ export class QueryBox {
           : 'now';
     fill(
       this.note,
-      `${rows.length} series, ${when}; answered in ${Math.round(took)} ms.`,
-      drawn.length < rows.length && state.kind === 'range' ? ` The figure has ${drawn.length} of them.` : null,
+      `${rows.length} series, ${when}. The query took ${plain(took)} ms.`,
+      drawn.length < rows.length && state.kind === 'range' ? ` The chart shows ${drawn.length} of them.` : null,
     );
     fill(
       this.problem,
@@ -176,22 +176,21 @@ export class QueryBox {
         : el(
             'p',
             { class: 'warning' },
-            'No series matches in this time. Take another time, or fewer labels; ',
-            el('a', { href: 'api/v1/metadata' }, 'which metrics there are'),
-            '.',
+            'No series matches in this time range. Choose another time range, or fewer labels. ',
+            el('a', { href: 'api/v1/metadata' }, 'All metrics'),
           ),
     );
     fill(
       this.rows,
       rows.length
         ? table(
-            'The answer as a table',
+            'Result as a table',
             headOf(data),
             rows.slice(0, mostRows).map(([name, ...values]) => [el('bdi', {}, clip(name, 600)), ...values]),
           )
         : null,
       rows.length > mostRows
-        ? el('p', { class: 'note' }, `${rows.length - mostRows} further series: the API has all.`)
+        ? el('p', { class: 'note' }, `${rows.length - mostRows} more series: the API returns all of them.`)
         : null,
     );
   }
@@ -211,7 +210,7 @@ export class QueryBox {
               ? el(
                   'button',
                   { type: 'button', id: 'go-to-error', on: { click: () => this.editor.goTo(line, column) } },
-                  'Go there',
+                  'Go to the error',
                 )
               : null,
           )

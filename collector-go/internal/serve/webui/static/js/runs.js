@@ -1,4 +1,4 @@
-// The runs of experiments and their reports.
+// Experiment runs and their reports.
 import { clip, el, fill, table } from './dom.js';
 import { whenever } from './units.js';
 
@@ -13,11 +13,11 @@ export function showRuns(box, list) {
         {},
         'No runs in ',
         el('code', {}, clip(list.dir, 300)),
-        ': ',
+        '. To create one, use ',
         el('code', {}, 'bullet-metrics tune run EXPERIMENT.yaml'),
-        ' makes one, and ',
+        ', or ',
         el('code', {}, 'make demo'),
-        ' measures a local cluster.',
+        ' for a local cluster.',
       ),
     );
     return;
@@ -43,7 +43,7 @@ export function showRuns(box, list) {
 
 const marks = { OK: '✓', FAIL: '✗', INCONCLUSIVE: '?' };
 function verdict(run) {
-  if (!run.verdict) return 'under way or interrupted';
+  if (!run.verdict) return 'running or interrupted';
   return el(
     'span',
     { class: `verdict ${run.verdict.toLowerCase().replace(/[^a-z]/g, '')}` },

@@ -1,11 +1,11 @@
-// The topology's state in a sentence. Pure, but for what it is shown in.
+// The state of the topology in a sentence.
 import { el, clip } from './dom.js';
 import { clock, duration, spoken, whenever } from './units.js';
 
 /**
- * stateOf is how a topology is by its alerts: the kind (firing, pending, ended, unknown, ok), the sentence, and the
- * alert that it is about. `lost` is since when the collector does not answer, and how it failed; `evidence` is what the
- * diagnosis knows of the worst alert.
+ * stateOf returns the state of a topology: its kind (firing, pending, ended, unknown, ok), the sentence, and the alert.
+ * `lost` says since when and why the collector does not respond. `evidence` is the worst alert as its diagnosis describes
+ * it.
  */
 export function stateOf({
   alarms,
@@ -14,12 +14,12 @@ export function stateOf({
   okSince,
   firstSeen,
   now,
-  judged,
-  elsewhere,
+  evaluated,
+  federated,
   lost = null,
   evidence = null,
 }) {
-  if (lost) return { kind: 'unknown', text: `Not known since ${clock(lost.at)}: ${lost.words}` };
+  if (lost) return { kind: 'unknown', text: `Unknown since ${clock(lost.at)}: ${lost.words}` };
   const [worst] = alarms;
   if (worst?.state === 'firing')
     return {
@@ -28,38 +28,38 @@ export function stateOf({
       text: evidence?.held ? heldText(evidence, now) : worst.annotations.summary || worst.labels.alertname,
       more: alarms.length - 1,
     };
-  if (condition && condition !== 'running') return { kind: 'ended', text: `This topology does not run: ${condition}` };
-  if (alive === false) return { kind: 'unknown', text: 'Nothing was heard of this topology lately' };
+  if (condition && condition !== 'running')
+    return { kind: 'ended', text: `This topology does not report (${condition})` };
+  if (alive === false) return { kind: 'unknown', text: 'This topology has not reported recently' };
   if (worst)
     return {
       kind: 'pending',
       alert: worst,
-      text: `Waiting to fire: ${worst.annotations.summary || worst.labels.alertname}`,
+      text: `Pending alert: ${worst.annotations.summary || worst.labels.alertname}`,
       more: alarms.length - 1,
     };
-  if (elsewhere) return { kind: 'unknown', text: 'Another collector takes its samples, and knows how it is' };
-  if (!judged)
-    return { kind: 'unknown', text: 'No alert fires, but the watchdog does not either: rules are not evaluated' };
+  if (federated) return { kind: 'unknown', text: 'Monitored by another collector' };
+  if (!evaluated) return { kind: 'unknown', text: 'Alert rules are not being evaluated' };
   return { kind: 'ok', text: since(okSince ?? firstSeen, now) };
 }
 
-// An alert that stands for what was measured last.
+// The text of an alert that is kept for its last measured value.
 function heldText(evidence, now) {
   const last = Date.parse(evidence.last_bad) / 1000;
   const at = now - last < 86400 ? clock(last).slice(0, 5) : whenever(last).slice(0, 16);
   return `${evidence.summary || evidence.name} (last measured ${at}, ${duration(now - last)} ago)`;
 }
 
-// No alert for a day is as far as anybody looks back.
+// Alerts are searched within the last day only.
 function since(from, now) {
   if (from == null || now - from > 86400) return 'OK for more than a day';
   return `OK since ${clock(from).slice(0, 5)}`;
 }
 
 const marks = { firing: '✗', pending: '…', ended: '■', unknown: '?', ok: '✓' };
-const words = { firing: 'Alert', pending: 'Pending', ended: 'Ended', unknown: 'Not known', ok: 'OK' };
+const words = { firing: 'Alert', pending: 'Pending', ended: 'Ended', unknown: 'Unknown', ok: 'OK' };
 
-/** sentence shows a state, with the cause once it is known. */
+/** sentence returns the elements of a state, with its cause if it is known. */
 export function sentence(state, topology, cause) {
   return el(
     'div',
@@ -74,22 +74,22 @@ export function sentence(state, topology, cause) {
       el('b', {}, el('bdi', {}, clip(spoken(state.text), 300))),
     ),
     cause ? el('p', { id: 'cause' }, el('b', {}, 'Cause: '), el('bdi', {}, clip(spoken(cause.text), 300)), '.') : null,
-    cause ? el('p', { id: 'advice' }, el('b', {}, 'Do: '), el('bdi', {}, clip(cause.advice, 300)), '.') : null,
+    cause ? el('p', { id: 'advice' }, el('b', {}, 'What to do: '), el('bdi', {}, clip(cause.advice, 300)), '.') : null,
     state.alert
       ? el(
           'p',
           { class: 'note' },
-          `since ${whenever(Date.parse(state.alert.activeAt) / 1000).slice(0, 16)}: `,
+          `Since ${whenever(Date.parse(state.alert.activeAt) / 1000).slice(0, 16)}: `,
           el(
             'a',
             { href: '#alerts', id: 'to-alert' },
-            state.more ? `this alert and ${state.more} more` : 'the alert, and what moved',
+            state.more ? `this alert and ${state.more} more` : 'alert and diagnosis',
           ),
         )
       : null,
   );
 }
 
-/** behind is how far the last sample lies back, in words. */
-export const behind = (last, now) =>
-  `last sample ${now - last < 86400 ? clock(last).slice(0, 5) : whenever(last).slice(0, 16)}, ${duration(now - last)} ago`;
+/** lastSampleTime formats the time of the last sample. */
+export const lastSampleTime = (last, now) =>
+  `${now - last < 86400 ? clock(last).slice(0, 5) : whenever(last).slice(0, 16)}, ${duration(now - last)} ago`;

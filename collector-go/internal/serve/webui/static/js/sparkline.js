@@ -1,9 +1,8 @@
-// A line of a tile: the shape of a figure, without axes.
+// The small chart of a tile, without axes.
 import { theme } from './palette.js';
 
 /**
- * sparkline draws values over a canvas' width, from 0 to the largest; nulls are gaps, the limit is a line where it is
- * within.
+ * sparkline draws values from 0 to the largest one. Nulls are gaps. The limit is drawn if it is in range.
  */
 export function sparkline(canvas, values, limit) {
   const ratio = globalThis.devicePixelRatio || 1;

@@ -1,4 +1,4 @@
-// What is shown, as the address' hash has it: a link shows the same to others. Pure.
+// The state of the page, as stored in the URL's hash. A link shows the same to others. Pure.
 
 export const ranges = { '15m': 15 * 60, '1h': 3600, '6h': 6 * 3600, '24h': 86400, '7d': 7 * 86400 }; // s
 export const rangeNames = {
@@ -13,7 +13,7 @@ const cpuUnits = ['cores', 'ms'];
 const gcUnits = ['ms', 'share'];
 const kinds = ['range', 'instant'];
 
-/** defaults: an hour, in slices as wide as the range asks for. */
+/** The default is an hour, with the slice width that suits it. */
 export const defaults = {
   topology: '',
   range: '1h',
@@ -29,7 +29,7 @@ export const defaults = {
   kind: 'range',
 };
 
-// The widest range that is drawn in slices of each width: a figure has 60 to 300 points. An hour is in minutes, as in
+// The widest range for each slice width, so that a chart has 60 to 300 points. An hour has slices of one minute, as in
 // Bullet's tuning document.
 const widths = [
   [20 * 60, 10],
@@ -38,13 +38,13 @@ const widths = [
   [8 * 86400, 3600],
 ];
 
-/** sliceOf is the width of a state's slices, s: as chosen, or by its range. */
+/** sliceOf returns the slice width in seconds: the chosen one, or the one for the range. */
 export function sliceOf(state) {
   const long = isFixed(state) ? state.to - state.from : ranges[state.range];
   return slices[state.slice] ?? widths.find(([most]) => long <= most)?.[1] ?? 6 * 3600;
 }
 
-/** parse reads a hash; what is unknown or makes no sense is as by default. from and to are seconds since 1970. */
+/** parse reads a hash. Unknown or invalid values become the default. from and to are Unix seconds. */
 export function parse(hash) {
   const form = asPrometheus(new URLSearchParams(hash.replace(/^#/, '')));
   const state = { ...defaults, topology: form.get('topology') ?? '' };
@@ -62,8 +62,8 @@ export function parse(hash) {
   return from != null && to != null && from < to ? { ...state, from, to } : state;
 }
 
-// Prometheus writes g0.expr, g0.tab (1: a table), g0.range_input and g0.end_input or g0.moment_input: alerts carry such
-// links.
+// Links in alerts have the form of Prometheus: g0.expr, g0.tab (1: table), g0.range_input, and g0.end_input or
+// g0.moment_input.
 function asPrometheus(form) {
   if (!form.has('g0.expr')) return form;
   const of = new URLSearchParams({
@@ -82,7 +82,7 @@ function asPrometheus(form) {
   return of;
 }
 
-/** format is the hash of a state; what is as by default is left out. */
+/** format returns the hash of a state, without its default values. */
 export function format(state) {
   const form = new URLSearchParams();
   if (state.topology) form.set('topology', state.topology);
@@ -100,14 +100,14 @@ export function format(state) {
 /** isFixed reports whether a time range is fixed, instead of following the clock. */
 export const isFixed = (state) => state.from != null;
 
-/** chosen is a state in a line, for where the choices are folded. */
+/** chosen returns the summary line of the folded choices. */
 export const chosen = (state) =>
-  `${state.query != null ? 'Time' : state.topology ? clip(state.topology, 40) : 'No topology'}, ${isFixed(state) ? 'a fixed time' : rangeNames[state.range]}`;
+  `${state.query != null ? 'Query' : state.topology ? clip(state.topology, 40) : 'No topology'}, ${isFixed(state) ? 'custom range' : rangeNames[state.range]}`;
 
 const clip = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 const iso = (s) => new Date(s * 1000).toISOString().replace('.000Z', 'Z');
 
-/** moment reads seconds since 1970 or RFC 3339, to the second; null for what is neither. */
+/** moment parses Unix seconds or RFC 3339 and returns whole seconds, or null. */
 export function moment(value) {
   if (!value) return null;
   const s = /^\d+(\.\d+)?$/.test(value) ? Number(value) : Date.parse(value) / 1000;

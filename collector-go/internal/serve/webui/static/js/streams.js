@@ -1,8 +1,8 @@
-// The lines between the map's boxes, with the tuples that go along them.
+// The lines between the boxes of the map, with their rates.
 import { theme } from './palette.js';
 import { plain } from './units.js';
 
-/** drawStreams draws every pair's streams as one line between their boxes, with the sum of their rates. */
+/** drawStreams draws one line for each pair of components, with the sum of the rates of its streams. */
 export function drawStreams(canvas, layers, edges) {
   const ratio = globalThis.devicePixelRatio || 1;
   const area = canvas.parentElement.getBoundingClientRect();
@@ -26,7 +26,7 @@ export function drawStreams(canvas, layers, edges) {
   c.textBaseline = 'middle';
   for (const { x, y, rate } of labels) {
     if (rate == null) continue;
-    const text = `${plain(rate)} /s`;
+    const text = `${plain(rate)}/s`;
     const width = c.measureText(text).width + 6;
     c.fillStyle = colours.paper;
     c.fillRect(x - width / 2, y - 8, width, 16);
@@ -54,7 +54,6 @@ function pairs(edges) {
   return all.values();
 }
 
-// A line leaves a box on the side of the flow and enters the next on the other; one that leads back goes around below.
 function line(c, colours, a, b, down, rate) {
   const [x1, y1, x2, y2] = down ? [a.x, a.bottom, b.x, b.top] : [a.right, a.y, b.left, b.y];
   const bend = Math.max(24, Math.abs(down ? y2 - y1 : x2 - x1) / 2);

@@ -1,4 +1,4 @@
-// The six tiles: a topology in one look. Each is a link to its figure.
+// The six tiles that summarize a topology. Each is a link to its chart.
 import { clip, el, fill } from './dom.js';
 import { lastKnown } from './matrix.js';
 import { sparkline } from './sparkline.js';
@@ -13,26 +13,26 @@ const tiles = [
     bad: (v) => v > 0.2,
     limit: 0.2,
   },
-  { name: 'queries', title: 'Queries running' },
+  { name: 'queries', title: 'Running queries' },
   { name: 'records', title: 'Records read' },
-  { name: 'lag', title: 'Source lag', says: () => 'records wait' },
+  { name: 'lag', title: 'Source lag', says: () => 'unread records' },
   { name: 'busy', title: 'Busiest', from: busiest, says: (v, line) => line.name, bad: (v) => v > 0.9 },
   {
     name: 'workers',
-    title: 'Workers up',
+    title: 'Workers',
     says: (v, line, known) => (known ? `of ${known}` : ''),
     bad: (v, known) => known > 0 && v < known,
   },
 ];
 
-/** Tiles shows them over the figures' own answers: what a tile has is what its figure ends with. */
+/** Tiles shows the latest values of the charts. */
 export class Tiles {
   constructor(element, linkTo) {
     this.element = element;
     this.linkTo = linkTo;
   }
 
-  /** show takes the figures by name, and how many workers the registry knows. */
+  /** show draws the tiles. known is the number of workers that the registry knows. */
   show(figures, known = this.known) {
     this.known = known;
     fill(this.element, ...tiles.map((tile) => this.tile(tile, figures.get(tile.name), known)));
@@ -49,7 +49,7 @@ export class Tiles {
     const value = i < 0 ? null : line.values[i];
     const bad = value != null && (tile.bad?.(value, known) ?? false);
     const { times, write } = units[figure?.unit ?? 'queries'];
-    const says = value == null ? 'no samples' : late(figure, i) || tile.says?.(value, line, known);
+    const says = value == null ? 'no data' : late(figure, i) || tile.says?.(value, line, known);
     return el(
       'a',
       {
@@ -67,10 +67,10 @@ export class Tiles {
   }
 }
 
-// A value that is not of the last slices says when it was.
+// The time of a value that is not from the newest slices.
 function late(figure, i) {
-  const behind = (figure.grid.points - 1 - i) * figure.grid.step;
-  return behind >= Math.max(2 * figure.grid.step, 120) ? `last at ${clock(figure.times[i]).slice(0, 5)}` : '';
+  const age = (figure.grid.points - 1 - i) * figure.grid.step;
+  return age >= Math.max(2 * figure.grid.step, 120) ? `latest ${clock(figure.times[i]).slice(0, 5)}` : '';
 }
 
 function lineOf(tile, figure) {
@@ -83,7 +83,7 @@ function firstOf(columns) {
   return named(columns.find((c) => c.order === 0));
 }
 
-// Where the hook is off there is Bullet's own mean.
+// Without the latency hook, the tile shows Bullet's own mean.
 function p99OrMean(columns) {
   const p99 = columns.find((c) => c.order === 1);
   if (p99 && lastKnown([p99]) >= 0) return named(p99);

@@ -1,15 +1,14 @@
-// Annotations on the time axis: steps of experiments as bands, changes and restarts as marks. Pure, but for what is
-// shown as a list.
+// Annotations: experiment steps as bands on the time axis, changes and restarts as marks, and all of them as a list.
 import { clip, el, fill, table } from './dom.js';
 import { duration, spoken, whenever } from './units.js';
 
-// How many annotations are asked for, the newest, and how many of these are listed.
+// The number of annotations that are requested, newest first, and the number that is listed.
 export const mostAnnotations = 300;
 const mostListed = 50;
 
 /**
- * bandsAndMarks parts annotations: what lasts (a step; one without an end lasts until now) and what happened at a
- * moment. Seconds.
+ * bandsAndMarks separates annotations with a duration from those without, in Unix seconds. A step without an end lasts
+ * until now.
  */
 export function bandsAndMarks(annotations, now) {
   const bands = [];
@@ -25,10 +24,10 @@ export function bandsAndMarks(annotations, now) {
   return { bands: bands.sort((x, y) => x.from - y.from), marks: marks.sort((x, y) => x.at - y.at) };
 }
 
-/** showChanges lists annotations, the newest first; linkTo(part) is the address that leads to a moment. */
+/** showChanges lists annotations, newest first. linkTo(part) returns the URL of a time. */
 export function showChanges(box, annotations, linkTo) {
   if (!annotations.length) {
-    fill(box, el('p', {}, 'No steps of experiments, no changed settings and no restarts in this time.'));
+    fill(box, el('p', {}, 'No experiment steps, changed settings or restarts in this time range.'));
     return;
   }
   const newest = [...annotations].sort((a, b) => Date.parse(b.time) - Date.parse(a.time));
@@ -43,9 +42,9 @@ export function showChanges(box, annotations, linkTo) {
     ]);
   fill(
     box,
-    table('Steps, changes and restarts', ['Time', 'Lasted', 'What', 'Details', 'Tags'], rows),
+    table('Events', ['Time', 'Duration', 'Event', 'Details', 'Tags'], rows),
     newest.length > mostListed
-      ? el('p', { class: 'note' }, `${newest.length - mostListed} older ones are on the figures and not in this list.`)
+      ? el('p', { class: 'note' }, `${newest.length - mostListed} older events are shown only on the charts.`)
       : null,
   );
 }
@@ -54,5 +53,5 @@ const lasted = (a) =>
   a.end_time
     ? duration((Date.parse(a.end_time) - Date.parse(a.time)) / 1000)
     : a.tags.includes('step')
-      ? 'under way'
+      ? 'running'
       : '–';

@@ -1,10 +1,10 @@
-// Which topologies there are.
+// The list of topologies.
 import { ask } from './api.js';
 import { byName } from './matrix.js';
 
 /**
- * knownTopologies are those of the registry, those that live first; a store that was filled another way has them in its
- * labels.
+ * knownTopologies returns the topologies of the registry, live ones first. If the registry has none, they are read from the
+ * labels in the store.
  */
 export async function knownTopologies() {
   let known = [];
