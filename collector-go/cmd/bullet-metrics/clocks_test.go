@@ -405,13 +405,13 @@ func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
 		require.NotZero(t, by, "%v", a)
 		assert.Equal(t, "critical", a.Labels["severity"])
 		if by < 0 {
-			assert.Contains(t, a.Annotations["summary"], "behind the collector's: alerts about "+a.Labels["topology"]+
-				" are blind")
+			assert.Contains(t, a.Annotations["summary"], "behind the collector's: other alerts about "+
+				a.Labels["topology"]+" may not fire")
 		} else {
 			assert.Contains(t, a.Annotations["description"], "other alerts about "+a.Labels["topology"]+
-				" come later by as much")
+				" are late by ")
 		}
-		assert.Contains(t, a.Annotations["description"], "Set the clock of: "+a.Labels["topology"]+"-host:")
+		assert.Contains(t, a.Annotations["description"], "Correct the clock of: "+a.Labels["topology"]+"-host:")
 	}
 	for name, by := range off {
 		r.requireSkew(name, by != 0, map[bool]string{true: "cannot see", false: "are delayed"}[by < 0])
@@ -460,8 +460,8 @@ func TestAClockSetBackIsNamed(t *testing.T) {
 		require.NotZero(t, step, "%v", a)
 		assert.Equal(t, map[bool]string{true: "critical", false: "warning"}[step > time.Minute], a.Labels["severity"])
 		assert.Equal(t, "set_back", a.Labels["cause"])
-		assert.Contains(t, a.Annotations["summary"], "A clock of "+name+" was set back by at least ")
-		assert.Contains(t, a.Annotations["description"], "slew the clock of: "+name+"-host:")
+		assert.Contains(t, a.Annotations["summary"], "A worker's clock in "+name+" was set back by at least ")
+		assert.Contains(t, a.Annotations["description"], "slew (not step) the clock of: "+name+"-host:")
 	}
 	for name, step := range steps {
 		r.requireSkew(name, step != 0, fmt.Sprintf("was set back by at least %s in the last", step-time.Second))

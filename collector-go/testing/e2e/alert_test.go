@@ -256,7 +256,7 @@ func (b *bench) awaitReason(t *testing.T, changed time.Time) {
 		text := string(answer)
 		return err == nil && strings.Contains(text, "Changed topology.bolt.wait.strategy") &&
 			strings.Contains(text, "+ topology.bolt.wait.strategy: org.apache.storm.policy.WaitStrategyPark") &&
-			strings.Contains(text, "filter latency, mean of the slowest task")
+			strings.Contains(text, "filter latency (mean of the slowest task)")
 	})
 	assert.Contains(t, string(answer), meanAlert+" firing since ")
 }

@@ -169,7 +169,7 @@ func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 	}
 	blind := b.awaitAlert(t, blindAlert, silenced)
 	t.Logf("%s notified %s after the samples' end", blindAlert, blind.Heard.Sub(silenced).Round(time.Second))
-	assert.Contains(t, blind.Annotations["description"], "stopped in order")
+	assert.Contains(t, blind.Annotations["description"], "Storm stopped the metrics consumer")
 	b.assertCondition(t, topology, "stopped", "consumer")
 	b.assertLatencyStands(t, silenced)
 	if !playLong() {

@@ -92,14 +92,14 @@ type Variable struct {
 // The variables that most boards have. $reporting is the min step of every query, because Grafana's $__rate_interval
 // is at least four times the min step.
 var (
-	topology = Variable{Name: "topology", Label: "Topology", Description: "The topology that the panels are about.",
+	topology = Variable{Name: "topology", Label: "Topology", Description: "Topology to show.",
 		Values: "label_values(bullet_topology_info, topology)"}
-	worker = Variable{Name: "worker", Label: "Worker", Description: "Workers to show, as host:port.", Many: true,
+	worker = Variable{Name: "worker", Label: "Worker", Description: "Workers to show (host:port).", Many: true,
 		Values: `label_values(bullet_worker_heap_used_bytes{topology="$topology"}, worker)`}
 	component = Variable{Name: "component", Label: "Component", Description: "Components to show.", Many: true,
 		Values: `label_values(storm_emitted_total{topology="$topology"}, component)`}
 	reporting = Variable{Name: "reporting", Label: "Reports every", Options: []string{"10s", "30s", "1m", "5m"},
-		Description: "How far apart the topology's figures are: topology.builtin.metrics.bucket.size.secs, 10s where the plugin's sampler is on, 1m as Storm has it. Rates look back four of these."}
+		Description: "Reporting interval of the topology (topology.builtin.metrics.bucket.size.secs): 10s with the plugin's sampler, 1m by default in Storm. Rates cover four intervals."}
 )
 
 // All returns all boards in the order in which they are listed.

@@ -27,7 +27,7 @@ const (
 	stormTime = "max by (component) (storm_execute_latency_seconds" + ofComponents +
 		" unless on () count(storm_capacity_ratio" + ofTopology + ") unless on (component) rate(bullet_execute_seconds_total" +
 		chosen + "[$__rate_interval])"
-	threeSamples = "By the plugin's latency hook; without it by Storm until 2.2, and empty later, where Storm's figure is the mean of the last three tuples that it sampled, in whole milliseconds, and says nothing."
+	threeSamples = "Measured by the plugin's latency hook. Without the hook, Storm's value is used up to Storm 2.2; later versions report no usable value."
 )
 
 // capacity is the busy share of each task.
@@ -36,49 +36,49 @@ var capacity = busy.Query(`topology="$topology"`, `component=~"$component"`, "$_
 // queues is the board about waiting tuples.
 var queues = Board{
 	Name: "queues", Title: "Bullet: queues",
-	Description: "Where tuples wait: receive queues of executors, transfer queues of workers and, on Storm 1.x, send queues; how full they are and how long a tuple waits beside how long it is worked on.",
+	Description: "Usage of the receive queues of executors and the transfer queues of workers, waiting times, and execute times. Storm 1.x also has send queues.",
 	Variables:   []Variable{topology, component, reporting},
 	Rows: []Row{
-		{"Who is saturated?", []Panel{
+		{"Which component is saturated?", []Panel{
 			{Kind: Lines, Title: "Capacity", Unit: Share, Limit: 1, Queries: one("max by (component) ("+capacity+")", "{{component}}"),
-				Description: "Share of its time that a bolt's busiest task spends executing; at 100%, the line, it cannot take more. From Storm 2.3 on it is Storm's own figure, over ten minutes; before, calls of execute() times the time that one takes. Shown only for a task that executed enough tuples (400 where Storm samples one in twenty) and, for Bullet's filter and join bolts, only as far as the worker's CPU allows it." + sampledNote},
-			{Kind: Lines, Title: "Receive queue: how full", Unit: Share, Limit: 1, Queries: one("max by (component) ("+receiveFull+")", "{{component}}"),
-				Description: "Population over capacity of the component's fullest receive queue; at 100%, the line, whoever sends to it waits."},
+				Description: "Share of time that a bolt's busiest task spends in execute(). At 100% (line), it cannot process more. From Storm 2.3 on, this is Storm's own value over ten minutes; earlier, calls multiplied by the time per call. Tasks with too few tuples, or with values that the worker's CPU time contradicts, are not shown." + sampledNote},
+			{Kind: Lines, Title: "Receive queue: usage", Unit: Share, Limit: 1, Queries: one("max by (component) ("+receiveFull+")", "{{component}}"),
+				Description: "Usage of the component's fullest receive queue. At 100% (line), its senders wait."},
 		}},
-		{"Does a tuple wait or is it worked on?", []Panel{
+		{"Do tuples wait, or is processing slow?", []Panel{
 			{Kind: Lines, Title: "Wait in the receive queue, and time in execute()", Unit: Seconds, Width: 24,
-				Description: "Time that a tuple spends in the receive queue of the bolt's worst task, as Storm makes it from population and arrivals: of few tuples it says little, and of a spout, to which acks come, nothing. Beside it the mean time in execute() of the slowest task. " + threeSamples + sampledNote, Queries: []Query{
+				Description: "Time in the receive queue of the bolt's slowest task, and mean time in execute() of the slowest task. Storm estimates the wait from population and arrivals; with few tuples, the estimate is poor. " + threeSamples + sampledNote, Queries: []Query{
 					{boltWait, "{{component}} waits"},
 					{hookTime, "{{component}} executes"},
 					{stormTime, "{{component}} executes"}}},
 		}},
-		{"What waits, and what does not fit?", []Panel{
+		{"Are receive queues full?", []Panel{
 			{Kind: Lines, Title: "Receive queue: tuples waiting", Unit: Count, Queries: each("sum", "component", "storm_receive_queue_population"+chosen),
 				Description: "Tuples in all receive queues of a component."},
-			{Kind: Lines, Title: "Receive queue: behind a full queue", Unit: Count, Queries: each("sum", "component", "storm_receive_queue_overflow_population"+chosen),
-				Description: "Tuples that wait behind full receive queues, of a component."},
+			{Kind: Lines, Title: "Receive queue: overflow", Unit: Count, Queries: each("sum", "component", "storm_receive_queue_overflow_population"+chosen),
+				Description: "Tuples that wait because a receive queue of the component is full."},
 			{Kind: Lines, Title: "Receive queue: arrivals", Unit: Rate, Width: 8, Queries: each("sum", "component", "storm_receive_queue_arrivals_per_second"+chosen),
-				Description: "Tuples a second that arrive at all receive queues of a component."},
-			{Kind: Lines, Title: "Receive queue: found full, dropped", Unit: Rate, Width: 8,
-				Description: "Attempts a second to insert that found the queue full, in Storm 1 tuples a second by which what waits behind it grows; and messages a second dropped since the overflow was full, which Storm 1 does not do.", Queries: []Query{
+				Description: "Tuples per second that arrive at all receive queues of a component."},
+			{Kind: Lines, Title: "Receive queue: insert failures and drops", Unit: Rate, Width: 8,
+				Description: "Failed inserts per second because the queue was full (Storm 1.x: growth of the overflow), and messages per second dropped because the overflow was full (never in Storm 1.x).", Queries: []Query{
 					{"sum by (component) (" + foundFull + ")", "{{component}}"},
-					{"sum by (component) (rate(storm_receive_queue_dropped_messages_total" + chosen + "[$__rate_interval]))", "{{component}} drops"}}},
+					{"sum by (component) (rate(storm_receive_queue_dropped_messages_total" + chosen + "[$__rate_interval]))", "{{component}} dropped"}}},
 			{Kind: Lines, Title: "Receive queue: capacity", Unit: Count, Width: 8, Queries: each("max", "component", "storm_receive_queue_capacity"+chosen),
-				Description: "Tuples that one receive queue holds (topology.executor.receive.buffer.size)."},
+				Description: "Maximum number of tuples in one receive queue (topology.executor.receive.buffer.size)."},
 		}},
-		{"Does it wait to leave the worker?", []Panel{
+		{"Do messages wait to leave the worker?", []Panel{
 			{Kind: Lines, Title: "Transfer queue: messages waiting", Unit: Count,
-				Description: "Messages that wait to be sent to other workers; of Storm 1.x also tuples in the send queues of a component's executors, on the way there.", Queries: []Query{
+				Description: "Messages waiting to be sent to other workers. For Storm 1.x, also tuples in the send queues of executors.", Queries: []Query{
 					{"max by (worker) (storm_transfer_queue_population" + ofTopology + ")", "{{worker}}"},
 					{"sum by (component) (storm_send_queue_population" + ofComponents, "{{component}}, send queue"}}},
-			{Kind: Lines, Title: "Transfer queue: how full", Unit: Share, Limit: 1, Queries: one("max by (worker) ("+transferFull+")", "{{worker}}"),
-				Description: "Population over capacity of a worker's transfer queue."},
+			{Kind: Lines, Title: "Transfer queue: usage", Unit: Share, Limit: 1, Queries: one("max by (worker) ("+transferFull+")", "{{worker}}"),
+				Description: "Usage of a worker's transfer queue."},
 			{Kind: Lines, Title: "Transfer queue: wait", Unit: Seconds, Queries: one("max by (worker) (storm_transfer_queue_sojourn_seconds"+ofTopology+")", "{{worker}}"),
 				Description: "Time that a message spends in the transfer queue."},
-			{Kind: Lines, Title: "Transfer queue: arrivals, dropped", Unit: Rate,
-				Description: "Messages a second that arrive at a worker's transfer queue, and that were dropped since its overflow was full, which Storm 1 does not do.", Queries: []Query{
+			{Kind: Lines, Title: "Transfer queue: arrivals and drops", Unit: Rate,
+				Description: "Messages per second that arrive at a worker's transfer queue, and that were dropped because its overflow was full (never in Storm 1.x).", Queries: []Query{
 					{"sum by (worker) (storm_transfer_queue_arrivals_per_second" + ofTopology + ")", "{{worker}}"},
-					{"sum by (worker) (rate(storm_transfer_queue_dropped_messages_total" + ofTopology + "[$__rate_interval]))", "{{worker}} drops"}}},
+					{"sum by (worker) (rate(storm_transfer_queue_dropped_messages_total" + ofTopology + "[$__rate_interval]))", "{{worker}} dropped"}}},
 		}},
 	},
 }

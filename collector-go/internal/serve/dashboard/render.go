@@ -34,7 +34,7 @@ func (b Board) document() document {
 		Annotations: annotations{allAnnotations()},
 		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true,
 			KeepTime: true,
-			Icon:     "external link", Tooltip: "The other dashboards, of the same topology and time"}},
+			Icon:     "external link", Tooltip: "Other dashboards for the same topology and time range"}},
 	}
 	d.Templating.List = append(d.Templating.List, datasourceVariable())
 	for _, v := range b.Variables {
@@ -71,7 +71,7 @@ func (b Board) layOut() (all []panelModel) {
 func datasourceVariable() variableModel {
 	return variableModel{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus",
 		Options: []option{}, Refresh: 1,
-		Description: "The collector itself, or a Prometheus that it writes to."}
+		Description: "The collector, or a Prometheus that it writes to."}
 }
 
 // model returns a variable in Grafana's form: a query for its values, or a list of them.
@@ -119,8 +119,8 @@ func allAnnotations() []annotation {
 	steps := annotationOf("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
 	changes := annotationOf("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
 	restarts := annotationOf("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted",
-		"Its process died, or was moved.", "worker")
-	alerts := annotationOf("Alerts that fire", "dark-red", alertsExpr, "{{alertname}}",
+		"The process ended, or Storm moved the worker.", "worker")
+	alerts := annotationOf("Firing alerts", "dark-red", alertsExpr, "{{alertname}}",
 		"{{worker}} {{class}}", "severity")
 	yes := true
 	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes

@@ -13,7 +13,7 @@ const latencyLimit = 0.2
 const stealLimit = 0.05
 
 // sampledNote is appended to the description of each figure that Storm estimates from a sample of the tuples.
-const sampledNote = " Storm counts a sample of the tuples and scales it up: an estimate, unless topology.stats.sample.rate is 1."
+const sampledNote = " Storm estimates this from a sample of the tuples, unless topology.stats.sample.rate is 1."
 
 // All workers on a host report the same host metrics. The maximum over the workers counts each host once.
 const (
@@ -43,14 +43,14 @@ func rate(of string) string { return "rate(" + of + "[$__rate_interval])" }
 // this number.
 func workers() Panel {
 	return Panel{Kind: Number, Title: "Workers", Unit: Count, Width: 3,
-		Description: "Workers that report. It stands beside the mean, since more and smaller workers lower a mean without lowering the cost.",
+		Description: "Number of reporting workers. More and smaller workers lower the mean, but not the total cost.",
 		Queries:     one(`count(count by (worker) (bullet_worker_heap_used_bytes{topology="$topology"}))`, "workers")}
 }
 
 // meanAndTotal returns a panel with the mean and the sum of a metric over all workers.
 func meanAndTotal(title, description string, unit Unit, byWorker string) Panel {
 	return Panel{Kind: Lines, Title: title, Description: description, Unit: unit, Width: 7, Queries: []Query{
-		{"avg(" + byWorker + ")", "mean a worker"},
+		{"avg(" + byWorker + ")", "mean per worker"},
 		{"sum(" + byWorker + ")", "all workers"},
 	}}
 }
