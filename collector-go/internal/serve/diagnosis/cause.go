@@ -210,7 +210,7 @@ func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (
 			return &Cause{"workers",
 				fmt.Sprintf("The collector did not run from %s to %s; for this time, only samples that the plugin buffered are known",
 					minute(gone.Add(-outageWindow)), minute(back)),
-				"This alone is no problem of the topology. Find out why the collector was down (its log, its host), and check the charts since its return",
+				"Find out why the collector was down (its log, its host), then check the charts since its return. The topology itself may be healthy",
 				back}, nil
 		}
 	}

@@ -91,7 +91,7 @@ function moved(c, href) {
     {},
     el('a', { href }, el('bdi', {}, `${clip(c.name, 120)}${of ? ` (${of})` : ''}`)),
     `: ${level(c.before, c.unit)} → ${level(c.after, c.unit)}, at ${clock(Date.parse(c.since) / 1000)}`,
-    c.advice ? el('span', { class: 'advice' }, ` ${clip(c.advice, 400)}`) : null,
+    c.advice ? el('span', { class: 'advice' }, `. ${clip(c.advice, 400)}.`) : null,
   );
 }
 

@@ -2,7 +2,7 @@
 import { clip, el, fill, table } from './dom.js';
 import { alarmsOf } from './order.js';
 import { stateOf } from './sentence.js';
-import { whenever } from './units.js';
+import { spoken, whenever } from './units.js';
 
 const most = 100; // topologies listed
 
@@ -35,7 +35,7 @@ export function showOverview(box, topologies, alerts, linkTo) {
           el(
             'span',
             { class: `in-table ${state.kind}` },
-            state.kind === 'ok' ? 'OK' : el('bdi', {}, clip(state.text, 160)),
+            state.kind === 'ok' ? 'OK' : el('bdi', {}, clip(spoken(state.text), 160)),
           ),
           t.worker_count ?? '–',
           t.elsewhere ? '–' : (t.component_count ?? '–'),
