@@ -215,7 +215,7 @@ func TestAReloadNamesTheSettingsThatNeedARestart(t *testing.T) {
 	code, body = reload()
 	assert.Equal(t, http.StatusOK, code)
 	const restart = "alertmanager.http_config_file, grpc.token_file, slice.width"
-	assert.Contains(t, body, "Restart it for settings that changed: "+restart+"\n")
+	assert.Contains(t, body, "These changed settings need a restart: "+restart+"\n")
 	p.await("the log", func() bool {
 		return p.log.count(`level=WARN msg="settings changed that need a restart" settings="`+restart+`"`) == 1
 	})

@@ -105,12 +105,3 @@ var health = Board{
 func ofCollector(expr string) string {
 	return expr + " and on (job, instance) bullet_metrics_build_info"
 }
-
-// classic returns queries for the quantiles of a histogram with classic buckets.
-func classic(metric string) (all []Query) {
-	for _, q := range []struct{ q, name string }{{"0.5", "p50"}, {"0.99", "p99"}, {"0.999", "p99.9"}} {
-		all = append(all, Query{"histogram_quantile(" + q.q + ", sum by (le) (rate(" + metric +
-			"_bucket[$__rate_interval])))", q.name})
-	}
-	return all
-}

@@ -15,7 +15,7 @@ var latency = Board{
 		{"Is filter latency below 200 ms?", []Panel{
 			{Kind: Lines, Title: "Filter latency: Bullet's mean, by worker", Unit: Seconds, Limit: latencyLimit, Queries: each("max", "worker", "bullet_filter_latency_mean_seconds"+ofWorkers),
 				Description: "Largest mean that a FilterBolt task reports, from a record's timestamp until it is filtered. The line is the 200 ms limit of BulletFilterLatencyMeanHigh."},
-			{Kind: Lines, Title: "Filter latency: percentiles", Unit: Seconds, Limit: latencyLimit, Queries: quantiles("bullet_filter_latency_seconds", ofTopology),
+			{Kind: Lines, Title: "Filter latency: percentiles", Unit: Seconds, Limit: latencyLimit, Queries: native("bullet_filter_latency_seconds"),
 				Description: "Percentiles of the latency hook over all records of all tasks. The line is the 200 ms limit of BulletFilterLatencyP99High, which uses the p99."},
 			{Kind: Number, Title: "Records above 200 ms", Unit: Share, Width: 12, Height: 5, Limit: 0.01,
 				Queries:     one(`1 - histogram_fraction(0, 0.2, sum(rate(bullet_filter_latency_seconds{topology="$topology"}[$__rate_interval])))`, "above 200 ms"),
@@ -46,11 +46,11 @@ var latency = Board{
 				Description: "Measured queries per second of all classes."},
 		}},
 		{"How long does the engine take?", []Panel{
-			{Kind: Lines, Title: "Engine latency: percentiles", Unit: Seconds, Width: 8, Queries: quantiles("bullet_query_engine_latency_seconds", ofTopology),
+			{Kind: Lines, Title: "Engine latency: percentiles", Unit: Seconds, Width: 8, Queries: native("bullet_query_engine_latency_seconds"),
 				Description: "From the arrival of a query at JoinBolt until its result is sent, measured by the latency hook."},
-			{Kind: Lines, Title: "Latency from a query's creation: percentiles", Unit: Seconds, Width: 8, Queries: quantiles("bullet_query_created_latency_seconds", ofTopology),
+			{Kind: Lines, Title: "Latency from a query's creation: percentiles", Unit: Seconds, Width: 8, Queries: native("bullet_query_created_latency_seconds"),
 				Description: "From the creation of a query in the web service or in Storm's DRPC until its result is sent. The difference to the engine latency is the time on the way to the topology."},
-			{Kind: Lines, Title: "Time to the first result: percentiles", Unit: Seconds, Width: 8, Queries: quantiles("bullet_query_first_result_latency_seconds", ofTopology),
+			{Kind: Lines, Title: "Time to the first result: percentiles", Unit: Seconds, Width: 8, Queries: native("bullet_query_first_result_latency_seconds"),
 				Description: "From the arrival of a query at JoinBolt until its first window or result is sent."},
 		}},
 		{"How are latencies distributed?", []Panel{

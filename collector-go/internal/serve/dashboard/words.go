@@ -55,11 +55,16 @@ func meanAndTotal(title, description string, unit Unit, byWorker string) Panel {
 	}}
 }
 
-// quantiles returns queries for the quantiles of a histogram over all selected series.
-func quantiles(metric, selector string) (all []Query) {
+// quantiles returns queries for the quantiles of a histogram.
+func quantiles(of string) (all []Query) {
 	for _, q := range []struct{ q, name string }{{"0.5", "p50"}, {"0.9", "p90"}, {"0.99", "p99"}, {"0.999", "p99.9"}} {
-		all = append(all, Query{"histogram_quantile(" + q.q + ", sum(rate(" + metric + selector +
-			"[$__rate_interval])))", q.name})
+		all = append(all, Query{"histogram_quantile(" + q.q + ", " + of + ")", q.name})
 	}
 	return all
 }
+
+// native returns the quantiles of a native histogram over the topology.
+func native(metric string) []Query { return quantiles("sum(" + rate(metric+ofTopology) + ")") }
+
+// classic returns the quantiles of a histogram with classic buckets.
+func classic(metric string) []Query { return quantiles("sum by (le) (" + rate(metric+"_bucket") + ")") }

@@ -47,7 +47,7 @@ func (m *moment) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &text); err != nil {
 		var seconds json.Number
 		if err := json.Unmarshal(data, &seconds); err != nil {
-			return errors.New("a time is neither a number of seconds nor a text")
+			return errors.New("time must be Unix seconds or an RFC 3339 string")
 		}
 		text = seconds.String()
 	}
@@ -67,7 +67,7 @@ func (m moment) ms() (int64, error) {
 		return 0, err
 	}
 	if t.UnixMilli() <= 0 || t.UnixMilli() > lastMs {
-		return 0, fmt.Errorf("%q is not a time after 1970 and before 10000", string(m))
+		return 0, fmt.Errorf("%q is not between the years 1970 and 9999", string(m))
 	}
 	return t.UnixMilli(), nil
 }
@@ -118,7 +118,7 @@ func (a *api) annotations(r request) answer {
 func (a *api) annotate(r request) answer {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return answer{err: &apiError{errorMediaType,
-			errors.New("send the annotation as JSON, with Content-Type: application/json")}}
+			errors.New("annotations must be sent as JSON with Content-Type: application/json")}}
 	}
 	asked, err := readAnnotation(r)
 	if err != nil {
@@ -141,7 +141,7 @@ func readAnnotation(r request) (out registry.Annotation, err error) {
 		return out, err
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return out, fmt.Errorf("the body is no annotation: %w", textfile.JSONFault(err))
+		return out, fmt.Errorf("invalid annotation: %w", textfile.JSONFault(err))
 	}
 	out = registry.Annotation{ID: in.ID, Topology: in.Topology, Title: in.Title, Text: in.Text, Tags: in.Tags}
 	if out.TimeMs, err = in.Time.ms(); err != nil {

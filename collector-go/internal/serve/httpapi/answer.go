@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,26 +57,17 @@ func (e *apiError) status() int {
 		return http.StatusRequestEntityTooLarge
 	case isTooSlow(e.err):
 		return http.StatusRequestTimeout
-	case e.typ == errorBadData:
-		return http.StatusBadRequest
-	case e.typ == errorNotFound:
-		return http.StatusNotFound
-	case e.typ == errorUnauthorized:
-		return http.StatusUnauthorized
-	case e.typ == errorForbidden:
-		return http.StatusForbidden
-	case e.typ == errorTooMany:
-		return http.StatusTooManyRequests
-	case e.typ == errorMediaType:
-		return http.StatusUnsupportedMediaType
-	case e.typ == errorExecution:
-		return http.StatusUnprocessableEntity
-	case e.typ == errorCanceled:
-		return statusClientClosed
-	case e.typ == errorTimeout || e.typ == errorUnavailable:
-		return http.StatusServiceUnavailable
 	}
-	return http.StatusInternalServerError
+	return cmp.Or(statuses[e.typ], http.StatusInternalServerError)
+}
+
+// statuses are the HTTP statuses of the types of errors; the others have 500.
+var statuses = map[string]int{
+	errorBadData: http.StatusBadRequest, errorNotFound: http.StatusNotFound, errorCanceled: statusClientClosed,
+	errorUnauthorized: http.StatusUnauthorized, errorForbidden: http.StatusForbidden,
+	errorTooMany: http.StatusTooManyRequests, errorMediaType: http.StatusUnsupportedMediaType,
+	errorExecution: http.StatusUnprocessableEntity,
+	errorTimeout:   http.StatusServiceUnavailable, errorUnavailable: http.StatusServiceUnavailable,
 }
 
 // badData returns the answer to a request that the client has to correct.

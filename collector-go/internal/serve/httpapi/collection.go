@@ -36,7 +36,7 @@ func (a *api) collection(r request) answer {
 		return answer{err: failed(err)}
 	case len(found.Workers) == 0:
 		return notFound(fmt.Errorf(
-			"nothing was collected of a topology %q from %s to %s; /api/v1/topologies lists those that have reported",
+			"no samples of topology %q from %s to %s; /api/v1/topologies lists the known topologies",
 			name, found.Start, found.End))
 	}
 	if a.options.NotStored != nil {

@@ -18,7 +18,7 @@ func (a *api) diagnose(r request) answer {
 		Window: diagnosis.DefaultWindow,
 		Now:    a.now()}
 	if q.Alert == "" {
-		return badData(errors.New(`the parameter "alert" is missing: the name of an alert`))
+		return badData(errors.New(`parameter "alert" is missing; set it to the name of an alert`))
 	}
 	var err error
 	if r.FormValue("time") != "" {

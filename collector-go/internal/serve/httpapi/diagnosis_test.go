@@ -29,7 +29,7 @@ func TestDiagnosis(t *testing.T) {
 		return recorder.Code, recorder.Body.String()
 	}
 	for form, want := range map[string]string{
-		"":                          `the parameter \"alert\" is missing`,
+		"":                          `parameter \"alert\" is missing`,
 		"alert=Slow&window=10s":     "10s is not between 1m and 24h",
 		"alert=Slow&window=25h":     "25h0m0s is not between 1m and 24h",
 		"alert=Slow&window=soon":    `invalid parameter \"window\"`,
@@ -41,7 +41,7 @@ func TestDiagnosis(t *testing.T) {
 	}
 	code, body := ask("alert=Slwo")
 	assert.Equal(t, http.StatusNotFound, code)
-	assert.Contains(t, body, "those that are: Slow")
+	assert.Contains(t, body, "active now: Slow")
 	code, body = ask("alert=Slow&topology=bullet&window=1h&time=1700000000")
 	assert.Equal(t, http.StatusOK, code)
 	assert.Contains(t, body, `{"status":"success","data":{"alert":{"name":"Slow"`)

@@ -28,13 +28,13 @@ func Local(hosts []string, navigable func(*http.Request) bool, refused func(acce
 		if !allowed[host] && net.ParseIP(host) == nil {
 			refused(access.ForeignHost, r, "called by the name "+host)
 			http.Error(w, fmt.Sprintf(
-				"This server does not answer to the name %q. http.allowed_hosts lists further names.", host),
+				"Unknown host name %q. Add it to http.allowed_hosts to accept it.", host),
 				http.StatusForbidden)
 			return
 		}
 		if from, cross := crossSite(r, hosts); cross && !(isLink(r) && navigable(r)) {
 			refused(access.CrossSite, r, "asked for by a page of "+from)
-			http.Error(w, "This server does not answer to pages of other sites.", http.StatusForbidden)
+			http.Error(w, "Requests from other sites are refused.", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -254,13 +254,13 @@ func TestWhatIsWrongWithAnAnnotationIsAnswered(t *testing.T) {
 	w := startReported(t)
 	h := w.handler()
 	for body, want := range map[string]string{
-		``:                      "the body is no annotation: not JSON: unexpected end of JSON input, at byte 0",
+		``:                      "invalid annotation: not JSON: unexpected end of JSON input, at byte 0",
 		`{"topology":"bullet"}`: "title is missing, and there is no annotation of this id that has one",
 		`{"title":"x"}`:         "topology is missing: name the topology that it is about",
 		`{"topology":"bullet","title":"x","time":"yesterday"}`:      `time: cannot parse "yesterday" to a valid timestamp`,
-		`{"topology":"bullet","title":"x","time":true}`:             "the body is no annotation: a time is neither a number of seconds nor a text",
-		`{"topology":"bullet","title":"x","end_time":-1}`:           `end_time: "-1" is not a time after 1970 and before 10000`,
-		`{"topology":"bullet","title":"x","time":1e300}`:            `time: "1e300" is not a time after 1970 and before 10000`,
+		`{"topology":"bullet","title":"x","time":true}`:             "invalid annotation: time must be Unix seconds or an RFC 3339 string",
+		`{"topology":"bullet","title":"x","end_time":-1}`:           `end_time: "-1" is not between the years 1970 and 9999`,
+		`{"topology":"bullet","title":"x","time":1e300}`:            `time: "1e300" is not between the years 1970 and 9999`,
 		`{"topology":"bullet","title":"x","time":20,"end_time":10}`: "end_time is before time",
 	} {
 		code, answer := post(h, body)
@@ -312,9 +312,9 @@ func TestATopologyThatIsNotKnownIsNotFound(t *testing.T) {
 	w := startReported(t)
 	h := w.handler()
 	assertRefused(t, h, "/api/v1/topologies/x", http.StatusNotFound,
-		`no topology "x" has reported; /api/v1/topologies lists those that have`)
+		`topology "x" has not reported; /api/v1/topologies lists the known topologies`)
 	assertRefused(t, h, "/api/v1/topologies/bullet?id=x", http.StatusNotFound,
-		`no run of topology "bullet" has the id "x"; /api/v1/topologies/{name} lists those that are remembered`)
+		`no run of topology "bullet" has the id "x"; /api/v1/topologies/{name} lists the known runs`)
 	assert.Contains(t, get(t, h, "/api/v1/topologies/bullet?id=bullet-1-1799999000"),
 		`"topology.max.spout.pending":"30"`)
 }

@@ -29,11 +29,11 @@ func (a *api) reload(w http.ResponseWriter, r *http.Request) {
 	}
 	needRestart, err := a.options.Reloader.Reload()
 	if err != nil {
-		http.Error(w, "reload failed, and what was in force stays: "+err.Error(), http.StatusInternalServerError)
+		http.Error(w, "reload failed; the previous rules and access files remain in use: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	fmt.Fprintln(w, "Bullet Metrics reloaded its rules and access files.")
 	if len(needRestart) > 0 {
-		fmt.Fprintf(w, "Restart it for settings that changed: %s\n", strings.Join(needRestart, ", "))
+		fmt.Fprintf(w, "These changed settings need a restart: %s\n", strings.Join(needRestart, ", "))
 	}
 }

@@ -35,7 +35,7 @@ func TestReloadAnswersAsPrometheusDoes(t *testing.T) {
 		assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nBullet Metrics reloaded its rules and access files.\n", ask(method))
 	}
 	r.needRestart = []string{"grpc.listen", "slice.width"}
-	assert.Contains(t, ask(http.MethodPost), "Restart it for settings that changed: grpc.listen, slice.width\n")
+	assert.Contains(t, ask(http.MethodPost), "These changed settings need a restart: grpc.listen, slice.width\n")
 	for _, method := range []string{http.MethodGet, http.MethodDelete, http.MethodHead, http.MethodOptions} {
 		answer := responseTo(h, httptest.NewRequest(method, "http://localhost/-/reload", nil))
 		assert.Equal(t, http.StatusMethodNotAllowed, answer.StatusCode, method)
@@ -47,7 +47,7 @@ func TestReloadAnswersAsPrometheusDoes(t *testing.T) {
 	assert.Contains(t, call(t, h, httptest.NewRequest(http.MethodGet, status, nil)),
 		`"reloadConfigSuccess":true,"lastConfigTime":"1970-01-01T00:16:40Z"`)
 	r.err = errors.New("a.yml:3: unknown field")
-	assert.Contains(t, ask(http.MethodPost), "reload failed, and what was in force stays: a.yml:3: unknown field\n")
+	assert.Contains(t, ask(http.MethodPost), "reload failed; the previous rules and access files remain in use: a.yml:3: unknown field\n")
 	assert.Contains(t, call(t, h, httptest.NewRequest(http.MethodGet, status, nil)), `"reloadConfigSuccess":false`)
 	assert.Equal(t, http.StatusInternalServerError,
 		responseTo(h, httptest.NewRequest(http.MethodPut, "http://localhost/-/reload", nil)).StatusCode)

@@ -28,12 +28,12 @@ func (a *api) topology(r request) answer {
 	case ok:
 		return answer{data: found, warnings: warned(missing)}
 	case missing != nil:
-		return answer{err: &apiError{errorUnavailable, fmt.Errorf("topology %q does not report here; %w", name, missing)}}
+		return answer{err: &apiError{errorUnavailable, fmt.Errorf("topology %q does not report to this collector; %w", name, missing)}}
 	case id != "":
 		return notFound(fmt.Errorf(
-			"no run of topology %q has the id %q; /api/v1/topologies/{name} lists those that are remembered", name, id))
+			"no run of topology %q has the id %q; /api/v1/topologies/{name} lists the known runs", name, id))
 	}
-	return notFound(fmt.Errorf("no topology %q has reported; /api/v1/topologies lists those that have", name))
+	return notFound(fmt.Errorf("topology %q has not reported; /api/v1/topologies lists the known topologies", name))
 }
 
 func notFound(err error) answer { return answer{err: &apiError{errorNotFound, err}} }
