@@ -1,5 +1,5 @@
-// The PromQL editor: CodeMirror with Prometheus' language support, and completion from the collector's API. `make editor`
-// bundles it.
+// The PromQL editor: CodeMirror with Prometheus' language support, and completion from the collector's API. `make
+// editor` bundles it.
 import {
   acceptCompletion,
   autocompletion,
@@ -88,8 +88,8 @@ const colours = HighlightStyle.define([
 ]);
 
 /**
- * Editor is in a shadow root with constructed style sheets, because the page's policy forbids inline styles. `submit` is
- * called on Enter.
+ * Editor is in a shadow root with constructed style sheets, because the page's policy forbids inline styles. `submit`
+ * is called on Enter.
  */
 export class Editor {
   constructor(element, { text, label, hint, submit }) {

@@ -1,4 +1,5 @@
-// Firing and pending alerts with their diagnosis. The diagnosis of a firing critical alert is open; others open on a click.
+// Firing and pending alerts with their diagnosis. The diagnosis of a firing critical alert is open; others open on a
+// click.
 import { ask, outdated } from './api.js';
 import { explained, isMoving } from './diagnosis.js';
 import { clip, el, fill, link } from './dom.js';

@@ -32,8 +32,8 @@ const histogram = (h) => `histogram: ${write(Number(h.count))} values, sum ${wri
 const last = (list) => list[list.length - 1];
 
 /**
- * rowsOf returns the rows of a result: a series and its value as the API returns it; for a range, its last, minimum, mean
- * and maximum.
+ * rowsOf returns the rows of a result: a series and its value as the API returns it; for a range, its last, minimum,
+ * mean and maximum.
  */
 export function rowsOf({ resultType, result }) {
   if (resultType === 'scalar' || resultType === 'string') return [[resultType, result[1]]];

@@ -12,8 +12,8 @@ export class ApiError extends Error {
 const running = new Map();
 
 /**
- * ask returns the data of GET path, or the complete response with its warnings. It throws an ApiError, or an AbortError if
- * a newer request has the same name.
+ * ask returns the data of GET path, or the complete response with its warnings. It throws an ApiError, or an AbortError
+ * if a newer request has the same name.
  */
 export async function ask(name, path, parameters = {}, complete = false) {
   running.get(name)?.abort();

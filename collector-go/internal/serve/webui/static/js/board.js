@@ -125,8 +125,8 @@ export class Board {
     this.moments = [];
   }
 
-  // The number of workers decides how many slices are combined into a point. The registry knows the present workers; the
-  // time range may have had others.
+  // The number of workers decides how many slices are combined into a point. The registry knows the present workers;
+  // the time range may have had others.
   async countWorkers({ topology, to }) {
     const key = JSON.stringify([topology, to]);
     if (this.counted === key) return;

@@ -1,27 +1,27 @@
-// One figure's canvas: uPlot with bands, marks and the limit drawn into it.
+// The canvas of a chart: uPlot, with bands, marks and the limit drawn into it.
 import uPlot from '../vendor/uplot/uPlot.esm.js';
 import { theme } from './palette.js';
 
 const font = '12px system-ui, "Liberation Sans", Arial, sans-serif';
-const axisWidth = 68; // the same for all figures, so that their time axes stand below each other
+const axisWidth = 68; // equal in all charts, so that their time axes are aligned
 const stillHeight = 190;
 
 let colours = theme();
 /**
- * colour of that name in the style sheet, as it was read last: reading it for each of a thousand lines would take
- * longer than drawing them.
+ * colour returns a cached colour of the style sheet. Reading it for each of a thousand lines would take longer than
+ * drawing them.
  */
 export const colour = (name) => colours[name];
-/** recolour reads the style sheet's colours again, after light became dark. */
+/** recolour reads the colours again after a change between light and dark mode. */
 export function recolour() {
   colours = theme();
 }
 
 /**
- * chartOf draws into an element. `lines` say how each series looks: {label, colour(): string, width, dash}. `limit` is
- * in the axis' unit, null for none, and `limitWords` what it is called; `over` gives bands and marks and whether they
- * are labelled here; `select(from, to)` is called when somebody dragged; `point(i)` when the crosshair moved, null when
- * it went.
+ * chartOf draws into an element. `lines` have the style of each series: {label, colour(): string, width, dash}. `limit`
+ * is in the axis' unit, or null, and `limitWords` is its label. `over` returns bands and marks, and whether this chart
+ * labels them. `select(from, to)` is called after a drag, and `point(i)` when the crosshair moves (null when it
+ * leaves).
  */
 export function chartOf(element, { lines, times, values, axis, write, limit, limitWords, over, select, point }) {
   const options = {
@@ -85,7 +85,7 @@ const clockOf = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-d
 const secondsOf = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 const dayOf = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 
-// A label is the time, and the day's where it is another day than the label before.
+// A label has the time, and the day if it differs from that of the previous label.
 function timeLabels(u, ticks, axis, space, increment) {
   let before = '';
   return ticks.map((t) => {
@@ -98,7 +98,7 @@ function timeLabels(u, ticks, axis, space, increment) {
   });
 }
 
-// The axis begins at 0, unless clocks that differ make a latency negative, and holds the limit.
+// The axis includes the limit and begins at 0, unless clock skew makes a latency negative.
 function span(low, high, limit) {
   const top = Math.max(high ?? 0, (limit ?? 0) * 1.1);
   return [Math.min(0, low ?? 0), top > 0 ? top * 1.06 : 1];
@@ -124,7 +124,7 @@ function drawBands(u, { bands, labelled }) {
   });
 }
 
-// Marks of a diagnosis are in the colour of trouble, and their words stand at the top; others' at the bottom.
+// Marks of a diagnosis have their labels at the top, other marks at the bottom.
 function drawMarks(u, { marks }) {
   inside(u, (c, { left, top, width, height }) => {
     const free = { top: left, bottom: left };
@@ -151,10 +151,10 @@ function drawMarks(u, { marks }) {
   });
 }
 
-// beside writes right of a mark, or left of it where there is more room, and gives where the next may begin.
+// beside writes a label right of a mark, or left if there is more space, and returns where the next label may begin.
 function beside(u, c, text, x, y, free, end, hue) {
   const [after, before] = [end - x - 4, x - 4 - free];
-  const least = Math.min(80 * uPlot.pxRatio, measured(c, text)); // less of it is a crumb
+  const least = Math.min(80 * uPlot.pxRatio, measured(c, text)); // less would be unreadable
   if (x >= free && after > least && (after >= before || after >= measured(c, text)))
     return x + 4 + write(u, c, text, x + 4, y, after, hue);
   if (before > least) write(u, c, text, x - 4 - Math.min(before, measured(c, text)), y, before, hue);
@@ -182,7 +182,7 @@ function drawLimit(u, limit, words) {
       colours.limit,
       [8, 4],
     );
-    const above = y - top > 32 * uPlot.pxRatio; // at the top stand the words of bands and marks
+    const above = y - top > 32 * uPlot.pxRatio; // the labels of bands and marks are at the top
     write(
       u,
       c,
@@ -215,7 +215,7 @@ function rule(u, c, [[x1, y1], [x2, y2]], colour, pattern) {
   c.stroke();
 }
 
-// write writes as much of a text as there is room for, and gives its width.
+// write writes as much of a text as fits, and returns its width.
 function write(u, c, text, x, y, width, colour) {
   c.font = small();
   c.fillStyle = colour;

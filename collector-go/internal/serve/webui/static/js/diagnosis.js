@@ -1,4 +1,5 @@
-// The answer of /api/v1/why as text and as marks on the charts: changed metrics, then events, then the limiting resource.
+// The answer of /api/v1/why as text and as marks on the charts: changed metrics, then events, then the limiting
+// resource.
 import { clip, el } from './dom.js';
 import { clock, duration, plain, spoken } from './units.js';
 

@@ -1,8 +1,8 @@
-// Elements of the page. Text from the wire only ever becomes a text node.
+// Elements of the page. Received text always becomes a text node, never HTML.
 
 /**
- * el makes an element: attributes are set as they are (false and null leave one out), `on` has listeners, children are
- * texts or nodes.
+ * el creates an element. Attributes that are false or null are omitted, `on` has listeners, and children are texts or
+ * nodes.
  */
 export function el(tag, attributes = {}, ...children) {
   const { on = {}, ...rest } = attributes;
@@ -17,12 +17,12 @@ export function el(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** text is a node of text; a text longer than anybody reads is cut. */
+/** text creates a text node of at most 2,000 characters. */
 export function text(value) {
   return document.createTextNode(clip(String(value), 2000));
 }
 
-/** fill replaces what is in an element, unless it would be the same: a reader's place and focus stay. */
+/** fill replaces an element's children unless they are equal, so that position and focus stay. */
 export function fill(element, ...children) {
   const fresh = document.createDocumentFragment();
   fresh.append(...children.filter((child) => child != null));
@@ -37,7 +37,7 @@ const same = (a, b) =>
   [...a.childNodes].every((child, i) => child.isEqualNode(b.childNodes[i]));
 
 /**
- * link is an anchor where the address is one of the web, else its text alone: an address from the wire may be anything.
+ * link creates an anchor for an http or https URL, and otherwise only the text: a received URL may be a script.
  */
 export function link(address, words, attributes = {}) {
   return webAddress(address)
@@ -45,7 +45,7 @@ export function link(address, words, attributes = {}) {
     : el('span', {}, words);
 }
 
-/** webAddress reports whether an address leads to a page, and not to a script or a file. */
+/** webAddress reports whether a URL is http or https, and not a script or a file. */
 export function webAddress(address) {
   try {
     return ['http:', 'https:'].includes(new URL(address).protocol);
@@ -54,12 +54,12 @@ export function webAddress(address) {
   }
 }
 
-/** clip shortens a text to so many characters. */
+/** clip shortens a text to a number of characters. */
 export function clip(value, most) {
   return value.length > most ? `${value.slice(0, most - 1)}…` : value;
 }
 
-/** table is one with a caption for those who cannot see it and a head. */
+/** table creates a table with a head, and a caption for screen readers. */
 export function table(caption, head, rows) {
   return el(
     'div',

@@ -1,5 +1,5 @@
-// The charts and their PromQL. Pure. Each expression covers only its slice, so that a time without samples has no value. A
-// plain selector would repeat the last value for five minutes.
+// The charts and their PromQL. Pure. Each expression covers only its slice, so that a time without samples has no
+// value. A plain selector would repeat the last value for five minutes.
 
 import { busyShare } from './busy.js';
 
@@ -16,8 +16,8 @@ const stealLimit = 0.05;
 
 const gauge = (step, interval) => `${Math.max(step, Math.ceil(interval))}s`;
 
-// From the last sample before the slice to the last one in it. This is exactly the increase in the slice if samples come
-// at every interval.
+// From the last sample before the slice to the last one in it. This is exactly the increase in the slice if samples
+// come at every interval.
 const counter = (step, interval) => `${step + Math.ceil(interval)}s`;
 
 // Storm's own components and streams are excluded.

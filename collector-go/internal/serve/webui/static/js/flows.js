@@ -1,11 +1,11 @@
-// What the map asks of one moment.
+// The queries of the topology map for one time.
 import { ask } from './api.js';
 import { busyShare } from './busy.js';
 import { quote } from './expressions.js';
 
 const own = 'component!~"__.*"';
 
-/** questions of a moment, as PromQL over a window of s. */
+/** The PromQL queries, over a window in seconds. */
 export const questions = {
   busy: (t, w) => `max by (component) (${busyShare(`topology=${t}`, own, `${w}s`)})`,
   full: (t, w) => `max by (component) (avg_over_time(storm_receive_queue_full_ratio{topology=${t},${own}}[${w}s]))`,
@@ -18,10 +18,10 @@ export const questions = {
     `count by (component) (count by (component, task) (last_over_time(storm_receive_queue_population{topology=${t},${own}}[${w}s])))`,
 };
 
-/** windowFor is how long a moment is: two reports of what comes once a minute, or a slice. */
+/** windowFor returns the window in seconds: two reports of a metric that comes once a minute, or a slice. */
 export const windowFor = (step) => Math.max(150, step);
 
-/** momentOf answers all questions about a topology at a time, by their names. */
+/** momentOf returns the results of all queries for a topology at a time, by name. */
 export async function momentOf(topology, time, window) {
   const names = Object.keys(questions);
   const answers = await Promise.all(
@@ -30,7 +30,7 @@ export async function momentOf(topology, time, window) {
   return Object.fromEntries(names.map((name, i) => [name, answers[i].result]));
 }
 
-/** tasksOf asks for each task of a component: how busy, how much it executes, and where it runs. */
+/** tasksOf returns the tasks of a component with their busy share, rate, queue usage and worker. */
 export async function tasksOf(topology, component, time, window) {
   const [ofTopology, ofComponent] = [`topology=${quote(topology)}`, `component=${quote(component)}`];
   const selector = `${ofTopology},${ofComponent}`;

@@ -1,16 +1,15 @@
-// The times at which figures are asked for. Pure; all times are seconds since 1970.
+// The times at which charts are queried. Pure. All times are Unix seconds.
 
-// A slice can be asked for when its lateness has passed: a tick, the slice's width and the lateness, by default.
+// A slice is complete after a tick, its width and the lateness (default settings).
 export const settled = 41;
 
-// What the figures of one kind may hold in all: more is neither drawn within a frame nor distinguishable to the eye.
+// The maximum number of values in a chart. More could not be drawn within a frame or distinguished.
 const mostValues = 60_000;
 const leastPoints = 60;
 
 /**
- * gridOf lays slices over what is shown. They are as wide as asked for, or, where there would be more than the figure's
- * pixels or its workers allow, a multiple of it: the store thins, by means and rates over the wider slice, so that no
- * sample is left out.
+ * gridOf returns the points of a chart. A point is one slice, or several if there would be too many points for the
+ * width or the number of workers. The store combines slices by their mean or rate, so that no sample is omitted.
  */
 export function gridOf({ from, to, range, slice, now, width, workers }) {
   const live = from == null;
@@ -31,10 +30,10 @@ export function gridOf({ from, to, range, slice, now, width, workers }) {
   };
 }
 
-/** timesOf are the ends of the slices. */
+/** timesOf returns the ends of the slices. */
 export const timesOf = (grid) => Array.from({ length: grid.points }, (_, i) => grid.start + i * grid.step);
 
-/** moved reports whether a newer grid has enough new to ask the store again: a slice, or a quarter of a thinned one. */
+/** moved reports whether a newer grid justifies a new request: by a slice, or by a quarter of a combined point. */
 export const moved = (known, next) =>
   !known ||
   known.step !== next.step ||

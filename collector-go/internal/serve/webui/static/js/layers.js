@@ -2,8 +2,8 @@
 import { byName } from './matrix.js';
 
 /**
- * layersOf orders components by their streams. Spouts come first, and each bolt is one layer after the last component that
- * feeds it. Streams that lead back are ignored.
+ * layersOf orders components by their streams. Spouts come first, and each bolt is one layer after the last component
+ * that feeds it. Streams that lead back are ignored.
  */
 export function layersOf(names, streams) {
   const feeds = new Map(names.map((name) => [name, []]));
@@ -68,8 +68,8 @@ export function levelOf(busy) {
 }
 
 /**
- * streamsOf returns the streams between components: those that the registry knows and those with executed tuples. The rate
- * is null if it is unknown.
+ * streamsOf returns the streams between components: those that the registry knows and those with executed tuples. The
+ * rate is null if it is unknown.
  */
 export function streamsOf(components, executed) {
   const rates = new Map(

@@ -25,7 +25,8 @@ export class Legend {
     this.draw();
   }
 
-  // still returns the workers that were named before if all of them are present, so that colours do not change every 10 s.
+  // still returns the workers that were named before if all of them are present, so that colours do not change every 10
+  // s.
   still(all) {
     return this.named.length === distinct && this.named.every((w) => all.includes(w)) ? this.named : null;
   }

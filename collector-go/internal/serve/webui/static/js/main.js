@@ -227,8 +227,8 @@ function find() {
   controls.answering(true);
 }
 
-// On a slow machine, a refresh starts while the previous one still loads. The previous one is completed first; otherwise
-// the charts would never be drawn.
+// On a slow machine, a refresh starts while the previous one still loads. The previous one is completed first;
+// otherwise the charts would never be drawn.
 async function showFigures() {
   const asked = asksFor(page.state);
   if (page.loading === asked) return;
@@ -262,8 +262,8 @@ async function loadFigures() {
   performance.mark('figures-shown');
 }
 
-// If the time range has no samples, a link to the last sample replaces the empty charts. If queries are unavailable, the
-// reason is shown.
+// If the time range has no samples, a link to the last sample replaces the empty charts. If queries are unavailable,
+// the reason is shown.
 async function showAway(state) {
   const empty = board.isEmpty;
   for (const id of needSamples) at(id).hidden = Boolean(empty);
@@ -419,8 +419,8 @@ async function part(name, path, parameters, put, none = () => {}) {
   }
 }
 
-// Workers send to the address on which the collector listens. If it listens on all addresses, the snippet has the host name
-// of this page.
+// Workers send to the address on which the collector listens. If it listens on all addresses, the snippet has the host
+// name of this page.
 async function showAddress() {
   const settings = await ask('settings', '/api/v1/status/flags').catch(() => ({}));
   const listen = /^(.*):(\d+)$/.exec(settings['grpc.listen'] ?? '');

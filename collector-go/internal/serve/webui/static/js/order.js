@@ -26,7 +26,9 @@ const first = {
   BulletMetricsCollectorBlind: ['workers', 'records', 'latency'],
 };
 
-/** orderFor returns the names of all charts in the order for an alert. Without an alert, it is the order for latency. */
+/**
+ * orderFor returns the names of all charts in the order for an alert. Without an alert, it is the order for latency.
+ */
 export function orderFor(alert) {
   const begin = Object.hasOwn(first, alert ?? '') ? first[alert] : [];
   return [...begin, ...latency.filter((name) => !begin.includes(name))];

@@ -3,15 +3,15 @@
 const lines = ['#2b7bd6', '#d97706', '#129c78', '#b85ca8', '#8a8f1e', '#3da9c9', '#c44e52', '#7a68c8'];
 const dashes = [[], [7, 3], [2, 3], [9, 3, 2, 3]];
 
-/** distinct is how many lines are distinguished by colour and legend; further ones are thin and grey. */
+/** distinct is the number of lines with their own colour; further lines are thin and gray. */
 export const distinct = lines.length;
 
 export const lineColour = (i) => lines[i % lines.length];
 
-/** dash of a line: two neighbours differ in it too, for those who see no colours. */
+/** dash returns the dash pattern of a line. Neighbours differ in it, for readers who see no colours. */
 export const dash = (i) => dashes[i % dashes.length];
 
-/** theme reads the colours that change between light and dark from the style sheet. */
+/** theme reads the colours of the current light or dark mode from the style sheet. */
 export function theme() {
   const style = getComputedStyle(document.documentElement);
   return Object.fromEntries(

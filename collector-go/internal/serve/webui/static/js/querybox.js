@@ -14,8 +14,8 @@ const leastBefore = 24 * 3600; // s: completion covers the time range, and at le
 const definition = { name: 'answer', title: 'Result', unit: 'number', by: nameOfSeries, atMoments: true };
 
 /**
- * QueryBox shows the query of a state. It calls change(part) when the reader runs a query, and select(from, to) when the
- * reader drags over the chart.
+ * QueryBox shows the query of a state. It calls change(part) when the reader runs a query, and select(from, to) when
+ * the reader drags over the chart.
  */
 export class QueryBox {
   constructor(element, { change, select }) {

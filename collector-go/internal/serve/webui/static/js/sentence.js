@@ -4,8 +4,8 @@ import { clock, duration, spoken, whenever } from './units.js';
 
 /**
  * stateOf returns the state of a topology: its kind (firing, pending, ended, unknown, ok), the sentence, and the alert.
- * `lost` says since when and why the collector does not respond. `evidence` is the worst alert as its diagnosis describes
- * it.
+ * `lost` says since when and why the collector does not respond. `evidence` is the worst alert as its diagnosis
+ * describes it.
  */
 export function stateOf({
   alarms,

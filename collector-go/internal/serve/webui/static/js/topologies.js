@@ -3,8 +3,8 @@ import { ask } from './api.js';
 import { byName } from './matrix.js';
 
 /**
- * knownTopologies returns the topologies of the registry, live ones first. If the registry has none, they are read from the
- * labels in the store.
+ * knownTopologies returns the topologies of the registry, live ones first. If the registry has none, they are read from
+ * the labels in the store.
  */
 export async function knownTopologies() {
   let known = [];
