@@ -175,11 +175,13 @@ test('below a path of a proxy nothing is asked from the root', async (t) => {
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
+  proxy.unref();
+  const page = await open(t, { base: `http://127.0.0.1:${proxy.address().port}/bullet` });
   t.after(() => {
+    // after the page is closed, or its last requests would fail
     proxy.closeAllConnections();
     proxy.close();
   });
-  const page = await open(t, { base: `http://127.0.0.1:${proxy.address().port}/bullet` });
   await page.locator('#map-body .box[data-component="FilterBolt"]').waitFor(); // open complains of what lies elsewhere
 });
 
