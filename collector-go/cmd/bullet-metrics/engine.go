@@ -31,6 +31,8 @@ type engine struct {
 	hasten  <-chan struct{}
 	// write writes the report of a run's directory, and returns where it is.
 	write func(r *report.RunReport, dir string) (string, error)
+	// conclude reports on a run that has ended by itself, instead of the report of a run; nil for none.
+	conclude func() error
 }
 
 // create makes the directory of a new run.
@@ -111,12 +113,20 @@ func (e *engine) run(ctx context.Context, file *experimentfile.File, writer *run
 	if e.options.Bound > 0 {
 		about = min(about, e.options.Bound)
 	}
-	e.say.Say("%s into %s; about %s", run.Plan.Experiment, run.Dir, about.Round(10*time.Second))
-	result, err := e.measure(ctx, file, run, writer, launcher)
-	if err == nil {
-		err = e.conclude(run.Dir, *result, began)
+	again := "bullet-metrics tune run --resume " + run.Dir
+	if e.conclude == nil {
+		e.say.Say("%s into %s; about %s", run.Plan.Experiment, run.Dir, about.Round(10*time.Second))
 	} else {
-		e.say.Say("what was measured is kept; go on with it: bullet-metrics tune run --resume %s", run.Dir)
+		again = "run the same command again (--out " + run.Dir + ")"
+	}
+	result, err := e.measure(ctx, file, run, writer, launcher)
+	switch {
+	case err != nil:
+		e.say.Say("finished steps are stored in %s; to continue: %s", run.Dir, again)
+	case e.conclude != nil:
+		err = e.conclude()
+	default:
+		err = e.report(run.Dir, *result, began)
 	}
 	return errors.Join(err, e.stop(launcher, run.Dir, run.Plan.Launch))
 }
@@ -144,8 +154,8 @@ func (e *engine) stop(launcher runner.Launcher, dir, launch string) error {
 	return nil
 }
 
-// conclude reports on a run that has ended by itself.
-func (e *engine) conclude(dir string, result runstore.Result, began time.Time) error {
+// report reports on a run that has ended by itself.
+func (e *engine) report(dir string, result runstore.Result, began time.Time) error {
 	reported, err := report.OpenRunReport(dir)
 	if err != nil {
 		return err

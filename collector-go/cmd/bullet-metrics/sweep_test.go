@@ -164,7 +164,7 @@ func TestSweepOfHostileValues(t *testing.T) {
 	require.NoError(t, os.MkdirAll(dir, 0o700))
 	t.Chdir(dir)
 	for name, text := range map[string]string{"bom": "\ufeff", "empty": "", "table.csv": "nodes,throughput\n1,10\n2,19\n",
-		"search.yaml": "optimize: x\ntarget: {queries: 100, latency: 200ms}\n", "space.yaml": formedSpace,
+		"search.yaml": "experiment: x\ntitle: x\nsearch: {target: {queries: 100, latency: 200ms}}\n", "space.yaml": formedSpace,
 		"experiment.yaml": formedExperiment, "x.yaml": "bullet.topology.name: x\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}

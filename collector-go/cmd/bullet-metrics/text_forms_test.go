@@ -42,7 +42,7 @@ var textInputs = map[string]textInput{
 	"a capture": {`{"now":1795199761000,"ts":1795199760,"interval":10,"host":"h","port":1,"component":"a","task":1,"name":"n","value":1}` + "\n",
 		false, "", []string{"replay", "FILE", "--data-dir", "DATA"}},
 	"Bullet's settings": {"bullet.topology.metrics.collector.address: 127.0.0.1:1\n", true, "", []string{"doctor", "--collector", "none", "--bullet-conf", "FILE"}},
-	"a search": {"optimize: x\ntarget: {queries: 100, latency: 200ms}\n", true, "",
+	"a search": {"experiment: x\ntitle: x\nsearch: {target: {queries: 100, latency: 200ms}}\n", true, "",
 		[]string{"tune", "optimize", "FILE", "--simulate", "SPACE", "--dry-run"}},
 	"a space":       {formedSpace, true, "", []string{"tune", "optimize", "SEARCH", "--simulate", "FILE", "--dry-run"}},
 	"an experiment": {formedExperiment, true, "", []string{"tune", "plan", "FILE"}},

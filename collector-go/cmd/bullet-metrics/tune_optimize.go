@@ -2,76 +2,67 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchrunner"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // optimizeOptions are the flags of tune optimize.
 type optimizeOptions struct {
+	launchOptions
 	show      presentation
 	simulate  string
 	dry, grid bool
-	// Of trials on a cluster.
-	out, build string
-	limit      time.Duration
-	stack      stack.Options
 }
 
 func newTuneOptimizeCommand() *cobra.Command {
-	o := optimizeOptions{stack: stack.DefaultOptions("", "")}
+	var o optimizeOptions
 	command := &cobra.Command{
 		Use:   "optimize FILE",
 		Short: "Find the cheapest configuration that holds a load, proven by trials",
 		Long: `Find the cheapest configuration that holds a load.
 
-FILE states the target, the budget, the settings that may change, and the experiment that runs a trial. The command
-proposes a configuration, runs a trial and judges it. It stops when the best configuration is proven, when the budget
-is used up, or when no further trial would help. A configuration is proven to be the best if each cheaper one failed,
-or is no easier than one that failed.
+FILE is an experiment file with a search section, which states the target, the budget and the settings that may vary.
+The command proposes a configuration, runs a trial and judges it. It stops when the best configuration is proven, when
+the budget is used up, or when no further trial would help. A configuration is proven to be the best if each cheaper
+one failed, or is no easier than one that failed.
 
-Each trial has its own run directory. Ctrl-C ends everything. Run the same command again to continue: it keeps
+The trials are stored in a run directory. Ctrl-C ends everything. Run the same command again to continue: it keeps
 finished trials and repeats an interrupted one.
 
---grid runs every configuration once instead. --simulate takes the trials from a file instead of a cluster. That file
-has measured rows, such as the space.yaml of an earlier search, or a formula.
+--grid runs every configuration once instead. --simulate takes the trials from a space file instead of a cluster. That
+file has measured rows, such as the space.yaml of an earlier search, or a formula.
 
 Exit codes: 0 the best configuration is proven, or the grid is complete; 99 it is proven that no configuration holds
 the target; 1 the result is open; 2 wrong usage; 130 interrupted.`,
 		Example: `  bullet-metrics tune optimize topology/experiments/optimize-small.yaml --dry-run
   bullet-metrics tune optimize topology/experiments/optimize-small.yaml
   bullet-metrics tune optimize topology/experiments/optimize/test7.yaml --simulate topology/experiments/optimize/test7-space.yaml`,
-		Args: oneArgument("search's file"),
+		Args: oneArgument("experiment's file"),
 	}
 	flags := command.Flags()
 	o.show.addFlags(flags, "text", "json", "markdown", "html")
-	flags.Var(textfile.PathFlag(&o.simulate, ""), "simulate",
-		"file that describes the trials of a space, used instead of a cluster")
-	flags.BoolVar(&o.dry, "dry-run", false, "show the next trials and about how long they take, and run nothing")
-	flags.BoolVar(&o.grid, "grid", false, "run every configuration of the space once")
-	flags.Var(textfile.PathFlag(&o.out, ""), "out", "directory of the trials (default a directory below "+searchesDir+
-		", named after the search)")
-	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir",
-		"directory with the output of make build, for a local launch")
-	flags.DurationVar(&o.limit, "time-limit", 0, "start no further trial after this time; 0 means no limit")
-	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen,
-		"gRPC address of a local collector, HOST:PORT")
-	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
-		"HTTP address of a local collector with its page, HOST:PORT")
-	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
-		"address of a local query gateway, HOST:PORT")
+	o.addFlags(flags, "run directory (default a directory below "+searchesDir+", named after the experiment)", "trial")
+	flags.Var(textfile.PathFlag(&o.simulate, ""), "simulate", "space file with the trials, used instead of a cluster")
+	flags.BoolVar(&o.dry, "dry-run", false, "show the next trials and their approximate duration, and run nothing")
+	flags.BoolVar(&o.grid, "grid", false, "run every configuration once")
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		return runTune(o.validate, func(out io.Writer) error {
 			s, err := o.read(args[0])
@@ -92,58 +83,52 @@ the target; 1 the result is open; 2 wrong usage; 130 interrupted.`,
 func (o *optimizeOptions) validate() error {
 	switch {
 	case o.dry && o.show.output != "text" && o.show.output != "json":
-		return errors.New("--dry-run is shown as text or json")
+		return errors.New("--dry-run needs --output text or json")
 	case o.simulate != "" && (o.grid || o.out != "" || o.limit != 0):
-		return errors.New("--simulate takes its trials from a file; --grid, --out and --time-limit are for trials on a cluster")
+		return errors.New("--simulate cannot be combined with --grid, --out or --time-limit, which are for trials on a cluster")
 	case o.limit < 0:
 		return fmt.Errorf("--time-limit %s is below 0", o.limit)
 	}
 	return o.show.validate()
 }
 
-// optimization is a search with where its trials are from.
+// optimization is a search and the source of its trials.
 type optimization struct {
-	file   *searchfile.File
+	file   *experimentfile.File
+	text   []byte
 	search *optimize.Search
 	space  optimize.Space
-	// trialSeconds is about how long a trial takes.
+	// trialSeconds is the approximate duration of a trial.
 	trialSeconds float64
 	unit         string
-	simulation   *optimize.Simulation // nil where trials are run
-	onCluster    *searchrunner.Search // nil where they are simulated
+	simulation   *optimize.Simulation // nil if trials are run on a cluster
+	trials       *runner.Search       // nil if they are simulated
 }
 
-func (o *optimizeOptions) read(path string) (*optimization, error) {
-	file, err := searchfile.ReadFile(path)
+func (o *optimizeOptions) read(path string) (s *optimization, err error) {
+	s = &optimization{}
+	if s.file, s.text, err = experimentfile.ReadSearch(path, o.simulate == ""); err != nil {
+		return nil, err
+	}
+	if o.simulate == "" {
+		if s.trials, err = runner.NewSearch(s.file, o.grid); err == nil {
+			s.search, s.space, s.unit = s.trials.Search, s.file.Space(), s.file.Search.CostUnit
+			s.trialSeconds = s.file.TrialSeconds()
+		}
+		return s, err
+	}
+	from, err := experimentfile.ReadSpace(o.simulate)
 	if err != nil {
 		return nil, err
 	}
-	s := &optimization{file: file}
-	if o.simulate != "" {
-		err = s.simulate(o.simulate)
-	} else if s.onCluster, err = searchrunner.Open(file); err == nil {
-		s.space, s.trialSeconds, s.unit = s.onCluster.Space, s.onCluster.TrialSeconds(), file.CostUnit
-	}
-	if err != nil {
+	if s.simulation, s.unit, err = s.file.Simulation(from); err != nil {
 		return nil, err
 	}
-	if s.search, err = optimize.New(s.space, file.OptimizeTarget(), file.Options()); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	s.space, s.trialSeconds = s.simulation.Space, s.simulation.TrialSeconds
+	if s.search, err = optimize.New(s.space, s.file.Target(), s.file.Options()); err != nil {
+		return nil, fmt.Errorf("%s: search: %w", path, err)
 	}
 	return s, nil
-}
-
-// simulate takes the trials from a space given as data.
-func (s *optimization) simulate(path string) error {
-	data, err := searchfile.ReadSpace(path)
-	if err != nil {
-		return err
-	}
-	if s.simulation, err = s.file.Simulation(data); err != nil {
-		return err
-	}
-	s.space, s.trialSeconds, s.unit = s.simulation.Space, s.simulation.TrialSeconds, s.file.Unit(data)
-	return nil
 }
 
 func (o *optimizeOptions) runSimulated(s *optimization, out io.Writer) error {
@@ -155,132 +140,250 @@ func (o *optimizeOptions) runSimulated(s *optimization, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := o.show.write(out, result, s.account(result)); err != nil {
+	if err := o.show.write(out, result, s.document(result)); err != nil {
 		return err
 	}
 	return ending(result)
 }
 
-func (s *optimization) account(result *optimize.Result, findings ...string) *document.Document {
+func (s *optimization) document(result *optimize.Result, findings ...string) *document.Document {
 	var start map[string]any
 	if p := s.space.Start; p != nil {
 		start = s.space.Configured(p)
 	}
-	return s.file.Account(result, start, s.unit, findings...)
+	return result.Document(s.file.Experiment, start, s.unit, findings...)
 }
 
-// ending is a result as the program's end; nil where the best is proven.
+// ending returns the error with which the program ends; nil if the best configuration is proven.
 func ending(result *optimize.Result) error {
 	switch {
 	case !result.Proven:
-		return errors.New(searchfile.Outcome(result) + "; give a larger budget or more repeats, or see what is open")
+		return errors.New(result.Outcome() + "; increase the budget or the repeats, or see the open configurations")
 	case result.Best == nil:
-		return noneHolds{searchfile.Outcome(result)}
+		return verdictFailed{exitMissed, result.Outcome()}
 	}
 	return nil
 }
 
-// noneHolds is that the target was missed by the whole space.
-type noneHolds struct{ outcome string }
+// searchesDir contains the run directories of searches, unless --out names another one. A search has one directory
+// there and not one for each invocation, because the same command continues it.
+const searchesDir = "out/optimize"
 
-func (e noneHolds) Error() string { return e.outcome }
+// bestFile is, in a search's run directory, the best configuration as lines of a settings file.
+const bestFile = "best.yaml"
 
-// ExitCode states that a goal was missed.
-func (noneHolds) ExitCode() int { return exitMissed }
+// directory returns the run directory. A grid has its own.
+func (o *optimizeOptions) directory(file *experimentfile.File) string {
+	switch {
+	case o.out != "":
+		return o.out
+	case o.grid:
+		return filepath.Join(searchesDir, file.Experiment+"-grid")
+	}
+	return filepath.Join(searchesDir, file.Experiment)
+}
 
-// foreseen is what a dry run shows.
+// runTrials runs the trials of a search or a grid on a cluster, and shows the result.
+func (o *optimizeOptions) runTrials(parent context.Context, s *optimization, out io.Writer) error {
+	began, say, dir := time.Now(), newTerminal("optimize", os.Stderr), o.directory(s.file)
+	ctx, e := o.engine(parent, runsDir, say, began)
+	e.options.Chooser, e.options.LeastSteps = s.trials, 1
+	e.conclude = func() error { return o.conclude(s, e.options.Deadline, out) }
+	run, err := s.stored(dir)
+	if err != nil {
+		return err
+	}
+	var writer *runstore.Writer
+	if run != nil {
+		writer, err = runstore.Open(dir)
+	} else if err = mustBeEmpty(dir); err == nil {
+		writer, err = e.create(ctx, dir, s.file, s.text, s.file.SearchPlan(), began)
+	}
+	if err != nil {
+		return err
+	}
+	defer writer.Close()
+	if run != nil {
+		say.Say("%s: %s stored in %s", s.file.Experiment, tuning.Counted(len(s.trials.Trials(run)), "trial"), dir)
+	}
+	launcher, err := e.launcher(s.file, s.file.LaunchPlan(), dir)
+	if err != nil {
+		return err
+	}
+	if local, is := launcher.(*runner.Local); is {
+		if err := local.Enter(ctx); err != nil { // or it would count as the failure of a trial
+			return err
+		}
+	}
+	return e.run(ctx, s.file, writer, launcher, began)
+}
+
+// stored returns the run in the directory of a search, or nil if there is none.
+func (s *optimization) stored(dir string) (*runstore.Run, error) {
+	run, err := runstore.Read(dir)
+	if errors.Is(err, runstore.ErrNoRun) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return run, s.trials.CheckTerms(run)
+}
+
+// searchResult is the JSON of a search on a cluster. Used is null if no configuration held.
+type searchResult struct {
+	*optimize.Result
+	Used *runner.Used `json:"used"`
+}
+
+// conclude shows the result of the trials and stores it in the run directory.
+func (o *optimizeOptions) conclude(s *optimization, deadline time.Time, out io.Writer) error {
+	dir := o.directory(s.file)
+	run, err := s.stored(dir)
+	if err != nil {
+		return err
+	}
+	finished := s.trials.Trials(run)
+	late := !deadline.IsZero() && time.Now().After(deadline)
+	if len(finished) == 0 {
+		return errors.New("no trial has finished; run the same command again, with a longer --time-limit")
+	}
+	result, err := s.search.Result(finished)
+	if err != nil {
+		return err
+	}
+	shown := searchResult{Result: result}
+	var findings []string
+	if result.Best != nil {
+		used := s.trials.Used(run, result.Best.Point)
+		shown.Used, findings = &used, used.Findings()
+	}
+	d := s.document(result, findings...)
+	if err := errors.Join(o.show.write(out, shown, d), s.store(dir, shown, d), s.trials.Record(run)); err != nil {
+		return err
+	}
+	left := len(s.trials.Left(run))
+	switch {
+	case late && (o.grid && left > 0 || !o.grid && !result.Proven):
+		return fmt.Errorf("the time limit has passed; run the same command again to continue (--out %s)", dir)
+	case !o.grid:
+		return ending(result)
+	case left > 0:
+		return fmt.Errorf("%d of %d configurations of the grid could not be measured", left, s.search.Configurations())
+	}
+	return nil
+}
+
+// store writes a result into the run directory: report, figures, and the best configuration as a settings file.
+func (s *optimization) store(dir string, result searchResult, d *document.Document) error {
+	report := filepath.Join(dir, runstore.ReportDir)
+	page, err := d.HTML()
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	var text bytes.Buffer
+	if err := printJSON(&text, result); err != nil {
+		return err
+	}
+	files := map[string][]byte{filepath.Join(report, "search.html"): page, filepath.Join(report, "search.json"): text.Bytes(),
+		filepath.Join(report, "search.md"): []byte(d.Markdown("figures"))}
+	if result.Best != nil {
+		files[filepath.Join(dir, bestFile)] = []byte(result.BestText(s.file.Experiment))
+	}
+	if err := os.MkdirAll(report, 0o755); err != nil {
+		return err
+	}
+	for path, content := range files {
+		if err := disk.WriteAside(disk.System{}, filepath.Dir(path), path, content); err != nil {
+			return err
+		}
+	}
+	return chart.WriteFigures(d.Drawings(), filepath.Join(report, "figures"))
+}
+
+// foreseen is the output of a dry run.
 type foreseen struct {
 	Configurations int `json:"configurations"`
-	// KeptTrials have ended already.
+	// KeptTrials have already finished.
 	KeptTrials int `json:"kept_trials"`
-	// First is what it would try next; null where nothing is left.
+	// First is the next configuration; null if none is left.
 	First map[string]any `json:"first"`
 	Why   string         `json:"why"`
-	// Then is what would follow, at most mostForeseen, if each comes out as the model expects.
+	// Then are the configurations after it, at most mostForeseen, if each trial has the outcome that the model expects.
 	Then []string `json:"then"`
-	// AboutTrials is how many there are if each comes out as the model expects and none is repeated.
+	// AboutTrials is the number of trials if each has the outcome that the model expects and none is repeated.
 	AboutTrials  int     `json:"about_trials"`
 	TrialSeconds float64 `json:"trial_s"`
 	AboutSeconds float64 `json:"about_s"`
-	// MostTrials and MostSeconds are the budget's, 0 for none.
+	// MostTrials and MostSeconds are the budget, 0 for none.
 	MostTrials  int     `json:"at_most_trials"`
 	MostSeconds float64 `json:"at_most_s"`
-	text        string
 }
 
 // mostForeseen bounds the trials that a dry run lists.
 const mostForeseen = 10
 
 func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
-	f, err := o.foreseen(s)
-	if err != nil {
-		return err
+	var run *runstore.Run
+	var finished []optimize.Trial
+	if s.trials != nil {
+		var err error
+		if run, err = s.stored(o.directory(s.file)); err != nil {
+			return err
+		}
+		if run == nil {
+			run = &runstore.Run{}
+		}
+		finished = s.trials.Trials(run)
+	}
+	budget := s.file.Options().Budget
+	f := foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds,
+		MostTrials: budget.Trials, MostSeconds: budget.Seconds, Then: []string{}}
+	var points []optimize.Point
+	if o.grid {
+		f.MostTrials, f.MostSeconds = 0, 0
+		points, f.Why = s.trials.Left(run), "the grid"
+	} else {
+		way, err := s.search.Foresee(finished)
+		if err != nil {
+			return err
+		}
+		for _, p := range way {
+			points = append(points, p.Point)
+		}
+		if len(way) > 0 {
+			f.Why = way[0].Why
+		}
+	}
+	f.AboutTrials, f.AboutSeconds = len(points), float64(len(points))*s.trialSeconds
+	if len(points) > 0 {
+		f.First = s.space.Configured(points[0])
+		for _, p := range points[1:min(len(points), mostForeseen)] {
+			f.Then = append(f.Then, s.space.Text(p))
+		}
 	}
 	if o.show.output == "json" {
 		return printJSON(out, f)
 	}
 	var text strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
-	line("%s: %d configurations may be tried", s.file.Name, f.Configurations)
-	if f.KeptTrials > 0 {
-		line("  %s kept in %s", tuning.Counted(f.KeptTrials, "trial"), o.directory(s.onCluster))
+	line := func(is bool, format string, args ...any) {
+		if is {
+			fmt.Fprintf(&text, format+"\n", args...)
+		}
 	}
-	if f.First == nil {
-		line("  nothing is left to try")
-	} else {
-		line("  first: %s (%s)", f.text, f.Why)
+	line(true, "%s: %s", s.file.Experiment, tuning.Counted(f.Configurations, "configuration"))
+	line(f.KeptTrials > 0, "  stored in %s: %s", o.directory(s.file), tuning.Counted(f.KeptTrials, "trial"))
+	line(len(points) == 0, "  no trial is left")
+	if len(points) > 0 {
+		line(true, "  first: %s (%s)", s.space.Text(points[0]), f.Why)
 		for _, then := range f.Then {
-			line("  then: %s", then)
+			line(true, "  then: %s", then)
 		}
-		expected := ", if each comes out as the model expects before it; those that noise could have turned are repeated"
-		if o.grid {
-			expected = ""
-		}
-		line("  about %s of %s: %s%s", tuning.Counted(f.AboutTrials, "trial"), searchfile.Took(f.TrialSeconds),
-			searchfile.Took(f.AboutSeconds), expected)
+		line(true, "  about %s of %s each: %s", tuning.Counted(f.AboutTrials, "trial"), optimize.Took(f.TrialSeconds),
+			optimize.Took(f.AboutSeconds))
+		line(!o.grid, "  This assumes the outcomes that the model expects. Trials whose verdict noise may have changed are repeated.")
 	}
-	if f.MostTrials > 0 {
-		line("  at most %s", tuning.Counted(f.MostTrials, "trial"))
-	}
-	if f.MostSeconds > 0 {
-		line("  at most %s", searchfile.Took(f.MostSeconds))
-	}
-	_, err = io.WriteString(out, text.String())
+	line(f.MostTrials > 0, "  at most %s", tuning.Counted(f.MostTrials, "trial"))
+	line(f.MostSeconds > 0, "  at most %s", optimize.Took(f.MostSeconds))
+	_, err := io.WriteString(out, text.String())
 	return err
-}
-
-func (o *optimizeOptions) foreseen(s *optimization) (f foreseen, err error) {
-	var kept []searchrunner.Kept
-	var finished []optimize.Trial
-	if s.onCluster != nil {
-		if kept, err = s.onCluster.Load(o.directory(s.onCluster)); err != nil {
-			return f, err
-		}
-		finished = s.onCluster.Finished(kept)
-	}
-	budget := s.file.Options().Budget
-	f = foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds,
-		MostTrials: budget.Trials, MostSeconds: budget.Seconds, Then: []string{}}
-	var way []optimize.Proposal
-	if o.grid {
-		f.MostTrials, f.MostSeconds = 0, 0
-		way = s.onCluster.GridLeft(s.search.Points(), kept)
-	} else if way, err = s.search.Foresee(finished); err != nil {
-		return f, err
-	}
-	f.AboutTrials, f.AboutSeconds = len(way), float64(len(way))*s.trialSeconds
-	if len(way) > 0 {
-		f.First, f.Why, f.text = s.space.Configured(way[0].Point), way[0].Why, s.space.Text(way[0].Point)
-		for _, p := range way[1:min(len(way), mostForeseen)] {
-			f.Then = append(f.Then, s.space.Text(p.Point))
-		}
-	}
-	return f, nil
-}
-
-// jsonOf is a result as --output json has it.
-func jsonOf(result any) ([]byte, error) {
-	var out bytes.Buffer
-	err := printJSON(&out, result)
-	return out.Bytes(), err
 }

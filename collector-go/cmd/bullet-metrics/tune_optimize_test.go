@@ -88,7 +88,7 @@ func TestOptimizeFindsTheCapacitiesOfTestSeven(t *testing.T) {
 	}{{4, 50, "1, 10, 20, 30, 40, 50, 60"}, {8, 140, "40, 60, 80, 100, 120, 140, 160, 170"},
 		{20, 500, "350, 400, 450, 500, 550, 600, 650"}} {
 		file := fmt.Sprintf(
-			"optimize: capacity\ntarget: {latency: 200ms}\nsettings:\n  - {name: filter, values: [%d]}\n  - {name: held, values: [%s], cost: -1, easier: less}\n",
+			"experiment: capacity\ntitle: x\nsearch:\n  target: {latency: 200ms}\n  settings:\n  - {name: filter, values: [%d]}\n  - {name: held, values: [%s], cost: -1, easier: less}\n",
 			c.filter, c.steps)
 		r, err := found(t, file, rows)
 		require.NoError(t, err)
@@ -144,8 +144,8 @@ func TestOptimizeShowsTheWayAndTheProof(t *testing.T) {
 	args := []string{"optimize", searches + "sample.yaml", "--simulate", searches + "sample-space.yaml"}
 	out, err := tune(t, args...)
 	require.NoError(t, err)
-	for _, want := range []string{"(proven)", "Best", "The way", "Why each", "Proof", "Pareto front",
-		"filter=1 heap=128 pending=5", "the space's start",
+	for _, want := range []string{"(proven)", "Best configuration", "Trials", "Reasons for the trials", "Proof", "Pareto front",
+		"filter=1 heap=128 pending=5", "start of the search",
 		"  topology.worker.max.heap.size.mb: 1024", "- topology.max.spout.pending: 5",
 		"+ topology.max.spout.pending: 80"} {
 		assert.Contains(t, out, want)
@@ -175,7 +175,7 @@ func TestOptimizeForesees(t *testing.T) {
 	args := []string{"optimize", searches + "sample.yaml", "--simulate", searches + "sample-space.yaml", "--dry-run"}
 	out, err := tune(t, args...)
 	require.NoError(t, err)
-	assert.Contains(t, out, "first: filter=1 heap=128 pending=5 (the space's start)")
+	assert.Contains(t, out, "first: filter=1 heap=128 pending=5 (start of the search)")
 	assert.Contains(t, out, "at most 60 trials")
 	var f foreseen
 	out, err = tune(t, append(args, "--output", "json")...)
@@ -195,12 +195,12 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 	_, err = found(t, strings.Replace(file, "queries: 400", "queries: 40000", 1), space)
 	assert.Equal(t, exitMissed, code(err))
 	for want, args := range map[string][]string{
-		"--grid, --out and --time-limit are": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
+		"--simulate cannot be combined with --grid, --out or --time-limit": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--grid"},
 		`--time-limit "-1s": a time below zero`: {searches + "sample.yaml", "--time-limit", "-1s"},
 		"--output \"table\" is none of": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--output", "table"},
-		"--dry-run is shown as": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
+		"--dry-run needs --output text or json": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--output", "html", "--dry-run"},
 		"takes one argument": {},
 	} {
@@ -208,10 +208,13 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 		assert.Equal(t, exitUsage, code(err), want)
 	}
-	_, err = tune(t, "optimize", yamlOf(t, "optimise: x\n"), "--simulate", searches+"sample-space.yaml")
-	assert.ErrorContains(t, err, `it.yaml:1:1: unknown field "optimise"; did you mean "optimize"?`)
+	_, err = tune(t, "optimize", yamlOf(t, "experimant: x\n"), "--simulate", searches+"sample-space.yaml")
+	assert.ErrorContains(t, err, `it.yaml:1:1: unknown field "experimant"; did you mean "experiment"?`)
+	assert.Equal(t, exitFailed, code(err))
+	_, err = tune(t, "optimize", searches+"../test3-small.yaml")
+	assert.ErrorContains(t, err, "test3-small.yaml:1:1: search: missing; tune optimize needs the settings to vary")
 	assert.Equal(t, exitFailed, code(err))
 	_, err = tune(t, "optimize", searches+"sample.yaml")
-	assert.ErrorContains(t, err, "sample.yaml:1:1: experiment: is missing")
+	assert.ErrorContains(t, err, "sample.yaml:1:1: launch: missing; without it, only tune optimize --simulate can use the file")
 	assert.Equal(t, exitFailed, code(err))
 }

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,7 +16,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/searchrunner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -27,7 +25,7 @@ const small = "../../../topology/experiments/optimize-small.yaml"
 // smallSearch is the small search as the command reads it, with its trials in a directory of the test's.
 func smallSearch(t *testing.T) (*optimizeOptions, *optimization) {
 	t.Helper()
-	o := &optimizeOptions{out: t.TempDir(), show: presentation{output: "json"}}
+	o := &optimizeOptions{launchOptions: launchOptions{out: filepath.Join(t.TempDir(), "run")}, show: presentation{output: "json"}}
 	s, err := o.read(small)
 	require.NoError(t, err)
 	return o, s
@@ -38,8 +36,8 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	args := []string{"optimize", small, "--dry-run", "--out", dir}
 	out, err := tune(t, args...)
 	require.NoError(t, err)
-	for _, want := range []string{"small: 36 configurations may be tried",
-		"first: filter=1 heap=64 pending=5 (the space's start)", "then: filter=1 heap=1024 pending=50",
+	for _, want := range []string{"optimize-small: 36 configurations",
+		"first: filter=1 heap=64 pending=5 (start of the search)", "then: filter=1 heap=1024 pending=50",
 		"at most 45m0s"} {
 		assert.Contains(t, out, want)
 	}
@@ -59,7 +57,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, entries, "nothing is tried, nothing is kept")
 	_, s := smallSearch(t)
-	assert.Equal(t, filepath.Join(searchesDir, "small-grid"), (&optimizeOptions{grid: true}).directory(s.onCluster))
+	assert.Equal(t, filepath.Join(searchesDir, "optimize-small-grid"), (&optimizeOptions{grid: true}).directory(s.file))
 }
 
 // A guess at what the small search will find: it ends well within its budget, and within a third of a grid's time.
@@ -86,158 +84,135 @@ trial_time: 130s
 	}
 }
 
-// refusing is a launcher on which no topology comes up.
-type refusing struct {
-	names []string
-	ended int
-}
-
-func (r *refusing) Launch(_ context.Context, _ runstore.PlannedTrial, name string) (*runner.Launched, error) {
-	r.names = append(r.names, name)
-	return nil, errors.New("no slot is free")
-}
-func (r *refusing) End(context.Context, string, bool) error { r.ended++; return nil }
-func (r *refusing) Stop(<-chan struct{}) error              { return nil }
-
-// A trial is a run's directory; one that was not measured is gone on with there, and one that was is not launched
-// again.
-func TestATrialOfASearchIsARun(t *testing.T) {
-	_, s := smallSearch(t)
-	launcher, dir := &refusing{}, t.TempDir()
-	e := &trialEngine{engine: engine{say: &terminal{name: "test", out: io.Discard}}, search: s.onCluster, dir: dir,
-		launcher: launcher}
-	order := searchrunner.Order{Number: 3, Point: optimize.Point{1, 1, 2}, Label: "filter=2 heap=256 pending=50",
-		Dir: filepath.Join(dir, "trials", "03")}
-	for launch := 1; launch <= 2; launch++ {
-		_, err := e.Play(t.Context(), order)
-		assert.ErrorContains(t, err, "no slot is free")
-		assert.Len(t, launcher.names, launch)
-	}
-	assert.Equal(t, []string{"optimize-small-003-01", "optimize-small-003-01-launch2"}, launcher.names)
-	assert.Equal(t, 2, launcher.ended)
-	run, err := runstore.Read(order.Dir)
-	require.NoError(t, err)
-	assert.True(t, run.Plan.EndEarly)
-	assert.Equal(t, s.onCluster.Text, run.Experiment)
-	assert.Contains(t, run.Trials[0].Settings, runstore.Entry{Key: "bullet.topology.custom.topology.worker.childopts",
-		Value: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx256m"})
-
-	w, err := runstore.Open(order.Dir)
-	require.NoError(t, err)
-	require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialStarted, Trial: 1, Launch: 3}))
-	require.NoError(t, w.BeginTrial(run.Plan.Trials[0], nil, runstore.Arguments{}))
-	unknown := tuning.Unknown
-	require.NoError(t, w.FinishStep(run.Plan.Trials[0], runstore.Step{Number: 1, Attempt: 1, Launch: 3, Value: 800,
-		Verdict: tuning.OK, CatchUpRatio: unknown}, 1))
-	require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialFinished, Trial: 1}))
-	require.NoError(t, w.SaveResult(runstore.Result{Verdict: tuning.OK}))
-	require.NoError(t, w.Close())
-	outcome, err := e.Play(t.Context(), order)
-	require.NoError(t, err)
-	assert.Equal(t, tuning.OK, outcome.Verdict)
-	assert.Len(t, launcher.names, 2)
-}
-
 func decoded(t *testing.T, text string) (v map[string]any) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(text), &v))
 	return v
 }
 
-// What trials came to is shown, and kept beside them.
+// What the trials showed is printed, and stored beside them.
 func TestTheResultOfTrialsIsKept(t *testing.T) {
 	o, s := smallSearch(t)
-	from := `{"number": N, "attempt": 1, "why": "a reason of its own", "settings": {"filter": "F", "heap": "64", "pending": "5"}, "outcome": {"verdict": "V", "latency_ms": L, "completeness": 1, "catch_up": null, "noise": 0.1, "reasons": [], "cpu_cores": 1.25, "host_idle": 0.25, "records_per_second": 4990, "seconds": 100}}`
-	for n, with := range map[string][]string{"1": {"1", "FAIL", "900"}, "2": {"2", "OK", "20"}} {
-		dir := filepath.Join(o.out, searchrunner.TrialsDir, n)
-		require.NoError(t, os.MkdirAll(dir, 0o755))
-		text := strings.NewReplacer("N", n, `"F"`, `"`+with[0]+`"`, `"V"`, `"`+with[1]+`"`, "L,",
-			with[2]+",").Replace(from)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, searchrunner.KeptFile), []byte(text), 0o644))
-	}
-	runner, err := searchrunner.NewRunner(s.onCluster, o.out, nil, nil)
+	w, err := runstore.Create(o.out, s.text, s.file.SearchPlan(), runstore.Manifest{ExperimentPath: s.file.Path()})
 	require.NoError(t, err)
-	require.Len(t, runner.Finished(), 2)
+	for i, verdict := range []tuning.Verdict{tuning.Fail, tuning.OK} {
+		planned := s.file.SearchTrial(optimize.Point{i, 0, 0})
+		planned.Number, planned.Configuration, planned.Repeat = i+1, i+1, 1
+		latency := tuning.GoalOutcome{Goal: s.file.LatencyGoal(), Measured: tuning.Figure(900 - 880*i)}
+		step := runstore.Step{Number: 1, Attempt: 1, Launch: 1, Value: 800, Verdict: verdict, CPUCores: 1.25,
+			HostIdle: 0.25, RecordsPerSecond: 4990, CatchUpRatio: tuning.Unknown, Clients: runstore.Clients{DueRecords: 1},
+			Figures: []tuning.GoalOutcome{latency}}
+		require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialPlanned, Planned: &planned, Text: "a reason of its own"}))
+		require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialStarted, Trial: i + 1, Launch: 1}))
+		require.NoError(t, w.BeginTrial(planned, nil, runstore.Arguments{}))
+		require.NoError(t, w.FinishStep(planned, step, 1))
+		require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialFinished, Trial: i + 1, AtMs: 100_000}))
+	}
+	require.NoError(t, w.Close())
 	var out strings.Builder
-	err = o.conclude(s, runner, &out)
-	assert.ErrorContains(t, err, "the best so far is not proven")
+	err = o.conclude(s, time.Time{}, &out)
+	assert.ErrorContains(t, err, "the best configuration so far is not proven")
 	assert.Equal(t, exitFailed, code(err))
+	assert.ErrorContains(t, o.conclude(s, time.UnixMilli(1), io.Discard), "the time limit has passed; run the same command again")
 	assert.Contains(t, out.String(), `"bullet.topology.filter.bolt.parallelism": 2`)
 	assert.Equal(t, 1.25, at(t, decoded(t, out.String()), "used", "cpu_cores"))
-	page, err := os.ReadFile(filepath.Join(o.out, runstore.ReportDir, "report.md"))
+	page, err := os.ReadFile(filepath.Join(o.out, runstore.ReportDir, "search.md"))
 	require.NoError(t, err)
-	for _, want := range []string{"Its workers took 1.3 cores at 4,990 records/s.",
-		"25% of the host was idle: twice the load has no room on it, which would be 150% busy.",
-		"Resources, and what they cost", "For twice the load", "- 2: a reason of its own"} {
+	for _, want := range []string{"Its workers used 1.3 CPU cores at 4,990 records/s.",
+		"The host was 25% idle, so it cannot carry twice the load, which would need 150% of it.",
+		"Cost of the best configuration", "Twice the load", "- 2: a reason of its own"} {
 		assert.Contains(t, string(page), want)
 	}
 	best, err := os.ReadFile(filepath.Join(o.out, bestFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(best), "bullet.topology.custom.topology.worker.childopts: -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m\n")
-	for _, name := range []string{"report.html", "report.md", "report.json", "figures/optimize-front.svg"} {
+	for _, name := range []string{"search.html", "search.md", "search.json", "figures/optimize-front.svg"} {
 		assert.FileExists(t, filepath.Join(o.out, runstore.ReportDir, name))
 	}
+	assert.FileExists(t, filepath.Join(o.out, runner.SpaceFile))
 	out.Reset()
 	o.dry = true
 	o.show.output = "text"
 	require.NoError(t, o.foresee(s, &out))
-	assert.Contains(t, out.String(), "2 trials kept in "+o.out)
-	assert.NotContains(t, out.String(), "the space's start")
+	assert.Contains(t, out.String(), "stored in "+o.out+": 2 trials")
+	assert.NotContains(t, out.String(), "start of the search")
 
 	o.grid, o.show.output = true, "json"
-	assert.ErrorContains(t, o.conclude(s, runner, &out), "34 of 36 configurations of the grid are left")
+	assert.ErrorContains(t, o.conclude(s, time.Time{}, &out), "34 of 36 configurations of the grid could not be measured")
+
+	_, err = tune(t, "run", "--resume", o.out)
+	assert.ErrorContains(t, err, "contains a search; continue it with tune optimize FILE --out "+o.out)
+	trial := filepath.Join(o.out, runstore.TrialsDir, "02-filter=2-heap=64-pending=5")
+	single, err := runstore.ReadAny(trial)
+	require.NoError(t, err, "a trial can be reported like one of any run")
+	assert.Equal(t, 2, single.Trials[0].Number)
 }
 
-// commanded is the small search with its topologies launched by a command, in a directory of the test's. It gives the
-// search's file, where its trials are kept, and where the names of ended topologies are noted.
+// A search continues in its directory only with the same target, load and launch.
+func TestASearchIsNotMixedWithAnother(t *testing.T) {
+	path, out, _ := commanded(t, "exit 3")
+	_, err := tune(t, "optimize", path, "--out", out)
+	require.ErrorContains(t, err, "3 trials in a row")
+	text := strings.Replace(textOf(t, path), "queries: 800", "queries: 799", 1)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	for _, more := range []string{"--dry-run", "--grid"} {
+		_, err = tune(t, "optimize", path, "--out", out, more)
+		assert.ErrorContains(t, err, "has trials with another target, load or launch")
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(out), "file"), nil, 0o644))
+	_, err = tune(t, "optimize", path, "--out", filepath.Dir(out))
+	assert.ErrorContains(t, err, "the directory is not empty")
+}
+
+// commanded is the small search with its topologies launched by a command, in a directory of the test's. It returns the
+// file, the run directory, and the file with the names of ended topologies.
 func commanded(t *testing.T, submit string) (path, out, ended string) {
 	t.Helper()
 	dir := t.TempDir()
 	ended = filepath.Join(dir, "ended")
 	conf, err := filepath.Abs("../../../topology/bullet-topology/conf/bullet_settings.yaml")
 	require.NoError(t, err)
-	trial := textOf(t, "../../../topology/experiments/optimize/trial-small.yaml")
-	before, after, found := strings.Cut(trial, "  local: {workers: 1, worker_heap: 512MiB}\n")
+	before, after, found := strings.Cut(textOf(t, small), "  local: {workers: 1, worker_heap: 512MiB}\n")
 	require.True(t, found)
-	trial = before + fmt.Sprintf(
+	text := before + fmt.Sprintf(
 		"  command: {submit: [sh, -c, %q, \"{name}\"], kill: [sh, -c, 'echo $0 >> %s', \"{name}\"], collector: '127.0.0.1:1', gateway: '127.0.0.1:1', workers: 2}\n",
 		submit, ended) + after
-	trial = strings.Replace(trial, "../../bullet-topology/conf/bullet_settings.yaml", conf, 1)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "trial.yaml"), []byte(trial), 0o644))
+	text = strings.Replace(text, "../bullet-topology/conf/bullet_settings.yaml", conf, 1)
 	path = filepath.Join(dir, "search.yaml")
-	require.NoError(t, os.WriteFile(path,
-		[]byte(strings.Replace(textOf(t, small), "optimize/trial-small.yaml", "trial.yaml", 1)), 0o644))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	return path, filepath.Join(dir, "out"), ended
 }
 
 func TestASearchThatCanMeasureNothingEnds(t *testing.T) {
 	path, out, ended := commanded(t, "echo no slot; exit 3")
-	for range 2 {
+	for launch := 1; launch <= 2; launch++ {
 		written, err := tune(t, "optimize", path, "--out", out)
 		assert.ErrorContains(t, err, "3 trials in a row could not be measured")
 		assert.ErrorContains(t, err, "no slot")
 		assert.Equal(t, exitFailed, code(err))
 		assert.Empty(t, written)
-		kept, err := searchrunner.Load(out)
+		run, err := runstore.Read(out)
 		require.NoError(t, err)
-		require.Len(t, kept, 3, "which are played again")
-		assert.Nil(t, kept[2].Outcome)
+		require.Len(t, run.Trials, 3, "which are run again")
+		assert.Equal(t, launch, run.Trials[2].Launches)
 	}
-	assert.Equal(t, 6, strings.Count(textOf(t, ended), "optimize-small-00"),
+	assert.Equal(t, 6, strings.Count(textOf(t, ended), "optimize-small-0"),
 		"each topology is ended, whether it came up or not")
 }
 
-// Ctrl-C ends the topology that is being launched, and leaves a directory to go on with.
+// Ctrl-C ends the topology that is being launched, and leaves a directory that can be continued.
 func TestCtrlCEndsASearchInOrder(t *testing.T) {
 	path, out, ended := commanded(t, "kill -INT $PPID; exec sleep 60")
 	_, err := tune(t, "optimize", path, "--out", out)
 	assert.Equal(t, exitInterrupted, code(err))
-	assert.Equal(t, "optimize-small-001-01\n", textOf(t, ended))
-	kept, err := searchrunner.Load(out)
+	assert.Equal(t, "optimize-small-01\n", textOf(t, ended))
+	run, err := runstore.Read(out)
 	require.NoError(t, err)
-	require.Len(t, kept, 1)
-	assert.Nil(t, kept[0].Outcome)
-	run, err := runstore.Read(kept[0].Dir)
-	require.NoError(t, err)
+	require.Len(t, run.Trials, 1)
+	assert.Equal(t, runstore.Underway, run.Trials[0].State)
 	assert.Equal(t, runstore.RunInterrupted, run.Events[len(run.Events)-1].Kind)
+	assert.True(t, run.Plan.EndEarly)
+	assert.Contains(t, run.Trials[0].Settings, runstore.Entry{Key: "bullet.topology.custom.topology.worker.childopts",
+		Value: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"})
+	assert.Equal(t, textOf(t, path), string(run.Experiment))
 }

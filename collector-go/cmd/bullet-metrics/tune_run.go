@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
@@ -19,15 +20,61 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
+// launchOptions are the flags of commands that run an experiment file: tune run and tune optimize.
+type launchOptions struct {
+	out, build string
+	limit      time.Duration
+	stack      stack.Options
+}
+
+func (o *launchOptions) addFlags(flags *pflag.FlagSet, out, unit string) {
+	o.stack = stack.DefaultOptions("", "")
+	flags.Var(textfile.PathFlag(&o.out, ""), "out", out)
+	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir",
+		"directory with the output of make build, for a local launch")
+	flags.DurationVar(&o.limit, "time-limit", 0, "start no further "+unit+" after this time; 0 means no limit")
+	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen,
+		"gRPC address of a local collector, HOST:PORT")
+	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
+		"HTTP address of a local collector with its page, HOST:PORT")
+	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
+		"address of a local query gateway, HOST:PORT")
+}
+
+// engine returns an engine with the flags. Local clusters run in one directory below runs, whichever run launches.
+func (o *launchOptions) engine(ctx context.Context, runs string, say *terminal, began time.Time) (
+	context.Context, engine) {
+	ctx, hasten := onSignals(ctx, say)
+	e := engine{build: o.build, work: filepath.Join(runs, workDir), stack: o.stack, say: say, hasten: hasten}
+	if o.limit > 0 {
+		e.options.Deadline = began.Add(o.limit)
+	}
+	return ctx, e
+}
+
+// workDir is, below the directory of runs, where a local cluster runs.
+const workDir = ".work"
+
+// launcher returns the launcher of a run. plan has all trials that the cluster must be able to hold.
+func (e *engine) launcher(file *experimentfile.File, plan runstore.Plan, dir string) (runner.Launcher, error) {
+	if file.Launch.Command == nil {
+		return e.local(file, plan, dir)
+	}
+	run, err := runstore.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	return e.command(file, run)
+}
+
 // tuneRunOptions are the flags of tune run.
 type tuneRunOptions struct {
-	out, resume, runs, build string
-	limit                    time.Duration
-	stack                    stack.Options
+	launchOptions
+	resume, runs string
 }
 
 func newTuneRunCommand() *cobra.Command {
-	o := tuneRunOptions{stack: stack.DefaultOptions("", "")}
+	var o tuneRunOptions
 	command := &cobra.Command{
 		Use:   "run FILE | run --resume DIR",
 		Short: "Run an experiment and write all results into a run directory",
@@ -46,48 +93,36 @@ Exit codes: 0 done, even if the result is inconclusive; 99 a goal was missed (0 
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (o.resume == "") == (len(args) == 0) || len(args) > 1 {
-				return usageError{fmt.Errorf("%s takes an experiment's file, or --resume with a run's directory",
+				return usageError{fmt.Errorf("%s needs either an experiment file, or --resume with a run directory",
 					cmd.CommandPath())}
 			}
 			return o.run(cmd.Context(), args, newTerminal("tune", os.Stdout))
 		},
 	}
 	flags := command.Flags()
-	flags.Var(textfile.PathFlag(&o.out, ""), "out", "run directory (default a new directory below --runs)")
+	o.addFlags(flags, "run directory (default a new directory below --runs)", "step")
 	flags.Var(textfile.PathFlag(&o.resume, ""), "resume", "continue the run in this directory")
 	flags.Var(textfile.PathFlag(&o.runs, runsDir), "runs", "directory that contains the run directories")
-	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir",
-		"directory with the output of make build, for a local launch")
-	flags.DurationVar(&o.limit, "time-limit", 0, "start no further step after this time; 0 means no limit")
-	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen,
-		"gRPC address of a local collector, HOST:PORT")
-	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
-		"HTTP address of a local collector with its page, HOST:PORT")
-	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
-		"address of a local query gateway, HOST:PORT")
 	return command
 }
 
-// workDir is, below the directory of runs, where a local cluster runs: one place, whichever run launches.
-const workDir = ".work"
-
 func (o *tuneRunOptions) run(parent context.Context, args []string, say *terminal) error {
 	began := time.Now()
-	ctx, hasten := onSignals(parent, say)
-	e := engine{build: o.build, work: filepath.Join(o.runs, workDir), stack: o.stack, say: say, hasten: hasten,
-		write: func(r *report.RunReport, dir string) (string, error) {
-			out := filepath.Join(dir, runstore.ReportDir)
-			return out, r.Write(out)
-		}}
-	if o.limit > 0 {
-		e.options.Deadline = began.Add(o.limit)
+	ctx, e := o.engine(parent, o.runs, say, began)
+	e.write = func(r *report.RunReport, dir string) (string, error) {
+		out := filepath.Join(dir, runstore.ReportDir)
+		return out, r.Write(out)
 	}
 	file, writer, err := o.open(ctx, &e, args, began)
 	if err != nil {
 		return err
 	}
 	defer writer.Close()
-	launcher, err := o.launcher(&e, file, writer.Dir())
+	run, err := runstore.Read(writer.Dir())
+	if err != nil {
+		return err
+	}
+	launcher, err := e.launcher(file, run.Plan, writer.Dir())
 	if err != nil {
 		if o.resume == "" {
 			return errors.Join(err, os.RemoveAll(writer.Dir())) // nothing is in it yet
@@ -111,12 +146,21 @@ func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now
 	if dir == "" {
 		dir = filepath.Join(o.runs, runID(file, now))
 	}
-	if holds, _ := os.ReadDir(dir); len(holds) > 0 { // a run that cannot be launched is removed with its directory
-		return nil, nil, usageError{fmt.Errorf("--out %q: the directory is not empty; name a new one, or go on with the run in it: tune run --resume %[1]q",
-			dir)}
+	if err := mustBeEmpty(dir); err != nil {
+		return nil, nil, err
 	}
 	writer, err := e.create(ctx, dir, file, text, file.Plan(), now)
 	return file, writer, err
+}
+
+// mustBeEmpty returns an error if a directory contains files. A run that cannot be launched is removed with its
+// directory.
+func mustBeEmpty(dir string) error {
+	if holds, _ := os.ReadDir(dir); len(holds) > 0 {
+		return usageError{fmt.Errorf("--out %q: the directory is not empty; choose a new one, or continue its run with "+
+			"tune run --resume %[1]q", dir)}
+	}
+	return nil
 }
 
 // reopen reads the experiment that a run keeps; its paths are relative to where it was read from then.
@@ -126,8 +170,10 @@ func (o *tuneRunOptions) reopen() (*experimentfile.File, *runstore.Writer, error
 		return nil, nil, err
 	}
 	if run.Result != nil && !run.Lacking() {
-		return nil, nil, fmt.Errorf("the run in %s has ended (%s); there is nothing to go on with", o.resume,
-			run.Result.Verdict)
+		return nil, nil, fmt.Errorf("the run in %s has already ended (%s)", o.resume, run.Result.Verdict)
+	}
+	if run.Plan.EndEarly {
+		return nil, nil, fmt.Errorf("%s contains a search; continue it with tune optimize FILE --out %[1]s", o.resume)
 	}
 	file, err := experimentfile.Parse(run.Manifest.ExperimentPath, run.Experiment)
 	if err != nil {
@@ -135,17 +181,6 @@ func (o *tuneRunOptions) reopen() (*experimentfile.File, *runstore.Writer, error
 	}
 	writer, err := runstore.Open(o.resume)
 	return file, writer, err
-}
-
-func (o *tuneRunOptions) launcher(e *engine, file *experimentfile.File, dir string) (runner.Launcher, error) {
-	run, err := runstore.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	if file.Launch.Command != nil {
-		return e.command(file, run)
-	}
-	return e.local(file, run.Plan, dir)
 }
 
 // runID names a run for good.

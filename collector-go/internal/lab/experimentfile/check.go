@@ -21,6 +21,7 @@ const (
 	maxTrials      = 200
 	maxStepsATrial = 100
 	maxRepeats     = 20
+	maxLoadHosts   = 100
 )
 
 // checker collects the faults of a file whose fields could all be parsed. It checks the meaning of fields and the
@@ -38,36 +39,63 @@ func (c *checker) fault(field, format string, args ...any) {
 
 func (c *checker) oneOf(field, value string, known ...string) {
 	if !slices.Contains(known, value) {
-		c.fault(field, "%q is none of %s; did you mean %q?", value, strings.Join(known, ", "),
-			yamlfile.Nearest(value, known...))
+		c.fault(field, "%s", oneOf("", value, known...))
 	}
+}
+
+// oneOf returns the error for a value that is not a known one. It suggests the nearest.
+func oneOf(prefix, value string, known ...string) error {
+	return fmt.Errorf("%s%q is not one of %s; did you mean %q?", prefix, value, strings.Join(known, ", "),
+		yamlfile.Nearest(value, known...))
 }
 
 func (c *checker) atLeast(field string, value, least float64) {
 	if !(value >= least) {
-		c.fault(field, "%v is not at least %v", value, least)
+		c.fault(field, "%v is below the minimum of %v", value, least)
+	}
+}
+
+func (c *checker) between(field string, value, least, most float64) {
+	if !(value >= least && value <= most) {
+		c.fault(field, "%v is not between %v and %v", value, least, most)
+	}
+}
+
+// wholeQueries requires a number of queries that the load client can run.
+func (c *checker) wholeQueries(field string, n float64) {
+	if n != math.Trunc(n) || n < 0 || n > maxQueries {
+		c.fault(field, "%v is not a whole number of queries from 0 to %d", n, maxQueries)
 	}
 }
 
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
+func (c *checker) name(field, name string) {
+	if !experimentName.MatchString(name) {
+		c.fault(field, "%q is not a valid name; use at most 40 lower-case letters, digits and hyphens", name)
+	}
+}
+
 // Check reports every contradiction in the file, each with its line. Parse has already called it. Callers need it
-// again only after they changed fields, as the search runner does. File.Plan relies on a file that passed.
+// again only after they changed fields, as the demo does. File.Plan relies on a file that passed. The parts that
+// describe the cluster are not checked in a file that can only be simulated.
 func (f *File) Check() error {
 	c := checker{file: f}
-	if !experimentName.MatchString(f.Experiment) {
-		c.fault("experiment", "%q is not a name of small letters, digits and hyphens, at most 40", f.Experiment)
-	}
+	c.name("experiment", f.Experiment)
 	if f.Title == "" {
-		c.fault("title", "it is missing; say in a line what the experiment finds out")
+		c.fault("title", "missing; state in one line what the experiment finds out")
 	}
 	if f.Test < 0 || f.Test > 7 {
-		c.fault("test", "%d is none of the document's tests, 1 to 7; leave it out if it is none", f.Test)
+		c.fault("test", "%d is not a test of the document (1 to 7); remove the field if the experiment repeats none", f.Test)
 	}
 	c.oneOf("analysis", f.Analysis, string(runstore.OfTimeline), string(runstore.OfConcurrency), string(runstore.OfData),
 		string(runstore.OfQueries))
 	c.oneOf("on_fail", f.OnFail, FailFails, FailBrackets)
 	c.goals()
+	c.search()
+	if f.simulated() {
+		return errors.Join(c.faults...)
+	}
 	c.topology()
 	c.grid()
 	c.steps()
@@ -79,49 +107,47 @@ func (f *File) Check() error {
 
 // goals requires at least one goal, because a step without goals would always be OK.
 func (c *checker) goals() {
-	if len(c.file.Goals) == 0 {
-		c.fault("goals", "there is none; say what each step is to hold, with its statistic")
+	if len(c.file.Goals) == 0 && c.file.Search == nil {
+		c.fault("goals", "missing; list at least one goal with its figure, statistic and limit")
 	}
 	for i, g := range c.file.Goals {
-		field := fmt.Sprintf("goals[%d]", i)
+		field := g.field // of a goal that the target of a search has set
+		if field == "" {
+			field = fmt.Sprintf("goals[%d]", i)
+		}
 		c.oneOf(field+".figure", g.Figure, tuning.Texts(tuning.GoalFigures())...)
-		known := tuning.GoalFigure(g.Figure).Statistics()
+		figure := tuning.GoalFigure(g.Figure)
+		known := figure.Statistics()
 		if len(known) == 0 {
 			continue
 		}
 		if g.Statistic == "" && len(known) > 1 {
-			c.fault(field, "the statistic of %s must be named: %s", g.Figure, strings.Join(tuning.Texts(known), ", "))
+			c.fault(field, "missing statistic of %s; set one of %s", g.Figure, strings.Join(tuning.Texts(known), ", "))
 		} else if g.Statistic != "" {
 			c.oneOf(field+".statistic", g.Statistic, tuning.Texts(known)...)
 		}
-		if g.AtMost.Given == g.AtLeast.Given {
-			c.fault(field, "give one of at_most and at_least")
-		} else if limit, err := g.limit(); err != nil {
-			c.fault(field, "%s", err)
-		} else if limit < 0 {
-			c.fault(field, "%v is below 0, where no %s is", limit, g.Figure)
-		} else if g.Figure == string(tuning.Completeness) && limit > 1 {
-			c.fault(field, "completeness is a share: give at most 1, such as 99.9%% or 0.999")
+		limit := g.limit()
+		switch {
+		case g.AtMost.Given == g.AtLeast.Given:
+			c.fault(field, "set one of at_most and at_least")
+		case limit.isTime != (figure.Unit() == "ms") && limit.isTime:
+			c.fault(field, "%s is not a time; write the limit as a number or a share", g.Figure)
+		case limit.isTime != (figure.Unit() == "ms"):
+			c.fault(field, "%v has no unit, but %s is a time; write 200ms, for example", limit.Value, g.Figure)
+		case limit.Value < 0:
+			c.fault(field, "the limit of %s, %v, is below 0", g.Figure, limit.Value)
+		case figure == tuning.Completeness && limit.Value > 1:
+			c.fault(field, "completeness is a share and cannot exceed 1; write 99.9%% or 0.999, for example")
 		}
 	}
-}
-
-// limit returns the limit in the unit of the goal's figure. It returns an error if the text does not fit the figure,
-// such as 200 for a time.
-func (g Goal) limit() (float64, error) {
-	limit := g.AtMost
-	if g.AtLeast.Given {
-		limit = g.AtLeast
-	}
-	return limit.value(tuning.GoalFigure(g.Figure).Unit())
 }
 
 func (c *checker) topology() {
 	if c.file.Topology.Conf == "" {
-		c.fault("topology.conf", "it is missing; name the Bullet YAML, relative to this file")
+		c.fault("topology.conf", "missing; set the path of the Bullet YAML, relative to this file")
 	}
-	if name := c.file.Topology.Name; name != "" && !experimentName.MatchString(name) {
-		c.fault("topology.name", "%q is not a name of small letters, digits and hyphens, at most 40", name)
+	if name := c.file.Topology.Name; name != "" {
+		c.name("topology.name", name)
 	}
 	if c.file.places.Given("records.mean_size") {
 		c.atLeast("records.mean_size", float64(c.file.Records.MeanSize), 1)
@@ -136,34 +162,26 @@ func (c *checker) grid() {
 	for i, axis := range c.file.Grid {
 		field := fmt.Sprintf("grid[%d]", i)
 		if axis.Axis == "" {
-			c.fault(field+".axis", "it is missing; name the axis")
-		}
-		if seen[axis.Axis] {
-			c.fault(field+".axis", "%q is there twice", axis.Axis)
+			c.fault(field+".axis", "missing; name the axis")
+		} else if seen[axis.Axis] {
+			c.fault(field+".axis", "%q is listed twice", axis.Axis)
 		}
 		seen[axis.Axis] = true
-		switch {
-		case axis.Setting != "" && len(axis.Configurations) > 0, axis.Setting == "" && len(axis.Values) > 0:
-			c.fault(field, "an axis has either a setting with its values, or configurations")
-		case len(axis.Values)+len(axis.Configurations) == 0:
-			c.fault(field, "there is nothing on the axis; give a setting with values, or configurations")
+		n := len(axis.Values) + len(axis.Configurations)
+		if (axis.Setting != "") != (len(axis.Values) > 0) || (len(axis.Values) > 0) == (len(axis.Configurations) > 0) {
+			c.fault(field, "set either `setting` and `values`, or `configurations`")
 		}
-		c.configurations(field, axis.Configurations)
-		trials *= max(1, len(axis.Values)+len(axis.Configurations))
+		for j, each := range axis.Configurations {
+			within := fmt.Sprintf("%s.configurations[%d]", field, j)
+			if each.Label == "" { // trials and their directories are named after it
+				c.fault(within+".label", "missing; name the configuration")
+			}
+			c.values(within+".steps", each.Steps, false)
+		}
+		trials *= max(1, n)
 	}
 	if trials > maxTrials {
-		c.fault("grid", "%d trials are more than the %d that a run may have", trials, maxTrials)
-	}
-}
-
-// configurations requires a label for each configuration, because trials and their directories are named after it.
-func (c *checker) configurations(field string, all []Configuration) {
-	for i, each := range all {
-		within := fmt.Sprintf("%s.configurations[%d]", field, i)
-		if each.Label == "" {
-			c.fault(within+".label", "it is missing; name the configuration")
-		}
-		c.values(within+".steps", each.Steps, false)
+		c.fault("grid", "%d trials exceed the maximum of %d", trials, maxTrials)
 	}
 }
 
@@ -171,21 +189,20 @@ func (c *checker) configurations(field string, all []Configuration) {
 // Numbers of queries must be whole; rates need not be.
 func (c *checker) values(field string, values []float64, needed bool) {
 	if needed && len(values) == 0 {
-		c.fault(field, "it is missing; list where on the axis the steps are")
+		c.fault(field, "missing; list the positions of the steps on the axis")
 	}
 	if len(values) > maxStepsATrial {
-		c.fault(field, "%d steps are more than the %d that a trial may have", len(values), maxStepsATrial)
+		c.fault(field, "%d steps exceed the maximum of %d per trial", len(values), maxStepsATrial)
 	}
-	byQueries := c.file.Steps.Axis == string(runstore.Queries)
 	for i, v := range values {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		switch {
-		case v < 0:
-			c.fault(at, "%v is below 0", v)
 		case slices.Contains(values[:i], v):
-			c.fault(at, "%v is there twice; repeats are for steps.repeats", v)
-		case byQueries && (v != float64(int(v)) || v > maxQueries):
-			c.fault(at, "%v is not a whole number of queries up to %d", v, maxQueries)
+			c.fault(at, "%v is listed twice; use steps.repeats to repeat steps", v)
+		case c.file.Steps.Axis == string(runstore.Queries):
+			c.wholeQueries(at, v)
+		default:
+			c.atLeast(at, v, 0)
 		}
 	}
 }
@@ -195,148 +212,173 @@ func (c *checker) steps() {
 	s := c.file.Steps
 	c.oneOf("steps.kind", s.Kind, string(runstore.LoadStep), string(runstore.TimelineStep))
 	c.oneOf("steps.timeline_records", s.TimelineRecords, string(runstore.FlowingRecords), string(runstore.GeneratedRecords))
-	if s.Kind == string(runstore.TimelineStep) {
-		c.atLeast("steps.timeline_queries", float64(s.TimelineQueries), 1)
-		if c.file.Load.Class != "raw" {
-			c.fault("load.class", "%s queries return no record to follow; a timeline asks raw ones", c.file.Load.Class)
-		}
-		if s.TimelineRecords == string(runstore.GeneratedRecords) && !(c.file.Load.MatchingPerSecond > 0) {
-			c.fault("load.matching_per_second",
-				"it is 0, and steps.timeline_records is generated: no record would be made for a query to find")
-		}
-	}
 	c.oneOf("steps.axis", s.Axis, string(runstore.Queries), string(runstore.QueriesPerSecond),
 		string(runstore.RecordsPerSecond))
 	c.oneOf("steps.search", s.Search, tuning.Texts(tuning.SearchKinds())...)
+	if c.file.isTimeline() {
+		c.atLeast("steps.timeline_queries", float64(s.TimelineQueries), 1)
+		if c.file.Load.Class != "raw" {
+			c.fault("load.class", "%s queries return no record that a timeline could follow; use raw", c.file.Load.Class)
+		}
+		if s.TimelineRecords == string(runstore.GeneratedRecords) && !(c.file.Load.MatchingPerSecond > 0) {
+			c.fault("load.matching_per_second", "must be above 0 with steps.timeline_records: generated")
+		}
+	}
 	c.values("steps.values", s.Values, !c.everyConfigurationHasSteps())
 	width := c.file.Launch.SliceWidth
 	for _, d := range []struct {
-		field string
-		value Duration
-		least Duration
+		field        string
+		value, least Duration
 	}{{"steps.warm_up", s.WarmUp, 0}, {"steps.sustain", s.Sustain, width}} {
 		if d.value < d.least || width > 0 && d.value%width != 0 {
-			c.fault(d.field, "%s is not a number of whole slices of %s", time.Duration(d.value), time.Duration(width))
+			c.fault(d.field, "%s is not a multiple of the slice width, %s", time.Duration(d.value), time.Duration(width))
 		}
 	}
-	if s.Repeats < 1 || s.Repeats > maxRepeats {
-		c.fault("steps.repeats", "%d is not between 1 and %d", s.Repeats, maxRepeats)
-	}
-	if s.InconclusiveRepeats < 0 || s.InconclusiveRepeats > maxRepeats {
-		c.fault("steps.inconclusive_repeats", "%d is not between 0 and %d", s.InconclusiveRepeats, maxRepeats)
-	}
-	c.atLeast("steps.start_up", time.Duration(s.StartUp).Seconds(), 0)
-	if n := s.StartUpQueries.Value; n != math.Trunc(n) || n < 0 || n > maxQueries {
-		c.fault("steps.start_up_queries", "%v is not a whole number of queries up to %d", n, maxQueries)
-	}
-	c.expectedCapacity(s)
-	c.catchUp(s.CatchUp)
-}
-
-// expectedCapacity accepts an expected capacity only for load steps along queries. The loads of the cost steps are
-// derived from it.
-func (c *checker) expectedCapacity(s Steps) {
-	switch {
-	case s.ExpectedCapacity == 0:
+	c.between("steps.repeats", float64(s.Repeats), 1, maxRepeats)
+	c.between("steps.inconclusive_repeats", float64(s.InconclusiveRepeats), 0, maxRepeats)
+	c.wholeQueries("steps.start_up_queries", s.StartUpQueries.Value)
+	switch capacity := s.ExpectedCapacity; {
+	case capacity == 0:
 	case s.Axis != string(runstore.Queries) || s.Kind != string(runstore.LoadStep):
-		c.fault("steps.expected_capacity",
-			"it is for load steps along queries: it says at which loads it is measured what a query costs")
-	case len(tuning.MirroredLoads(s.ExpectedCapacity)) == 0 || s.ExpectedCapacity > maxQueries:
+		c.fault("steps.expected_capacity", "needs steps.axis: queries and steps.kind: load")
+	case len(tuning.MirroredLoads(capacity)) == 0 || capacity > maxQueries:
 		c.fault("steps.expected_capacity", "%v is not between 4 and %d queries", s.ExpectedCapacity, maxQueries)
 	}
+	c.catchUp(s.CatchUp)
 }
 
 // catchUp requires a factor above 1, because at the step's own rate nothing would be caught up.
 func (c *checker) catchUp(u CatchUp) {
-	asked := slices.ContainsFunc(c.file.Goals, func(g Goal) bool { return g.Figure == string(tuning.CatchUp) })
-	if u.Factor != 0 && !(u.Factor > 1) {
-		c.fault("steps.catch_up.factor", "%v is not above 1: nothing would be caught up", u.Factor)
-	}
-	if (u.Factor > 0) != (u.Sustain > 0) {
-		c.fault("steps.catch_up", "give both, factor and sustain")
-	}
-	if asked && u.Factor == 0 {
-		c.fault("steps.catch_up",
-			"a goal asks for the catch-up ratio: say how many times the rate is offered, and for how long")
+	isGoal := slices.ContainsFunc(c.file.Goals, func(g Goal) bool { return g.Figure == string(tuning.CatchUp) })
+	switch {
+	case (u.Factor != 0) != (u.Sustain > 0):
+		c.fault("steps.catch_up", "set both `factor` and `sustain`")
+	case u.Factor != 0 && !(u.Factor > 1):
+		c.fault("steps.catch_up.factor", "%v is not above 1", u.Factor)
+	case isGoal && u.Factor == 0:
+		c.fault("steps.catch_up", "missing, but there is a goal for the catch-up ratio; set `factor` and `sustain`")
 	}
 }
+
+func (f *File) isTimeline() bool { return f.Steps.Kind == string(runstore.TimelineStep) }
 
 // everyConfigurationHasSteps reports whether every configuration of an axis has its own steps. steps.values may then
 // be left out.
 func (c *checker) everyConfigurationHasSteps() bool {
-	for _, axis := range c.file.Grid {
-		if len(axis.Configurations) > 0 && !slices.ContainsFunc(axis.Configurations,
-			func(each Configuration) bool { return len(each.Steps) == 0 }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.file.Grid, func(axis Axis) bool {
+		return len(axis.Configurations) > 0 && !slices.ContainsFunc(axis.Configurations,
+			func(each Configuration) bool { return len(each.Steps) == 0 })
+	})
 }
 
 // leastDRPCThreads is the minimum for the local cluster's DRPC server. It needs some threads itself, and each running
 // query blocks one more.
 const leastDRPCThreads = 8
 
+// queryClasses are the query classes of the tuning workflow, which internal/lab/load implements.
+var queryClasses = []string{"raw", "group", "count_distinct", "distribution", "top_k"}
+
 // load checks the load that all steps share, and the requirements of its way of submitting queries.
 func (c *checker) load() {
 	l := c.file.Load
 	c.oneOf("load.submit", l.Submit, SubmitByGateway, SubmitByDRPC)
 	c.oneOf("load.class", l.Class, queryClasses...)
+	c.oneOf("load.source", l.Source, SourceByGateway, runstore.SourceNone)
+	leastThreads := 0
 	switch {
 	case c.file.Launch.Local != nil:
 		if len(l.DRPC) > 0 {
-			c.fault("load.drpc", "a local launch starts a DRPC server of its own; leave it out")
+			c.fault("load.drpc", "cannot be combined with launch.local, which starts its own DRPC server; remove it")
 		}
 		if l.Submit == SubmitByDRPC && c.file.Launch.Local.Kafka != nil {
-			c.fault("load.submit",
-				"the producer of launch.local.kafka starts when the topology asks the gateway for queries; use gateway, or leave kafka out")
+			c.fault("load.submit", "drpc cannot be combined with launch.local.kafka, whose producer waits for the gateway; "+
+				"use gateway, or remove kafka")
 		}
 		if l.Submit == SubmitByDRPC && l.DRPCThreads > 0 {
-			c.atLeast("load.drpc_threads", float64(l.DRPCThreads), leastDRPCThreads)
+			leastThreads = leastDRPCThreads
 		}
 	case l.Submit == SubmitByDRPC && len(l.DRPC) == 0:
-		c.fault("load.drpc", "it is missing; list the DRPC servers' HTTP ports as host:port")
+		c.fault("load.drpc", "missing; list the HTTP ports of the DRPC servers as HOST:PORT")
 	}
-	c.source()
-	c.atLeast("load.drpc_threads", float64(l.DRPCThreads), 0)
-	if l.Queries < 0 || l.Queries > maxQueries {
-		c.fault("load.queries", "%d is not between 0 and %d", l.Queries, maxQueries)
+	c.atLeast("load.drpc_threads", float64(l.DRPCThreads), float64(leastThreads))
+	if c.file.noSource() {
+		c.noSource()
+	} else {
+		if l.BQL != "" {
+			c.fault("load.bql", "needs load.source: none, because the generated records match only the queries of load.class")
+		}
+		byRecords := c.file.Steps.Axis == string(runstore.RecordsPerSecond)
+		if c.file.Launch.Command != nil && l.RecordsPerSecond.Calibrated && !byRecords && c.file.Search == nil {
+			c.fault("load.records_per_second", "%s is not possible with launch.command, because the CPU of the workers' "+
+				"hosts is not measured; set a number of records per second", calibrated)
+		}
 	}
+	c.between("load.queries", float64(l.Queries), 0, maxQueries)
 	c.atLeast("load.queries_per_second", l.QueriesPerSecond, 0)
 	c.atLeast("load.records", float64(l.Records), 1)
 	c.atLeast("load.matching_per_second", l.MatchingPerSecond, 0)
 	if l.Duration < Duration(time.Second) {
-		c.fault("load.duration", "%s is less than 1s", time.Duration(l.Duration))
+		c.fault("load.duration", "%s is below the minimum of 1s", time.Duration(l.Duration))
 	}
 	if !(l.LeaveIdle > 0 && l.LeaveIdle < 1) {
 		c.fault("load.leave_idle", "%v is not between 0 and 1", float64(l.LeaveIdle))
 	}
 }
 
-// queryClasses are the query classes of the tuning workflow, which internal/lab/load implements.
-var queryClasses = []string{"raw", "group", "count_distinct", "distribution", "top_k"}
+// noSource reports whether the record source is foreign: its data is live, its rate cannot be controlled, and no
+// records are made for queries to find.
+func (f *File) noSource() bool { return f.Load.Source == runstore.SourceNone }
+
+// noSource refuses goals and steps that need our own record source. Without it the records that a query must find are
+// unknown, and the rate cannot be changed.
+func (c *checker) noSource() {
+	f := c.file
+	refuse := func(field string, is bool, why string) {
+		if is {
+			c.fault(field, "cannot be combined with load.source: none, because %s", why)
+		}
+	}
+	const fixedRate, noRecords = "the record rate cannot be changed", "no records are generated"
+	if f.Launch.Local != nil {
+		c.fault("load.source", "none cannot be combined with launch.local, whose topology generates records; use launch.command")
+	}
+	for i, g := range f.Goals {
+		figure, field := tuning.GoalFigure(g.Figure), fmt.Sprintf("goals[%d].figure", i)
+		refuse(field, figure == tuning.ResultSize || figure == tuning.Completeness,
+			"the number of records that a query must find is unknown")
+		refuse(field, figure == tuning.CatchUp, fixedRate)
+	}
+	timeline := f.isTimeline()
+	refuse("steps.catch_up", f.Steps.CatchUp.Factor > 0, fixedRate)
+	refuse("steps.axis", f.Steps.Axis == string(runstore.RecordsPerSecond), fixedRate)
+	refuse("steps.timeline_records", timeline && f.Steps.TimelineRecords == string(runstore.GeneratedRecords), noRecords)
+	for _, field := range []string{"load.records_per_second", "load.leave_idle", "load.matching_per_second",
+		"search.target.records_per_second", "search.target.mib_per_second"} {
+		refuse(field, f.places.Given(field), noRecords)
+	}
+	if f.Load.BQL != "" && timeline {
+		c.fault("load.bql", "cannot be combined with steps.kind: timeline, which has its own queries")
+	}
+}
 
 // launch checks that exactly one way to launch is given, and the fields of that way.
 func (c *checker) launch() {
 	l := c.file.Launch
 	if l.SliceWidth < Duration(time.Second) || l.SliceWidth%Duration(time.Second) != 0 {
-		c.fault("launch.slice_width", "%s is not a number of whole seconds", time.Duration(l.SliceWidth))
+		c.fault("launch.slice_width", "%s is not a whole number of seconds above 0", time.Duration(l.SliceWidth))
 	}
 	switch {
 	case (l.Local == nil) == (l.Command == nil):
-		c.fault("launch", "give one of local and command")
+		c.fault("launch", "set either `local` or `command`")
 	case l.Local != nil:
 		c.atLeast("launch.local.workers", float64(l.Local.Workers), 1)
 		if l.Local.WorkerHeap.MiB() < 64 {
-			c.fault("launch.local.worker_heap", "%d MiB is less than the 64 MiB that a worker needs",
-				l.Local.WorkerHeap.MiB())
+			c.fault("launch.local.worker_heap", "%d MiB is below the minimum of 64 MiB", l.Local.WorkerHeap.MiB())
 		}
-		if k := l.Local.Kafka; k != nil {
-			least := 1.0
-			if k.Bootstrap != "" {
-				least = 0 // the number may be unknown
-			}
-			c.atLeast("launch.local.kafka.partitions", float64(k.Partitions), least)
+		if k := l.Local.Kafka; k != nil && k.Bootstrap != "" {
+			c.atLeast("launch.local.kafka.partitions", float64(k.Partitions), 0) // the number may be unknown
+		} else if k != nil {
+			c.atLeast("launch.local.kafka.partitions", float64(k.Partitions), 1)
 		}
 	default:
 		c.command(*l.Command)
@@ -346,18 +388,20 @@ func (c *checker) launch() {
 	}
 }
 
-// placeholders are the placeholders of the commands that launch and end a topology.
-var placeholders = []string{"{name}", "{conf}", "{settings}", "{workers}"}
-
 var placeholder = regexp.MustCompile(`\{[a-z_]*\}`)
 
-// placeholders reports unknown placeholders in a command. The shell would otherwise receive them literally.
-func (c *checker) placeholders(field string, words []string, known ...string) {
+// words checks the words of a command: there must be some, with the required placeholder and no unknown one. The shell
+// would otherwise receive it literally.
+func (c *checker) words(field string, words []string, required, why string, known ...string) {
+	if len(words) == 0 {
+		c.fault(field, "missing; write the command as a list of words, for example [ssh, \"{host}\", COMMAND]")
+	} else if !strings.Contains(strings.Join(words, " "), required) {
+		c.fault(field, "missing placeholder %s: %s", required, why)
+	}
 	for i, word := range words {
 		for _, found := range placeholder.FindAllString(word, -1) {
 			if !slices.Contains(known, found) {
-				c.fault(fmt.Sprintf("%s[%d]", field, i), "unknown placeholder %s; there are %s", found,
-					strings.Join(known, ", "))
+				c.fault(fmt.Sprintf("%s[%d]", field, i), "unknown placeholder %s; use %s", found, strings.Join(known, ", "))
 			}
 		}
 	}
@@ -366,45 +410,49 @@ func (c *checker) placeholders(field string, words []string, known ...string) {
 // command checks a command launch. It requires {name} in the submit command, because the collector's figures of a
 // trial are found by that name.
 func (c *checker) command(l Command) {
-	for _, part := range []struct {
-		field string
-		words []string
-	}{{"launch.command.submit", l.Submit}, {"launch.command.kill", l.Kill}} {
-		if len(part.words) == 0 {
-			c.fault(part.field, "it is missing; write the command as a list of its words")
-		}
-		c.placeholders(part.field, part.words, placeholders...)
-	}
-	if !slices.ContainsFunc(l.Submit, func(word string) bool { return strings.Contains(word, "{name}") }) &&
-		len(l.Submit) > 0 {
-		c.fault("launch.command.submit",
-			"it does not say {name}: each trial has a name of its own, by which its figures are found")
-	}
+	placeholders := []string{"{name}", "{conf}", "{settings}", "{workers}"}
+	c.words("launch.command.submit", l.Submit, "{name}", "each trial has its own topology name", placeholders...)
+	c.words("launch.command.kill", l.Kill, "", "", placeholders...)
 	if l.Collector == "" {
-		c.fault("launch.command.collector",
-			"it is missing; give the address of the collector's HTTP, host:port or https://host:port")
+		c.fault("launch.command.collector", "missing; set the HTTP address of the collector, HOST:PORT or https://HOST:PORT")
 	}
-	if l.Gateway == "" && c.needsGateway() {
-		c.fault("launch.command.gateway", "it is missing; give the address of the query gateway, host:port")
+	if l.Gateway == "" && (c.file.Load.Submit == SubmitByGateway || !c.file.noSource()) {
+		c.fault("launch.command.gateway", "missing; set the address of the query gateway, HOST:PORT")
 	}
 	c.url("launch.command.collector", l.Collector, address.Form{Example: "127.0.0.1:9320",
 		Secrets: "launch.command.token_file", HostPort: true})
 	c.url("launch.command.gateway", l.Gateway, address.Form{Example: "127.0.0.1:9901", HostPort: true})
 	c.atLeast("launch.command.gateway_capacity", float64(l.GatewayCapacity), 0)
 	if l.GatewayCapacity > 0 && c.file.Load.Submit == SubmitByDRPC {
-		c.fault("launch.command.gateway_capacity",
-			"queries do not go through the gateway; say in load.drpc_threads how many DRPC holds")
+		c.fault("launch.command.gateway_capacity", "cannot be combined with load.submit: drpc; set load.drpc_threads instead")
 	}
 	c.atLeast("launch.command.workers", float64(l.Workers), 1)
 	c.atLeast("launch.command.partitions", float64(l.Partitions), 0)
 }
 
-// Conf returns the path of the Bullet YAML.
-func (f *File) Conf() string { return f.Topology.Conf.In(f.path) }
-
-// CA returns the path of the collector's CA certificate for a command launch, Token that of its token; "" if not set.
-func (f *File) CA() string    { return f.Launch.Command.TLSCA.In(f.path) }
-func (f *File) Token() string { return f.Launch.Command.TokenFile.In(f.path) }
+// loadHosts checks the hosts of the load clients. A host that begins with a hyphen is refused, because ssh would take
+// it for an option.
+func (c *checker) loadHosts(l LoadHosts) {
+	const host = "{host}"
+	if c.file.Launch.Local != nil {
+		c.fault("launch.load", "cannot be combined with launch.local, whose gateway serves only this machine; remove it")
+	}
+	if c.file.isTimeline() {
+		c.fault("launch.load", "cannot be combined with steps.kind: timeline, which runs one query after the other; remove it")
+	}
+	c.words("launch.load.command", l.Command, host, "all clients would run on the same host", host)
+	if len(l.Hosts) == 0 || len(l.Hosts) > maxLoadHosts {
+		c.fault("launch.load.hosts", "%d hosts; list 1 to %d", len(l.Hosts), maxLoadHosts)
+	}
+	for i, host := range l.Hosts {
+		field := fmt.Sprintf("launch.load.hosts[%d]", i)
+		if host == "" || strings.HasPrefix(host, "-") {
+			c.fault(field, "%q is not a host name", host)
+		} else if slices.Contains(l.Hosts[:i], host) {
+			c.fault(field, "%q is listed twice; a host runs one load client", host)
+		}
+	}
+}
 
 // url checks an address that is set. A required address that is missing is reported elsewhere.
 func (c *checker) url(key, given string, form address.Form) {
@@ -413,5 +461,26 @@ func (c *checker) url(key, given string, form address.Form) {
 	}
 	if _, err := address.URL(given).Parse(form); err != nil {
 		c.fault(key, "%s", err)
+	}
+}
+
+// cluster refuses facts that a run measures itself, because a report would then have two answers.
+func (c *checker) cluster() {
+	l, m := c.file.Cluster, c.file.Cluster.Machines
+	if local := c.file.Launch.Local; local != nil {
+		if m != (Machines{}) || l.BusyByOthers.Given {
+			c.fault("cluster", "`machines` and `busy_by_others` cannot be combined with launch.local, which measures this machine")
+		} else if l.KafkaVersion != "" && (local.Kafka == nil || local.Kafka.Bootstrap == "") {
+			c.fault("cluster", "`kafka_version` needs launch.local.kafka.bootstrap; the version of the run's own broker is known")
+		}
+	}
+	c.atLeast("cluster.machines.count", float64(m.Count), 0)
+	c.atLeast("cluster.machines.cores", float64(m.Cores), 0)
+	c.atLeast("cluster.machines.usable_cores", m.UsableCores, 0)
+	if m != (Machines{}) && m.Cores == 0 {
+		c.fault("cluster.machines.cores", "missing; set the number of cores of one machine")
+	}
+	if m.Cores > 0 && m.UsableCores > float64(m.Cores) {
+		c.fault("cluster.machines.usable_cores", "%v exceeds the %d cores of a machine", m.UsableCores, m.Cores)
 	}
 }

@@ -32,35 +32,19 @@ type Share struct {
 	Given bool
 }
 
+// figure returns the share, or Unknown if it was left out.
+func (s Share) figure() tuning.Figure {
+	if !s.Given {
+		return tuning.Unknown
+	}
+	return tuning.Figure(s.Ratio)
+}
+
 // Set parses a share and notes that it was given, so that 0% differs from an omitted field.
 func (s *Share) Set(text string) error {
 	err := s.Ratio.Set(text)
 	s.Given = err == nil
 	return err
-}
-
-// cluster refuses facts that a run measures itself, because a report would then have two answers.
-func (c *checker) cluster() {
-	l, m := c.file.Cluster, c.file.Cluster.Machines
-	local := c.file.Launch.Local
-	switch {
-	case local == nil:
-	case m != (Machines{}) || l.BusyByOthers.Given:
-		c.fault("cluster", "it describes machines, and launch.local runs on this one, which is measured; leave them out")
-	case local.Kafka == nil || local.Kafka.Bootstrap == "":
-		if l.KafkaVersion != "" {
-			c.fault("cluster", "it describes a Kafka that is there, and launch.local has none or starts its own, which is asked; leave it out")
-		}
-	}
-	c.atLeast("cluster.machines.count", float64(m.Count), 0)
-	c.atLeast("cluster.machines.cores", float64(m.Cores), 0)
-	c.atLeast("cluster.machines.usable_cores", m.UsableCores, 0)
-	if m != (Machines{}) && m.Cores == 0 {
-		c.fault("cluster.machines.cores", "it is missing; say how many cores one of the machines has")
-	}
-	if m.Cores > 0 && m.UsableCores > float64(m.Cores) {
-		c.fault("cluster.machines.usable_cores", "%v are more than the %d cores of a machine", m.UsableCores, m.Cores)
-	}
 }
 
 // Manifest returns the part of the run's manifest that only the file can state: records, cluster and Kafka version.
@@ -81,12 +65,9 @@ func (f *File) Manifest() runstore.Manifest {
 	}
 	m.Cluster = &runstore.Cluster{Machines: machines.Count, CPUModel: machines.CPUModel, Cores: machines.Cores,
 		UsableCores: tuning.Unknown, MemoryBytes: int64(machines.Memory),
-		Network: machines.Network, BusyByOthers: tuning.Unknown}
+		Network: machines.Network, BusyByOthers: f.Cluster.BusyByOthers.figure()}
 	if usable := cmp.Or(machines.UsableCores, float64(machines.Cores)); usable > 0 {
 		m.Cluster.UsableCores = tuning.Figure(usable)
-	}
-	if f.Cluster.BusyByOthers.Given {
-		m.Cluster.BusyByOthers = tuning.Figure(f.Cluster.BusyByOthers.Ratio)
 	}
 	return m
 }

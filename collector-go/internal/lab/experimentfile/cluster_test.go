@@ -18,13 +18,13 @@ const onACluster = elsewhere + "\nload: {records_per_second: 5}\n"
 func TestFaultsOfACluster(t *testing.T) {
 	for name, c := range map[string]struct{ new, want string }{
 		"machines that are measured": {local + "\ncluster: {machines: {cores: 48}}",
-			"cluster: it describes machines, and launch.local runs on this one"},
+			"cluster: `machines` and `busy_by_others` cannot be combined with launch.local"},
 		"a Kafka that is not there": {local + "\ncluster: {kafka_version: 4.1.1}",
-			"cluster: it describes a Kafka that is there, and launch.local has none"},
+			"cluster: `kafka_version` needs launch.local.kafka.bootstrap"},
 		"machines without cores": {onACluster + "cluster: {machines: {memory: 256GiB}}",
-			"cluster.machines.cores: it is missing"},
+			"cluster.machines.cores: missing"},
 		"more cores than there are": {onACluster + "cluster: {machines: {cores: 48, usable_cores: 49}}",
-			"cluster.machines.usable_cores: 49 are more than the 48 cores of a machine"},
+			"cluster.machines.usable_cores: 49 exceeds the 48 cores of a machine"},
 		"a share of the cluster": {onACluster + "cluster: {busy_by_others: 70}",
 			`cluster.busy_by_others: "70" is not a share`},
 	} {

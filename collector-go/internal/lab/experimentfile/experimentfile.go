@@ -1,19 +1,22 @@
 // Package experimentfile reads an experiment file (docs/experiments.md), checks it, and derives the plan of a run. An
-// experiment file names the topology, the grid of configurations, the load, the steps and the goals of each step.
+// experiment file names the topology, the grid of configurations, the load, the steps and the goals of each step. With
+// a search section (docs/tune/search-file.md), tune optimize chooses the configurations instead. The package also reads
+// space files, which hold the outcomes of trials for a search without a cluster.
 //
-// The package owns the file's fields, their defaults, their checks and the expansion of the grid into trials. It must
-// know no cluster, no clock and no earlier run. The same file therefore always gives the same plan, also on a machine
-// that cannot reach the cluster.
+// The package owns the fields of these files, their defaults, their checks and the expansion of the grid into trials.
+// It must know no cluster, no clock and no earlier run. The same file therefore always gives the same plan, also on a
+// machine that cannot reach the cluster. It decides nothing about a search, which package optimize does.
 //
-// Start reading at File. Read parses a file in three passes: defaults (defaults), values with their positions
+// Start reading at File. Parse reads a file in three passes: defaults (defaults), values with their positions
 // (yamlfile.Fields), and checks that involve several fields (File.Check). File.Plan then turns it into a
-// runstore.Plan, which is all that the runner sees.
+// runstore.Plan, which is all that the runner sees. search.go has the search section.
 package experimentfile
 
 import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
@@ -21,9 +24,8 @@ import (
 // File is an experiment file as it was read, with defaults filled in. Every field has a line in docs/experiments.md; a
 // test compares the two.
 //
-// The fields keep the vocabulary and the units of the file: a duration is a Duration, and a limit is still text with a
-// unit. File.Plan does the conversion, so that an error can quote what the user wrote. The search runner changes
-// fields of a File between trials. After a change, Check must be called again.
+// The fields keep the vocabulary of the file; File.Plan translates it. After a change of a field, Check must be called
+// again.
 type File struct {
 	Experiment  string   `yaml:"experiment"`
 	Title       string   `yaml:"title"`
@@ -43,7 +45,10 @@ type File struct {
 	Record      []string `yaml:"record"`
 	ReportSlice Duration `yaml:"report_slice"`
 	Caveats     []string `yaml:"caveats"`
+	Search      *Search  `yaml:"search"`
 
+	// latency is the goal whose measured figure is the latency of a search's trial.
+	latency tuning.Goal
 	// path is the base of relative paths and begins each error; places gives an error its line and column.
 	path   string
 	places *yamlfile.Places
@@ -57,6 +62,8 @@ type Goal struct {
 	Statistic string `yaml:"statistic"`
 	AtMost    Limit  `yaml:"at_most"`
 	AtLeast   Limit  `yaml:"at_least"`
+
+	field string // where the file states the goal, if not in goals
 }
 
 // Topology is the topology to launch: a Bullet YAML, and settings that override it in every trial. Name is the prefix
@@ -231,3 +238,10 @@ func defaults() *File {
 
 // Path returns the path that the file was read from.
 func (f *File) Path() string { return f.path }
+
+// Conf returns the path of the Bullet YAML.
+func (f *File) Conf() string { return f.Topology.Conf.In(f.path) }
+
+// CA returns the path of the collector's CA certificate for a command launch, Token that of its token; "" if not set.
+func (f *File) CA() string    { return f.Launch.Command.TLSCA.In(f.path) }
+func (f *File) Token() string { return f.Launch.Command.TokenFile.In(f.path) }

@@ -12,8 +12,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// Plan expands the file into the plan of a run. It must be called only on a file that passed Check, because limits
-// that cannot be parsed are ignored here. The plan is stored in the run directory, and a resumed run follows the
+// Plan expands the file into the plan of a run. It must be called only on a file that passed Check, because values
+// without a meaning are ignored here. The plan is stored in the run directory, and a resumed run follows the
 // stored plan and not the file.
 //
 // Repeats are the outer loop: each configuration is launched once before any is launched again. If the deadline ends a
@@ -116,19 +116,22 @@ func (f *File) asked() runstore.Load {
 	return asked
 }
 
+// limit returns the limit that is set.
+func (g Goal) limit() Limit {
+	if g.AtLeast.Given {
+		return g.AtLeast
+	}
+	return g.AtMost
+}
+
 // goal translates a goal. Check has ensured that an omitted statistic is the only one of the figure.
 func (g Goal) goal() tuning.Goal {
 	figure := tuning.GoalFigure(g.Figure)
-	goal := tuning.Goal{Figure: figure,
-		Statistic: tuning.Statistic(cmp.Or(g.Statistic, string(figure.Statistics()[0]))), AtMost: tuning.Unknown,
-		AtLeast: tuning.Unknown}
-	limit, _ := g.limit() // Check has parsed it
-	if g.AtMost.Given {
-		goal.AtMost = tuning.Figure(limit)
-	} else {
-		goal.AtLeast = tuning.Figure(limit)
+	statistic := tuning.Statistic(g.Statistic)
+	if known := figure.Statistics(); statistic == "" && len(known) > 0 {
+		statistic = known[0]
 	}
-	return goal
+	return tuning.Goal{Figure: figure, Statistic: statistic, AtMost: g.AtMost.figure(), AtLeast: g.AtLeast.figure()}
 }
 
 // configurations returns the points of the grid as trials without numbers; the last axis varies fastest. The settings

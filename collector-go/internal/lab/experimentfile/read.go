@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -17,8 +18,17 @@ import (
 const maxFileBytes = 1 << 20
 
 // Read reads an experiment file and checks it; it also returns the file's text. All faults are reported at once, each
-// with file, line, column and field.
+// with file, line, column and field. A file with a search section may be read, too: its plan has the one configuration
+// of topology.settings, at the target of the search.
 func Read(path string) (*File, []byte, error) {
+	f, text, err := read(path)
+	if err == nil {
+		err = f.launchable()
+	}
+	return f, text, err
+}
+
+func read(path string) (*File, []byte, error) {
 	text, err := textfile.Read(path, maxFileBytes)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the experiment: %w", err)
@@ -27,17 +37,26 @@ func Read(path string) (*File, []byte, error) {
 	return f, text, err
 }
 
+// searchFile is the first field of the search files that development versions of 0.2.0 read.
+var searchFile = regexp.MustCompile(`(?m)^optimize:`)
+
 // Parse is Read for a text that came from path. It calls Check only if every value could be parsed. A value that could
 // not be parsed has its default, and a second fault about the default would mislead.
 func Parse(path string, text []byte) (_ *File, err error) {
 	f := defaults()
 	f.path = path
-	if f.places, err = yamlfile.Fields(path, text, f); errors.Is(err, yamlfile.ErrEmpty) {
-		return nil, fmt.Errorf("%w; docs/experiments.md describes what an experiment has", err)
-	} else if err != nil {
+	f.places, err = yamlfile.Fields(path, text, f)
+	switch {
+	case errors.Is(err, yamlfile.ErrEmpty):
+		return nil, fmt.Errorf("%w; see docs/experiments.md for the fields of an experiment", err)
+	case err != nil && searchFile.Match(text):
+		return nil, fmt.Errorf("%s: search files were replaced by experiment files with a `search` section: "+
+			"move the fields below `search:` into the file that `experiment` names, see docs/tune/search-file.md", path)
+	case err != nil:
 		return nil, err
 	}
 	f.claimNoRecords()
+	f.aim()
 	return f, f.Check()
 }
 
@@ -67,7 +86,7 @@ type Setting struct{ Key, Value string }
 func (s *Settings) SetNode(node ast.Node) error {
 	entries, ok := yamlfile.Entries(node)
 	if !ok {
-		return errors.New("these are settings; write \"name: value\" lines")
+		return errors.New("not a mapping; write each setting as NAME: VALUE")
 	}
 	for _, entry := range entries {
 		value, err := flow(entry.Value)

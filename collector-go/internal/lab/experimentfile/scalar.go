@@ -39,7 +39,7 @@ func (b *Bytes) Set(text string) error {
 		*b = Bytes(math.Round(value * size.bytes))
 		return nil
 	}
-	return fmt.Errorf("%q is not a size; write one such as 384MiB or 1.8KiB", text)
+	return fmt.Errorf("%q is not a size; write a number with a unit, for example 384MiB or 1.8KiB", text)
 }
 
 // MiB returns the size in whole MiB, rounded down.
@@ -60,7 +60,7 @@ func (r *Rate) Set(text string) error {
 	}
 	value, err := yamlfile.Number(text)
 	if err != nil || !(value > 0) {
-		return fmt.Errorf("%q is neither a positive number of records a second nor the word %s", text, calibrated)
+		return fmt.Errorf("%q is not a number of records per second above 0; write a number or %s", text, calibrated)
 	}
 	*r = Rate{PerSecond: value}
 	return nil
@@ -79,37 +79,37 @@ func (n *Number) Set(text string) (err error) {
 	return err
 }
 
-// Limit is a goal's limit. A file may write a time, a share or a number, and only the goal's figure determines which
-// is valid. text therefore keeps what the file wrote until the figure is known. A limit from LimitOf has no text,
-// because it is already a number in the figure's unit.
-type Limit struct {
-	Given  bool
-	text   *string
-	number float64
-}
-
-// LimitOf returns a limit from a number in the unit that goals are judged in.
-func LimitOf(v tuning.Figure) Limit { return Limit{Given: true, number: float64(v)} }
-
-// Set keeps the text. It cannot fail, because the figure that determines the meaning may come later in the file.
-func (l *Limit) Set(text string) error {
-	*l = Limit{Given: true, text: &text}
-	return nil
-}
-
-// value returns the limit in the unit that goals are judged in: ms for times, ratios for shares.
-func (l Limit) value(unit string) (float64, error) {
-	switch {
-	case l.text == nil:
-		return l.number, nil
-	case unit == "ms":
-		var d Duration
-		err := d.Set(*l.text)
-		return float64(d) / float64(time.Millisecond), err
-	case strings.HasSuffix(*l.text, "%"):
-		var r Ratio
-		err := r.Set(*l.text)
-		return float64(r), err
+// figure returns the number, or Unknown if it was left out.
+func (n Number) figure() tuning.Figure {
+	if !n.Given {
+		return tuning.Unknown
 	}
-	return yamlfile.Number(*l.text)
+	return tuning.Figure(n.Value)
+}
+
+// Limit is a goal's limit: a number in the unit in which goals are judged, which is ms for a time and a ratio for a
+// share. Whether the unit fits the goal's figure is checked later, because the figure may come later in the file.
+type Limit struct {
+	Number
+	isTime bool
+}
+
+// Set parses a time, a share in percent, or a number.
+func (l *Limit) Set(text string) (err error) {
+	var share Ratio
+	var d time.Duration
+	switch n, notNumber := yamlfile.Number(text); {
+	case strings.HasSuffix(text, "%"):
+		err = share.Set(text)
+		l.Value = float64(share)
+	case notNumber == nil:
+		l.Value = n
+	default:
+		if d, err = time.ParseDuration(text); err != nil {
+			err = fmt.Errorf("%q is not a limit; write a time such as 200ms, a share such as 99%%, or a number", text)
+		}
+		l.Value, l.isTime = float64(d)/float64(time.Millisecond), true
+	}
+	l.Given = err == nil
+	return err
 }

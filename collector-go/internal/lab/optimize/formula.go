@@ -9,8 +9,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // Formula is an arithmetic expression over named numbers, in Go syntax: + - * /, comparisons, && and ||, parentheses,
@@ -36,7 +37,7 @@ var functions = map[string]func(args []float64) (float64, error){
 	"ceil": one(math.Ceil),
 	"pow": func(a []float64) (float64, error) {
 		if len(a) != 2 {
-			return 0, errors.New("pow takes 2 numbers")
+			return 0, errors.New("pow needs 2 arguments")
 		}
 		return math.Pow(a[0], a[1]), nil
 	},
@@ -45,7 +46,7 @@ var functions = map[string]func(args []float64) (float64, error){
 func one(f func(float64) float64) func([]float64) (float64, error) {
 	return func(a []float64) (float64, error) {
 		if len(a) != 1 {
-			return 0, errors.New("the function takes 1 number")
+			return 0, errors.New("the function needs 1 argument")
 		}
 		return f(a[0]), nil
 	}
@@ -57,7 +58,7 @@ func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 // ParseFormula reads a formula. Its error says which part is not understood.
 func ParseFormula(text string) (*Formula, error) {
 	if len(text) > maxFormula {
-		return nil, fmt.Errorf("a formula has at most %d characters, this one %d", maxFormula, len(text))
+		return nil, fmt.Errorf("the formula has %d characters; at most %d are allowed", len(text), maxFormula)
 	}
 	tree, err := parser.ParseExpr(text)
 	if err != nil {
@@ -85,7 +86,7 @@ func (f *Formula) Names() (names []string) {
 func (f *Formula) walk(e ast.Expr, names *[]string) error {
 	switch n := e.(type) {
 	case *ast.BasicLit:
-		_, err := number(n.Value)
+		_, err := yamlfile.Number(n.Value)
 		return err
 	case *ast.Ident:
 		if !slices.Contains(*names, n.Name) {
@@ -105,10 +106,10 @@ func (f *Formula) walk(e ast.Expr, names *[]string) error {
 	case *ast.CallExpr:
 		name, named := n.Fun.(*ast.Ident)
 		if !named || functions[name.Name] == nil {
-			return fmt.Errorf("%q calls what is no function; there are %s", f.text, strings.Join(Functions(), ", "))
+			return fmt.Errorf("%q calls an unknown function; use one of %s", f.text, strings.Join(Functions(), ", "))
 		}
 		if len(n.Args) == 0 {
-			return fmt.Errorf("%q: %s takes a number", f.text, name.Name)
+			return fmt.Errorf("%q: %s needs an argument", f.text, name.Name)
 		}
 		var faults []error
 		for _, arg := range n.Args {
@@ -116,7 +117,7 @@ func (f *Formula) walk(e ast.Expr, names *[]string) error {
 		}
 		return errors.Join(faults...)
 	}
-	return fmt.Errorf("%q has what is no number, name, operator or function", f.text)
+	return fmt.Errorf("%q may only have numbers, names, operators and function calls", f.text)
 }
 
 // Value evaluates the formula. It returns an error if a variable is missing or the value is not a number. The value may
@@ -136,11 +137,11 @@ func (f *Formula) Value(variables map[string]float64) (float64, error) {
 func value(e ast.Expr, variables map[string]float64) (float64, error) {
 	switch n := e.(type) {
 	case *ast.BasicLit:
-		return number(n.Value)
+		return yamlfile.Number(n.Value)
 	case *ast.Ident:
 		v, known := variables[n.Name]
 		if !known {
-			return 0, fmt.Errorf("there is no %q", n.Name)
+			return 0, fmt.Errorf("unknown name %q", n.Name)
 		}
 		return v, nil
 	case *ast.ParenExpr:
@@ -200,13 +201,5 @@ func binary(op token.Token, x, y float64) (float64, error) {
 	case token.LOR:
 		return truth(x != 0 || y != 0)
 	}
-	return 0, fmt.Errorf("there is no operator %s", op)
-}
-
-func number(text string) (float64, error) {
-	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, fmt.Errorf("%q is not a number", text)
-	}
-	return v, nil
+	return 0, fmt.Errorf("unknown operator %s", op)
 }

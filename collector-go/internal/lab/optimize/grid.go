@@ -42,13 +42,13 @@ func newGrid(space Space) (*grid, error) {
 		}
 		cost, err := space.CostOf(p)
 		if err != nil {
-			return nil, fmt.Errorf("the cost of %s: %w", space.Text(p), err)
+			return nil, fmt.Errorf("cost of %s: %w", space.Text(p), err)
 		}
 		allowed := true
 		for _, c := range space.Constraints {
 			holds, err := c.Value(space.Variables(p))
 			if err != nil {
-				return nil, fmt.Errorf("the constraint %q at %s: %w", c, space.Text(p), err)
+				return nil, fmt.Errorf("constraint %q for %s: %w", c, space.Text(p), err)
 			}
 			allowed = allowed && holds != 0
 		}

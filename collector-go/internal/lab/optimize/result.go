@@ -201,7 +201,7 @@ func (k *knowledge) stillOpen() []Open {
 	}
 	model := surrogate{observations(k.grid, k.all)}
 	for _, at := range k.easiestOpen() {
-		add(at, model.holds(k.grid.places[at]), "not tried, and no easier one failed")
+		add(at, model.holds(k.grid.places[at]), "not tried, and no easier configuration failed")
 	}
 	if len(out) == 0 && k.doubt > 1-k.options.Confidence {
 		facts := slices.Clone(k.proof)
@@ -211,7 +211,7 @@ func (k *knowledge) stillOpen() []Open {
 		slices.SortStableFunc(facts, func(a, b *fact) int { return cmp.Compare(b.doubt(), a.doubt()) })
 		for _, f := range facts {
 			if f.doubt() > certain {
-				add(f.at, f.holds, fmt.Sprintf("noise could have turned its verdict, %s: repeat it", f.verdict()))
+				add(f.at, f.holds, fmt.Sprintf("noise may have changed its verdict (%s); repeat it", f.verdict()))
 			}
 		}
 	}

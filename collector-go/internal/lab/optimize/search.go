@@ -37,13 +37,13 @@ func DefaultOptions() Options { return Options{Confidence: 0.95, Repeats: 12, In
 func (o Options) Validate() error {
 	switch {
 	case !(o.Confidence > 0.5 && o.Confidence < 1):
-		return errors.New("the confidence must be above 0.5 and below 1")
+		return errors.New("confidence must be above 50% and below 100%")
 	case o.Repeats < 1 || o.InconclusiveRepeats < 0:
-		return errors.New("a configuration needs at least one trial")
+		return errors.New("repeats must be at least 1")
 	case !(o.Tolerance >= 0 && o.Tolerance < 1):
-		return errors.New("the tolerance must be at least 0 and below 1")
+		return errors.New("tolerance must be below 100%")
 	case o.Budget.Trials < 0 || o.Budget.Seconds < 0:
-		return errors.New("the budget must be at least 0; 0 is no bound")
+		return errors.New("budget must not be negative; 0 means no limit")
 	}
 	return nil
 }
@@ -66,7 +66,10 @@ func New(space Space, target Target, options Options) (*Search, error) {
 		return nil, err
 	}
 	if len(g.byCost) == 0 {
-		return nil, errors.New("no configuration of the space meets its constraints")
+		return nil, errors.New("no configuration meets the constraints")
+	}
+	if space.Start != nil && !g.has(space.Start) {
+		return nil, errors.New("the start is not a configuration of the space")
 	}
 	return &Search{g, target, options}, nil
 }
@@ -99,7 +102,7 @@ func (s *Search) Next(trials []Trial) (Proposal, bool, error) {
 	if err := s.check(trials); err != nil {
 		return Proposal{}, false, err
 	}
-	if s.spent(trials) {
+	if s.Spent(trials) {
 		return Proposal{}, false, nil
 	}
 	k := s.look(trials)
@@ -109,15 +112,15 @@ func (s *Search) Next(trials []Trial) (Proposal, bool, error) {
 func (s *Search) check(trials []Trial) error {
 	for i, t := range trials {
 		if !s.grid.has(t.Point) {
-			return fmt.Errorf("trial %d is of no configuration of the space", i+1)
+			return fmt.Errorf("trial %d has a configuration that is not in the space", i+1)
 		}
 	}
 	return nil
 }
 
-// spent reports whether another trial would exceed the budget. It assumes that a trial takes the mean time of those so
+// Spent reports whether another trial would exceed the budget. It assumes that a trial takes the mean time of those so
 // far.
-func (s *Search) spent(trials []Trial) bool {
+func (s *Search) Spent(trials []Trial) bool {
 	seconds := 0.0
 	for _, t := range trials {
 		seconds += t.Seconds
@@ -167,7 +170,7 @@ func (s *Search) look(trials []Trial) *knowledge {
 			k.undecided[e.at] = "its trials could not be judged"
 		}
 		if e.trials == 0 && e.last.Verdict == tuning.Limited {
-			k.undecided[e.at] = "something around the topology was at its limit: " + orUnknown(e.last.Limiter)
+			k.undecided[e.at] = "limited by something outside the topology: " + orUnknown(e.last.Limiter)
 		}
 	}
 	for !k.decide() {
@@ -177,7 +180,7 @@ func (s *Search) look(trials []Trial) *knowledge {
 
 func orUnknown(l tuning.Limiter) string {
 	if l == "" {
-		return "what, is not known"
+		return "unknown"
 	}
 	return string(l)
 }
@@ -187,7 +190,7 @@ func orUnknown(l tuning.Limiter) string {
 // not be judged are repeated, then the space is explored, and finally doubtful verdicts are confirmed.
 func (k *knowledge) decide() bool {
 	if weaker, stronger := k.contradicted(); weaker != nil {
-		const why = "an easier configuration failed where a harder one held: one of the verdicts is wrong, or the setting between them is not monotone"
+		const why = "contradiction: an easier configuration failed and a harder one held, so a verdict or an `easier` direction is wrong"
 		if !k.canRepeat(weaker) && k.canRepeat(stronger) {
 			weaker = stronger
 		}
@@ -200,12 +203,12 @@ func (k *knowledge) decide() bool {
 	k.survey()
 	for _, e := range k.all {
 		if e.trials == 0 && k.undecided[e.at] == "" && slices.Contains(k.open, e.at) {
-			k.propose(e.at, "the last trial could not be judged")
+			k.propose(e.at, "its last trial could not be judged")
 			return true
 		}
 	}
 	if len(k.all) == 0 && k.grid.space.Start != nil && k.grid.allowed[k.grid.number(k.grid.space.Start)] {
-		k.propose(k.grid.number(k.grid.space.Start), "the space's start")
+		k.propose(k.grid.number(k.grid.space.Start), "start of the search")
 		return true
 	}
 	if len(k.open) > 0 {
@@ -360,8 +363,8 @@ func (k *knowledge) heldOrEasier() []float64 {
 // trial failed by a limiter that the point relieves, reason names the limiter.
 func (k *knowledge) reason(at, settles, ruled int) string {
 	g := k.grid
-	why := fmt.Sprintf("of %s it settles %d if it holds, %d if it fails", tuning.Counted(len(k.open), "open configuration"),
-		settles, ruled)
+	why := fmt.Sprintf("decides %d of %s if OK, %d if FAIL", settles,
+		tuning.Counted(len(k.open), "open configuration"), ruled)
 	if len(k.all) == 0 {
 		return why
 	}
@@ -371,7 +374,7 @@ func (k *knowledge) reason(at, settles, ruled int) string {
 	}
 	for i, s := range g.space.Settings {
 		if slices.Contains(s.Relieves, last.last.Limiter) && g.points[at][i] != g.points[last.at][i] {
-			return fmt.Sprintf("the last was limited by %s, which %s relieves; %s", last.last.Limiter, s.As, why)
+			return fmt.Sprintf("the last trial was limited by %s, which %s relieves; %s", last.last.Limiter, s.As, why)
 		}
 	}
 	return why
@@ -390,5 +393,5 @@ func (k *knowledge) confirm() bool {
 			worst = f.evidence
 		}
 	}
-	return k.repeat(worst, "noise could have turned its verdict, and the proof rests on it")
+	return k.repeat(worst, "the proof depends on its verdict, which noise may have changed")
 }

@@ -7,8 +7,8 @@
 // proof depends on it, so a bad model costs extra trials and never correctness.
 //
 // The package keeps no state between two calls: everything follows from the trials that the caller passes, so a search
-// can be resumed. It must not use a clock, files or a cluster; searchrunner runs the trials. Simulation produces trials
-// from formulas or recorded rows, for tests and for `tune optimize --simulate`.
+// can be resumed. It must not use a clock, files or a cluster; package runner runs the trials. Simulation produces
+// trials from formulas or recorded rows, for tests and for `tune optimize --simulate`.
 //
 // Start reading at Space and Search.Next in search.go. knowledge.decide contains the order of decisions.
 package optimize
@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // MaxPoints is the largest number of configurations of a space. The search visits every configuration before each
@@ -89,49 +90,39 @@ type Space struct {
 // Validate returns an error that names what is wrong with the space.
 func (s Space) Validate() error {
 	if len(s.Settings) == 0 {
-		return errors.New("the space has no settings; give at least one with its values")
+		return errors.New("no settings to vary; list at least one with its values")
 	}
 	points := 1
 	for _, each := range s.Settings {
-		if err := each.validate(); err != nil {
+		if err := each.Validate(); err != nil {
 			return fmt.Errorf("setting %s: %w", each.Name, err)
 		}
 		if points *= len(each.Values); points > MaxPoints {
-			return fmt.Errorf("the space has more than %d configurations; take larger steps or fewer settings",
+			return fmt.Errorf("more than %d configurations; use larger steps or fewer settings",
 				MaxPoints)
-		}
-	}
-	if s.Start == nil {
-		return nil
-	}
-	if len(s.Start) != len(s.Settings) {
-		return fmt.Errorf("the start has %d values for %d settings", len(s.Start), len(s.Settings))
-	}
-	for i, level := range s.Start {
-		if level < 0 || level >= len(s.Settings[i].Values) {
-			return fmt.Errorf("the start has no value %d of %s", level, s.Settings[i].Name)
 		}
 	}
 	return nil
 }
 
-func (s Setting) validate() error {
+// Validate returns an error that names what is wrong with the setting.
+func (s Setting) Validate() error {
 	switch {
 	case len(s.Values) == 0:
-		return errors.New("there are no values")
+		return errors.New("no values")
 	case len(s.Costs) != len(s.Values):
 		return fmt.Errorf("%d costs for %d values", len(s.Costs), len(s.Values))
 	case !slices.Contains([]Easier{More, Less, Neither}, s.Easier):
-		return fmt.Errorf("%q is none of more, less, neither", s.Easier)
+		return fmt.Errorf("%q is not one of more, less, neither", s.Easier)
 	}
 	for _, cost := range s.Costs {
 		if math.IsNaN(cost) || math.IsInf(cost, 0) {
-			return errors.New("a cost is not a number")
+			return errors.New("a cost is not a finite number")
 		}
 	}
 	ascends := slices.IsSortedFunc(s.Values, func(a, b Value) int { return int(math.Copysign(1, a.Number-b.Number)) })
 	if s.Easier != Neither && !ascends {
-		return errors.New("the values must ascend")
+		return errors.New("values must be in ascending order, or `easier` must be neither")
 	}
 	return nil
 }
@@ -166,45 +157,45 @@ func (s Space) Text(p Point) string {
 	return strings.Join(all, " ")
 }
 
-// Configured returns a configuration by the names of the settings. Values that are numbers are float64, others are
-// strings.
-func (s Space) Configured(p Point) map[string]any {
-	all := map[string]any{}
+// Texts returns a configuration by the names of the settings, as settings files have the values. Settings with the same
+// name are joined.
+func (s Space) Texts(p Point) map[string]string {
+	all := map[string]string{}
 	for i, level := range p {
 		each, text := s.Settings[i], s.Settings[i].Values[level].Text
 		if each.Written != "" {
 			text = strings.ReplaceAll(each.Written, "{}", text)
 		}
 		if before, joined := all[each.Name]; joined {
-			text = fmt.Sprintf("%v %s", before, text)
+			text = before + " " + text
 		}
 		all[each.Name] = text
-		if n, err := number(text); err == nil {
-			all[each.Name] = n
+	}
+	return all
+}
+
+// Configured is Texts with numbers where the values are numbers.
+func (s Space) Configured(p Point) map[string]any {
+	all := map[string]any{}
+	for name, text := range s.Texts(p) {
+		all[name] = text
+		if n, err := yamlfile.Number(text); err == nil {
+			all[name] = n
 		}
 	}
 	return all
 }
 
-// At returns the configuration with the given values, by the settings' names in formulas (see Texts). It returns false
-// if the space has no such configuration.
-func (s Space) At(texts map[string]string) (Point, bool) {
+// At returns the configuration with the given values, by the settings' names in formulas. It returns false if the space
+// has no such configuration.
+func (s Space) At(values map[string]string) (Point, bool) {
 	p := Point{}
 	for _, each := range s.Settings {
-		level := slices.IndexFunc(each.Values, func(v Value) bool { return v.Text == texts[each.As] })
+		level := slices.IndexFunc(each.Values, func(v Value) bool { return v.Text == values[each.As] })
 		if level < 0 {
 			return nil, false
 		}
 		p = append(p, level)
 	}
-	return p, len(texts) == len(p)
-}
-
-// Texts returns the values of a configuration by the settings' names in formulas.
-func (s Space) Texts(p Point) map[string]string {
-	all := map[string]string{}
-	for i, level := range p {
-		all[s.Settings[i].As] = s.Settings[i].Values[level].Text
-	}
-	return all
+	return p, len(values) == len(p)
 }

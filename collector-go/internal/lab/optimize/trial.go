@@ -26,13 +26,13 @@ type Target struct {
 func (t Target) Validate() error {
 	switch {
 	case !t.LatencyMs.Known() && !t.Completeness.Known() && !t.CatchUp.Known():
-		return errors.New("the target has no goal; give at least one of latency, completeness and catch_up")
+		return errors.New("no goal; set at least one of latency, completeness and catch_up")
 	case t.LatencyMs <= 0:
-		return errors.New("the latency must be more than 0 ms")
+		return errors.New("latency must be above 0")
 	case t.Completeness < 0 || t.Completeness > 1:
-		return errors.New("the completeness must be a share from 0 to 1")
+		return errors.New("completeness must be a share from 0 to 1")
 	case t.CatchUp <= 0:
-		return errors.New("the catch-up must be more than 0")
+		return errors.New("catch_up must be above 0")
 	}
 	return nil
 }

@@ -7,7 +7,7 @@
 // Launcher interface hides how a topology is started; Local and Command implement it.
 //
 // Start reading at Runner.Run in runner.go, then Runner.trial in trial.go, which handles one launch. Package runstore
-// computes the result of a run from its trials (Run.Judge).
+// computes the result of a run from its trials (Run.Judge). search.go chooses the trials of a search (tune optimize).
 package runner
 
 import (
@@ -35,6 +35,19 @@ type Options struct {
 	Lateness time.Duration
 	// Wait limits the time until a topology emits its first records; 0 selects the default.
 	Wait time.Duration
+	// Chooser adds trials to those of the plan, for a search; nil means none. With a Chooser, LeastSteps must be 1, so
+	// that a trial that was launched before the deadline measures its step.
+	Chooser Chooser
+}
+
+// Chooser chooses the trials of a run one after the other. Its answers depend only on the stored run, so a resumed run
+// continues in the same way.
+type Chooser interface {
+	// Next returns the next trial and the reason for it, or nil if the run needs no further trial.
+	Next(run *runstore.Run) (*runstore.PlannedTrial, string, error)
+	// Again returns how many of the last trials failed and must be run again when the run is resumed. Other failed
+	// trials are final, because the Chooser has chosen a repeat.
+	Again(run *runstore.Run) int
 }
 
 // Runner executes one run of an experiment, new or resumed. All methods must be called from one goroutine.
@@ -97,9 +110,20 @@ func (c *Runner) Run(ctx context.Context) (*runstore.Result, error) {
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
-	for i := range c.run.Trials {
+	final := 0 // the failed trials before this one are not run again
+	if c.options.Chooser != nil {
+		final = len(c.run.Trials) - c.options.Chooser.Again(c.run)
+	}
+	for i := 0; ; i++ {
+		if i == len(c.run.Trials) {
+			if more, err := c.choose(ctx); err != nil {
+				return nil, err
+			} else if !more {
+				return c.finish()
+			}
+		}
 		trial := &c.run.Trials[i]
-		if trial.State == runstore.Finished {
+		if trial.State == runstore.Finished || trial.State == runstore.Failed && i < final {
 			continue
 		}
 		if c.late() {
@@ -121,7 +145,33 @@ func (c *Runner) Run(ctx context.Context) (*runstore.Result, error) {
 			}
 		}
 	}
-	return c.finish()
+}
+
+// choose adds the next trial of the Chooser to the plan. It returns false if there is none, or if the deadline has
+// passed. The Chooser gets the run as it is stored, which is also what it gets when the run is resumed.
+func (c *Runner) choose(ctx context.Context) (bool, error) {
+	if c.options.Chooser == nil {
+		return false, nil
+	}
+	stored, err := runstore.Read(c.run.Dir)
+	if err != nil {
+		return false, err
+	}
+	planned, why, err := c.options.Chooser.Next(stored)
+	switch {
+	case err != nil || planned == nil:
+		return false, err
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case c.late():
+		c.leftOut = true
+		return false, nil
+	}
+	c.progress.Say("trial %d: %s (%s)", planned.Number, planned.Label, why)
+	c.run.Plan.Trials = append(c.run.Plan.Trials, *planned)
+	c.run.Trials = append(c.run.Trials, runstore.Trial{PlannedTrial: *planned, State: runstore.Waiting,
+		Dir: runstore.TrialDir(c.run.Dir, *planned)})
+	return true, c.append(runstore.Event{Kind: runstore.TrialPlanned, Planned: planned, Text: why})
 }
 
 // begin records that the run begins or resumes.

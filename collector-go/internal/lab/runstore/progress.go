@@ -21,6 +21,8 @@ type Event struct {
 	// RecordsPerSecond is the calibrated record rate of the run.
 	RecordsPerSecond *float64 `json:"records_per_second,omitempty"`
 	Text             string   `json:"text,omitempty"`
+	// Planned is the trial of a "trial planned" event; Text is the reason for it.
+	Planned *PlannedTrial `json:"planned,omitempty"`
 }
 
 // EventKind is the kind of an event.
@@ -31,6 +33,7 @@ const (
 	RunStarted     EventKind = "run started"
 	RunResumed     EventKind = "run resumed"
 	RateCalibrated EventKind = "rate calibrated" // has RecordsPerSecond, which holds for all trials of the run
+	TrialPlanned   EventKind = "trial planned"   // has Planned: a search adds trials to the plan while it runs
 	TrialStarted   EventKind = "trial started"   // Launch counts the launches of the trial
 	StepStarted    EventKind = "step started"
 	StepFinished   EventKind = "step finished" // has File and SHA256

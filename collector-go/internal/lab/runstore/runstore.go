@@ -135,6 +135,11 @@ func Read(dir string) (*Run, error) {
 	if r.Events, err = readEvents(filepath.Join(dir, ProgressFile)); err != nil {
 		return nil, err
 	}
+	for _, e := range r.Events {
+		if e.Kind == TrialPlanned && e.Planned != nil && e.Planned.Number == len(r.Plan.Trials)+1 {
+			r.Plan.Trials = append(r.Plan.Trials, *e.Planned)
+		}
+	}
 	if r.Trials, err = trialsOf(dir, r.Plan, r.Events); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package searchfile
+package optimize
 
 import (
 	"fmt"
@@ -7,42 +7,40 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// Account returns the document for a result. It shows the best configuration as lines of a settings file, its changes
+// Document returns the document for a result. It shows the best configuration as lines of a settings file, its changes
 // against the start (nil for none), and its cost. The trials, the proof, the open configurations, cost against latency,
-// and twice the load follow. further are findings that the caller adds. The function only formats: all figures, and the
-// sentences about the proof, come from the result. The document omits sections without rows.
-func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string,
-	further ...string) *document.Document {
-	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration that holds %s", f.Name,
-		targetText(r.Target)), Verdict: verdict(r)}
-	d.Findings = append(findings(r, costUnit), further...)
+// and twice the load follow. further are findings that the caller adds. The function only formats: all figures come
+// from the result. The document omits sections without rows.
+func (r *Result) Document(name string, start map[string]any, costUnit string, further ...string) *document.Document {
+	d := &document.Document{Title: fmt.Sprintf("%s: the cheapest configuration for %s", name, r.Target),
+		Verdict: verdict(r), Findings: append(findings(r, costUnit), further...)}
 	if r.Best != nil {
-		d.Add("Best, as settings", document.Verbatim(settingsText("", r.Best.Settings, nil)))
+		d.Add("Best configuration", document.Verbatim(settingsText("", r.Best.Settings, nil)))
 		if start != nil {
-			d.Add("Against the start",
+			d.Add("Changes against the start",
 				document.Diff(settingsText("- ", start, r.Best.Settings)+settingsText("+ ", r.Best.Settings, start)))
 		}
+		d.Add("Cost of the best configuration", document.Tabled(resourceTable(r, costUnit)))
 	}
-	if r.Best != nil {
-		d.Add("Resources, and what they cost", document.Tabled(resourceTable(r, costUnit)))
+	var reasons []string
+	for _, t := range r.Trials {
+		reasons = append(reasons, fmt.Sprintf("%d: %s", t.Number, t.Why))
 	}
-	d.Add("The way", document.Tabled(trialTable(r)), document.Heading("Why each"), document.List(reasons(r)))
-	d.Add("Proof: what failed, and rules out all that is cheaper", document.Tabled(proofTable(r)))
-	d.Add("Open", document.Tabled(openTable(r)))
-	d.Add("Pareto front: nothing that was tried is both cheaper and quicker", document.Tabled(paretoTable(r)))
+	d.Add("Trials", document.Tabled(trialTable(r)), document.Heading("Reasons for the trials"), document.List(reasons))
+	d.Add("Proof: failed configurations that rule out every cheaper one", document.Tabled(proofTable(r)))
+	d.Add("Open configurations", document.Tabled(openTable(r)))
+	d.Add("Pareto front: no other trial was both cheaper and faster", document.Tabled(paretoTable(r)))
 	if len(r.TwiceTheLoad) > 0 {
-		d.Add("For twice the load",
-			document.Paragraph("If what the load needs of a setting grows as the load does: what was shown not to be enough, and what is, twice over (half, where less is easier)."),
+		d.Add("Twice the load", document.Paragraph("An estimate that assumes that the required value of each setting "+
+			"is proportional to the load. With `easier: less`, it is inversely proportional."),
 			document.Tabled(requirementTable(r)))
 	}
 	d.Figures = []chart.Figure{front(r, costUnit).Figure()}
@@ -51,8 +49,8 @@ func (f *File) Account(r *optimize.Result, start map[string]any, costUnit string
 
 // BestText returns the best configuration as lines of a settings file. The first line is a comment that says how sure
 // the result is. r.Best must not be nil.
-func (f *File) BestText(r *optimize.Result) string {
-	return fmt.Sprintf("# %s: %s.\n", f.Name, Outcome(r)) + settingsText("", r.Best.Settings, nil)
+func (r *Result) BestText(name string) string {
+	return fmt.Sprintf("# %s: %s.\n", name, r.Outcome()) + settingsText("", r.Best.Settings, nil)
 }
 
 // settingsText returns a line for each setting whose value differs from the other configuration; nil means all
@@ -79,9 +77,8 @@ func valueText(v any) string {
 }
 
 // verdict returns the word for the result in the title of the document. "proven" also covers a proof that no
-// configuration holds the target. The verdict is "not proven" while something is open, and "not found" if in addition
-// nothing has held.
-func verdict(r *optimize.Result) string {
+// configuration holds the target.
+func verdict(r *Result) string {
 	switch {
 	case r.Proven && r.Best != nil:
 		return "proven"
@@ -94,30 +91,27 @@ func verdict(r *optimize.Result) string {
 }
 
 // Outcome describes a result in a sentence without its full stop. The terminal, the document and the settings file all
-// use this sentence. A result without a best configuration may be proven, too: then no configuration of the space holds
-// the target.
-func Outcome(r *optimize.Result) string {
-	open := fmt.Sprintf("%s could be cheaper and hold", tuning.Counted(r.OpenConfigurations, "configuration"))
-	if r.Best == nil {
-		open = fmt.Sprintf("%s could hold", tuning.Counted(r.OpenConfigurations, "configuration"))
+// use this sentence.
+func (r *Result) Outcome() string {
+	than := ""
+	if r.Tolerance > 0 {
+		than = fmt.Sprintf(" by more than %s%%", percent(r.Tolerance))
 	}
-	switch {
+	switch open := tuning.Counted(r.OpenConfigurations, "configuration"); {
 	case r.Proven && r.Best != nil:
-		than := ""
-		if r.Tolerance > 0 {
-			than = fmt.Sprintf(" by more than %s%%", percent(r.Tolerance))
-		}
-		return fmt.Sprintf("the best is proven: all that is cheaper%s failed, or is no easier than what failed", than)
+		return "the best configuration is proven: all that are cheaper" + than +
+			" failed, or are no easier than one that failed"
 	case r.Proven:
-		return "no configuration of the space holds the target: all failed, or are no easier than what failed"
+		return "no configuration holds the target: all failed, or are no easier than one that failed"
 	case r.Best != nil:
-		return "the best so far is not proven: " + open
+		return fmt.Sprintf("the best configuration so far is not proven: %s may be cheaper and hold the target", open)
+	default:
+		return fmt.Sprintf("no configuration has held the target so far: %s may hold it", open)
 	}
-	return "nothing that was tried held the target: " + open
 }
 
 // findings returns the sentences of the result, the best configuration first. The doubt is omitted if it is 0.
-func findings(r *optimize.Result, costUnit string) (out []string) {
+func findings(r *Result, costUnit string) (out []string) {
 	if r.Best != nil {
 		out = append(out, fmt.Sprintf("Best: %s, at a cost of %s.", r.Best.Text, costText(r.Best.Cost, costUnit)))
 	}
@@ -125,19 +119,26 @@ func findings(r *optimize.Result, costUnit string) (out []string) {
 	for _, t := range r.Trials {
 		seconds += t.Seconds
 	}
-	out = append(out, strings.ToUpper(Outcome(r)[:1])+Outcome(r)[1:]+".")
-	out = append(out, fmt.Sprintf("%s of %s, %s.", tuning.Counted(len(r.Trials), "trial"),
-		tuning.Counted(r.Configurations, "configuration"), Took(seconds)))
+	outcome := r.Outcome()
+	out = append(out, strings.ToUpper(outcome[:1])+outcome[1:]+".",
+		fmt.Sprintf("%s of %s, %s.", tuning.Counted(len(r.Trials), "trial"),
+			tuning.Counted(r.Configurations, "configuration"), Took(seconds)))
 	if r.Doubt > 0 {
-		out = append(out, fmt.Sprintf("The probability that noise turned a verdict that this rests on: %s%%.",
-			tuning.TwoDigits(tuning.Figure(100*r.Doubt))))
+		out = append(out, fmt.Sprintf("Probability that noise changed a verdict of the proof: %s%%.", percent(r.Doubt)))
 	}
 	return out
 }
 
-// Took formats a time in seconds for people. It drops fractions of a second.
+// Took formats a time in seconds, such as 12m0s. It drops fractions of a second.
 func Took(seconds float64) string {
-	return (time.Duration(seconds*float64(time.Second)) / time.Second * time.Second).String()
+	n, text := int64(seconds), ""
+	if n >= 3600 {
+		text = fmt.Sprintf("%dh", n/3600)
+	}
+	if n >= 60 {
+		text += fmt.Sprintf("%dm", n/60%60)
+	}
+	return fmt.Sprintf("%s%ds", text, n%60)
 }
 
 // costText formats a cost with its unit; "" means no unit.
@@ -145,8 +146,8 @@ func costText(cost float64, unit string) string {
 	return strings.TrimSpace(tuning.Digits(tuning.Figure(cost)) + " " + unit)
 }
 
-// targetText describes the target for a title: first the load, then the goals. What the file does not state is omitted.
-func targetText(t optimize.Target) string {
+// String describes the target for a title: first the load, then the goals. What the file does not state is omitted.
+func (t Target) String() string {
 	var load, goals []string
 	add := func(into *[]string, f tuning.Figure, format string) {
 		if f.Known() {
@@ -158,9 +159,9 @@ func targetText(t optimize.Target) string {
 	add(&load, t.MiBPerSecond, "%s MiB/s")
 	add(&goals, t.LatencyMs, "at most %s ms")
 	add(&goals, 100*t.Completeness, "at least %s%% complete")
-	add(&goals, t.CatchUp, "a catch-up of at least %s : 1")
+	add(&goals, t.CatchUp, "a catch-up ratio of at least %s")
 	if len(load) == 0 {
-		load = []string{"the load"}
+		load = []string{"any load"}
 	}
 	return strings.Join(load, ", ") + " with " + strings.Join(goals, ", ")
 }
@@ -168,7 +169,7 @@ func targetText(t optimize.Target) string {
 // ms formats a latency. It is infinite if no record was returned, which is a measurement and not an unknown figure.
 func ms(f tuning.Figure) string {
 	if math.IsInf(float64(f), 1) {
-		return "endless"
+		return "infinite"
 	}
 	return figureText(f)
 }
@@ -182,8 +183,8 @@ func figureText(f tuning.Figure) string {
 }
 
 // trialTable lists the trials in the order in which they ran. Columns without any value are omitted.
-func trialTable(r *optimize.Result) document.Table {
-	type row = optimize.Record
+func trialTable(r *Result) document.Table {
+	type row = Record
 	return document.TableOf(r.Trials,
 		document.Number("Trial", "", func(t row) string { return fmt.Sprint(t.Number) }),
 		document.Text("Configuration", func(t row) string {
@@ -201,21 +202,13 @@ func trialTable(r *optimize.Result) document.Table {
 	).WithoutBlank()
 }
 
-// reasons lists why each trial was run, with its number in the table of trials.
-func reasons(r *optimize.Result) (out []string) {
-	for _, t := range r.Trials {
-		out = append(out, fmt.Sprintf("%d: %s", t.Number, t.Why))
-	}
-	return out
-}
-
 // percent formats a share as a percentage with two digits, without the sign.
 func percent(share float64) string { return tuning.TwoDigits(tuning.Figure(100 * share)) }
 
 // proofTable lists the configurations that the proof relies on. The numbers of configurations that they rule out add
 // up, because none is counted twice.
-func proofTable(r *optimize.Result) document.Table {
-	type row = optimize.Fact
+func proofTable(r *Result) document.Table {
+	type row = Fact
 	return document.TableOf(r.Proof,
 		document.Text("Failed", func(f row) string { return f.Text }),
 		document.Number("Rules out", "", func(f row) string { return fmt.Sprint(f.RulesOut) }),
@@ -224,50 +217,50 @@ func proofTable(r *optimize.Result) document.Table {
 }
 
 // openTable lists the configurations that could be cheaper and hold, and why each is still open.
-func openTable(r *optimize.Result) document.Table {
-	type row = optimize.Open
+func openTable(r *Result) document.Table {
+	type row = Open
 	return document.TableOf(r.Open,
 		document.Text("Configuration", func(o row) string { return o.Text }),
 		document.Number("Cost", "", func(o row) string { return costText(o.Cost, "") }),
-		document.Number("Likely to hold", "%", func(o row) string { return percent(o.Holds) }),
+		document.Number("Holds", "%", func(o row) string { return percent(o.Holds) }),
 		document.Text("Why", func(o row) string { return o.Why }))
 }
 
 // resourceTable lists the costs of the best configuration. The base cost has a row of its own, so that the rows add up
 // to the last one.
-func resourceTable(r *optimize.Result, unit string) document.Table {
+func resourceTable(r *Result, unit string) document.Table {
 	rows := slices.Clone(r.Resources)
 	if r.BaseCost != 0 {
-		rows = append(rows, optimize.Resource{Setting: "any configuration", Cost: tuning.Figure(r.BaseCost)})
+		rows = append(rows, Resource{Setting: "base cost", Cost: tuning.Figure(r.BaseCost)})
 	}
-	rows = append(rows, optimize.Resource{Setting: "all", Cost: tuning.Figure(r.Best.Cost)})
+	rows = append(rows, Resource{Setting: "total", Cost: tuning.Figure(r.Best.Cost)})
 	return document.TableOf(rows,
-		document.Text("Setting", func(r optimize.Resource) string { return r.Setting }),
-		document.Text("Value", func(r optimize.Resource) string { return strings.TrimSpace(r.As + " " + r.Value) }),
-		document.Number("Cost", unit, func(r optimize.Resource) string { return figureText(r.Cost) }))
+		document.Text("Setting", func(r Resource) string { return r.Setting }),
+		document.Text("Value", func(r Resource) string { return strings.TrimSpace(r.As + " " + r.Value) }),
+		document.Number("Cost", unit, func(r Resource) string { return figureText(r.Cost) }))
 }
 
 // requirementTable shows which value of each setting is not enough for twice the load and which is. It also says
 // whether the space has such a value.
-func requirementTable(r *optimize.Result) document.Table {
-	type row = optimize.Requirement
+func requirementTable(r *Result) document.Table {
+	type row = Requirement
 	return document.TableOf(r.TwiceTheLoad,
 		document.Text("Setting", func(n row) string { return n.As }),
 		document.Number("Best", "", func(n row) string { return n.Value }),
-		document.Number("Failed", "", func(n row) string { return n.Failed }),
+		document.Number("Ruled out", "", func(n row) string { return n.Failed }),
 		document.Number("Not enough", "", func(n row) string { return figureText(n.Beyond) }),
 		document.Number("Enough", "", func(n row) string { return figureText(n.Enough) }),
-		document.Text("May be tried", func(n row) string {
+		document.Text("In the space", func(n row) string {
 			if n.Covered {
 				return "yes"
 			}
-			return "no, to " + n.Tried
+			return "no, only up to " + n.Tried
 		}))
 }
 
 // paretoTable lists the configurations that held for which none is both cheaper and faster.
-func paretoTable(r *optimize.Result) document.Table {
-	type row = optimize.Best
+func paretoTable(r *Result) document.Table {
+	type row = Best
 	return document.TableOf(r.Pareto,
 		document.Text("Configuration", func(b row) string { return b.Text }),
 		document.Number("Cost", "", func(b row) string { return costText(b.Cost, "") }),
@@ -277,9 +270,9 @@ func paretoTable(r *optimize.Result) document.Table {
 
 // front draws latency over cost for configurations that held, for those that failed, and for the Pareto front. The
 // latency axis is logarithmic. Trials without a latency are not drawn.
-func front(r *optimize.Result, costUnit string) chart.Plot {
-	held, failed := chart.Points{Name: "held", Colour: chart.Series(0)},
-		chart.Points{Name: "failed", Colour: chart.Series(1)}
+func front(r *Result, costUnit string) chart.Plot {
+	held, failed := chart.Points{Name: "OK", Colour: chart.Series(0)},
+		chart.Points{Name: "FAIL", Colour: chart.Series(1)}
 	for _, t := range r.Trials {
 		if !t.LatencyMs.Known() {
 			continue
