@@ -19,7 +19,7 @@ func TestARunThatCannotBeLaunchedRemovesNobodysFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	_, err := program("tune", "run", filepath.Join(dir, "mine.yaml"), "--build-dir", filepath.Join(dir, "none"), "--out", dir)
-	require.ErrorContains(t, err, "the directory is not empty; name a new one")
+	require.ErrorContains(t, err, "the directory is not empty; choose a new one")
 	assert.Equal(t, exitUsage, exitCode(err))
 	assert.FileExists(t, theirs)
 }

@@ -272,10 +272,10 @@ func TestJudge(t *testing.T) {
 func TestSpacesThatMakeNoSenseAreRefused(t *testing.T) {
 	good := setting("filter", More, 1, 1, 2)
 	for want, space := range map[string]Space{
-		"no settings":          {},
-		"no values":            {Settings: []Setting{{Name: "a", Easier: More}}},
-		"ascending order":          {Settings: []Setting{setting("a", More, 1, 2, 1)}},
-		"meets the constrai":   {Settings: []Setting{good}, Constraints: []*Formula{parsed(t, "filter > 5")}},
+		"no settings":           {},
+		"no values":             {Settings: []Setting{{Name: "a", Easier: More}}},
+		"ascending order":       {Settings: []Setting{setting("a", More, 1, 2, 1)}},
+		"meets the constrai":    {Settings: []Setting{good}, Constraints: []*Formula{parsed(t, "filter > 5")}},
 		"unknown name \"heap\"": {Settings: []Setting{good}, Cost: parsed(t, "heap * 2")},
 	} {
 		_, err := New(space, latencyTarget(200), DefaultOptions())
