@@ -27,7 +27,7 @@ func TestSnippetPageIsTrue(t *testing.T) {
 		assert.Equal(t, want, out, command)
 		examples++
 	}
-	assert.Equal(t, 3, examples)
+	assert.Equal(t, 2, examples)
 }
 
 func TestSnippetAsJSON(t *testing.T) {
