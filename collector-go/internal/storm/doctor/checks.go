@@ -116,7 +116,7 @@ func retained(f Facts, name string, value any, byDefault int) Finding {
 	}
 	least, size := float64(stormRetains+1), "an unknown number of"
 	if t := f.topology(); t != nil {
-		least, size = float64(plugininfo.ReportsAtATick*t.Executors), strconv.Itoa(t.Executors)
+		least, size = float64(plugininfo.ReportsPerTick*t.Executors), strconv.Itoa(t.Executors)
 	}
 	if limit > 0 && limit < least {
 		return fail(fmt.Sprintf(

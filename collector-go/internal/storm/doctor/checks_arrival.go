@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
@@ -20,9 +22,8 @@ func skew(f Facts) Finding {
 		return why
 	}
 	worst, at := Skew{}, ""
-	for worker, s := range f.Collector.Skews {
-		if at == "" || math.Abs(s.Sure) > math.Abs(worst.Sure) || math.Abs(s.Sure) == math.Abs(worst.Sure) &&
-			worker < at {
+	for _, worker := range slices.Sorted(maps.Keys(f.Collector.Skews)) {
+		if s := f.Collector.Skews[worker]; at == "" || math.Abs(s.Sure) > math.Abs(worst.Sure) {
 			worst, at = s, worker
 		}
 	}
@@ -179,9 +180,6 @@ const restartLoop = 2
 // restarts fails if a worker restarts repeatedly. Each of its processes may report well for a while, so that other
 // checks can pass.
 func restarts(f Facts) Finding {
-	if before := firstBatch(f); before.Status != OK {
-		return afterFirstBatch(before)
-	}
 	at, most := most(f.Collector.Restarts)
 	switch {
 	case most == 0:
@@ -205,24 +203,26 @@ func (f Facts) lastRestart() string {
 	return fmt.Sprintf(" (the last %s ago)", round(f.Collector.Now.Sub(f.Collector.RestartedAt)))
 }
 
-// afterFirstBatch returns the result of a check that is skipped because firstBatch did not succeed.
-func afterFirstBatch(before Finding) Finding {
-	switch before.Status {
-	case Fail:
-		return unknown("skipped, because first batch failed")
-	case Waiting:
-		return waiting("the first batch has not arrived yet")
+// afterFirstBatch returns a check that is skipped if firstBatch does not succeed.
+func afterFirstBatch(check func(Facts) Finding) func(Facts) Finding {
+	return func(f Facts) Finding {
+		switch before := firstBatch(f); before.Status {
+		case OK:
+			return check(f)
+		case Fail:
+			return unknown("skipped, because first batch failed")
+		case Waiting:
+			return waiting("the first batch has not arrived yet")
+		default:
+			return before
+		}
 	}
-	return before
 }
 
 // seen checks whether the newest slice of a kind is recent enough, and whether all workers have one. The allowed age
 // depends on the longest reporting interval of the topology. A topology or worker that has just started gets the
 // status Waiting.
 func seen(f Facts, kind Kind) Finding {
-	if before := firstBatch(f); before.Status != OK {
-		return afterFirstBatch(before)
-	}
 	c := f.Collector
 	sight, found := c.Slices[kind]
 	if !found && c.clockOff() {
@@ -236,7 +236,7 @@ func seen(f Facts, kind Kind) Finding {
 	}
 	age := c.eventNow().Sub(sight.Newest)
 	says := fmt.Sprintf("the newest slice is %s old; %d of %d workers have slices", round(age), sight.Workers, c.Found.Workers)
-	most := f.latest()
+	most := f.longestInterval() + slack // the maximum age
 	switch restarted := c.Now.Sub(c.RestartedAt); {
 	case age <= most:
 	case len(c.Restarts) > 0 && !c.RestartedAt.IsZero() && restarted < most+patience:
@@ -289,9 +289,6 @@ func (f Facts) awaited() string {
 	}
 	return "the first slices are expected at " + at
 }
-
-// latest returns the maximum age of the newest slice.
-func (f Facts) latest() time.Duration { return f.longestInterval() + slack }
 
 // longestInterval returns the topology's longest reporting interval, or Storm's default if it is unknown.
 func (f Facts) longestInterval() time.Duration {

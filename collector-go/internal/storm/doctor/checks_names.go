@@ -13,9 +13,6 @@ const mostNames = 8
 // names fails if a metric of the topology is not stored because another metric already uses its name. Metrics that
 // repeat a stored metric are only listed: no data are lost, but somebody may look for them.
 func names(f Facts) Finding {
-	if before := firstBatch(f); before.Status != OK {
-		return afterFirstBatch(before)
-	}
 	var lost, made, repeated []string
 	for _, n := range f.Collector.NotStored {
 		switch {

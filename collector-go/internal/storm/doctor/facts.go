@@ -3,7 +3,7 @@
 // first failure usually causes the later ones.
 //
 // The package must not open a jar, a file or a connection; package examine does that. A fact that was not collected is
-// nil, and the finding says "not looked at" instead of guessing. Start with Facts, then read checks.go.
+// nil, and the finding says "not checked" instead of guessing. Start with Facts, then read checks.go.
 package doctor
 
 import (

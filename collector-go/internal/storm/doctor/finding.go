@@ -45,7 +45,7 @@ func Examine(f Facts) Report {
 		{"jar", jar}, {"settings", settings}, {"registration", registration}, {"v2 tick", tick},
 		{"retain limit", retain}, {"interval", interval},
 		{"files", files}, {"address", addresses}, {"tls", security}, {"submitted", submitted}, {"logs", logs},
-		{"skew", skew}, {"first batch", firstBatch}, {"restarts", restarts},
+		{"skew", skew}, {"first batch", firstBatch}, {"restarts", afterFirstBatch(restarts)},
 	}
 	r := Report{Well: true}
 	add := func(name string, found Finding) {
@@ -57,9 +57,9 @@ func Examine(f Facts) Report {
 		add(c.name, c.make(f))
 	}
 	for _, k := range Kinds {
-		add(string(k.Kind), seen(f, k.Kind))
+		add(string(k.Kind), afterFirstBatch(func(f Facts) Finding { return seen(f, k.Kind) })(f))
 	}
-	add("names", names(f))
+	add("names", afterFirstBatch(names)(f))
 	return r
 }
 

@@ -73,7 +73,7 @@ const (
 const (
 	IntervalSeconds = 10
 	LeastRetained   = 10_000
-	ReportsAtATick  = 2 // per executor: one with Storm's metrics and one with Bullet's
+	ReportsPerTick  = 2 // per executor: one with Storm's metrics and one with Bullet's
 	TicksRetained   = 4 // for how many ticks the consumer may be blocked
 )
 

@@ -2,14 +2,14 @@ package stormconfig
 
 import "fmt"
 
-// The resources that register() requests for the consumer (plugin-java's ConsumerResources). "AThousand" means per
+// The resources that register() requests for the consumer (plugin-java's ConsumerResources). "PerThousand" means per
 // 1,000 executors.
 const (
-	leastHeapMiB     = 64
-	heapMiBAThousand = 32
-	offHeapMiB       = 24
-	leastCPU         = 2 // in percent of a core
-	cpuAThousand     = 4
+	leastHeapMiB       = 64
+	heapMiBPerThousand = 32
+	offHeapMiB         = 24
+	leastCPU           = 2 // in percent of a core
+	cpuPerThousand     = 4
 )
 
 // resources returns the resource requests for the resource-aware scheduler, which supports consumers since Storm 2.0.
@@ -20,12 +20,12 @@ func resources(r Request) []Line {
 		return nil
 	}
 	const of = "topology.metrics.consumer."
-	share := func(aThousand int) int { return (r.Executors*aThousand + 999) / 1000 }
+	share := func(perThousand int) int { return (r.Executors*perThousand + 999) / 1000 }
 	why := fmt.Sprintf("resource request of the metrics consumer for %d executors; register() counts the executors in Bullet's settings",
 		r.Executors)
 	return []Line{
-		{of + "resources.onheap.memory.mb", leastHeapMiB + share(heapMiBAThousand), why},
+		{of + "resources.onheap.memory.mb", leastHeapMiB + share(heapMiBPerThousand), why},
 		{of + "resources.offheap.memory.mb", offHeapMiB, why},
-		{of + "cpu.pcore.percent", leastCPU + share(cpuAThousand), why},
+		{of + "cpu.pcore.percent", leastCPU + share(cpuPerThousand), why},
 	}
 }

@@ -91,7 +91,7 @@ func check(r Request) error {
 
 // retained returns how many reports Storm has to keep for the consumer.
 func retained(executors int) int {
-	return max(plugininfo.LeastRetained, executors*plugininfo.ReportsAtATick*plugininfo.TicksRetained)
+	return max(plugininfo.LeastRetained, executors*plugininfo.ReportsPerTick*plugininfo.TicksRetained)
 }
 
 func (s *SettingsFile) bullet(r Request) {
@@ -192,7 +192,7 @@ func whyRegistered(r Request) string {
 
 func whyRetained(r Request) string {
 	return fmt.Sprintf("%d metric ticks of %d executors with %d reports each; register() sets %d, or more according to Bullet's parallelism settings",
-		plugininfo.TicksRetained, r.Executors, plugininfo.ReportsAtATick, plugininfo.LeastRetained)
+		plugininfo.TicksRetained, r.Executors, plugininfo.ReportsPerTick, plugininfo.LeastRetained)
 }
 
 func whyInterval(r Request) string {

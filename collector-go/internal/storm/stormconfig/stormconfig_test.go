@@ -195,9 +195,9 @@ func TestThePluginIsAsSaid(t *testing.T) {
 		assert.Contains(t, about, `PREFIX + "`+name+`"`)
 	}
 	needs := source("io.github.bulletmetrics.storm.ConsumerResources")
-	for name, value := range map[string]int{"LEAST_HEAP_MIB": leastHeapMiB, "HEAP_MIB_A_THOUSAND": heapMiBAThousand,
+	for name, value := range map[string]int{"LEAST_HEAP_MIB": leastHeapMiB, "HEAP_MIB_PER_THOUSAND": heapMiBPerThousand,
 		"OFF_HEAP_MIB": offHeapMiB,
-		"LEAST_CPU":    leastCPU, "CPU_A_THOUSAND": cpuAThousand} {
+		"LEAST_CPU":    leastCPU, "CPU_PER_THOUSAND": cpuPerThousand} {
 		assert.Contains(t, needs, fmt.Sprintf("static final int %s = %d;", name, value))
 	}
 	registration := source("io.github.bulletmetrics.storm.Registration")

@@ -14,7 +14,7 @@ import java.util.Map;
 final class Argument {
     private final Map<String, Object> values = new LinkedHashMap<>();
     private final List<String> unknown = new ArrayList<>();
-    private final List<String> notRead = new ArrayList<>();
+    private final List<String> ignored = new ArrayList<>();
 
     Argument(Object argument) {
         if (argument instanceof Collection) {
@@ -32,7 +32,7 @@ final class Argument {
                 read(String.valueOf(entry.getKey()), entry.getValue());
             }
         } else if (argument != null) {
-            notRead.add("'" + argument + "' is not a map of settings");
+            ignored.add("'" + argument + "' is not a map of settings");
         }
     }
 
@@ -41,13 +41,13 @@ final class Argument {
         if (!Settings.NAMES.contains(name)) {
             unknown.add(given);
         } else if (value == null) {
-            notRead.add(name + " has no value");
+            ignored.add(name + " has no value");
         } else if (values.putIfAbsent(name, value) != null) {
-            notRead.add(name + " is set twice; the first value is used");
+            ignored.add(name + " is set twice; the first value is used");
         }
     }
 
-    /** The value of a setting; null where there is none. */
+    /** The value of a setting; null if there is none. */
     Object get(String name) {
         return values.get(name);
     }
@@ -62,8 +62,8 @@ final class Argument {
         return unknown;
     }
 
-    /** What else of the argument has no effect, each with its reason. */
-    List<String> notRead() {
-        return notRead;
+    /** Other parts of the argument that have no effect, each with its reason. */
+    List<String> ignored() {
+        return ignored;
     }
 }

@@ -22,13 +22,13 @@ final class ConsumerResources {
     /** The queue, gRPC, and what Storm's own part of the consumer takes, MiB. */
     static final int LEAST_HEAP_MIB = 64;
     /** A thousand executors' names, 14 MiB, and a tick of their reports as Storm holds them, MiB. */
-    static final int HEAP_MIB_A_THOUSAND = 32;
+    static final int HEAP_MIB_PER_THOUSAND = 32;
     /** Classes and compiled code, MiB: the plugin has no buffer outside of the heap. */
     static final int OFF_HEAP_MIB = 24;
     /** To connect, and until the code is compiled, in percent of a core. */
     static final int LEAST_CPU = 2;
     /** In percent of a core: at intervals of 10 s 1,162 executors take half of one, and reports do not come evenly. */
-    static final int CPU_A_THOUSAND = 4;
+    static final int CPU_PER_THOUSAND = 4;
 
     private static final int STORMS_HEAP_MIB = 128;
     private static final int STORMS_CPU = 10;
@@ -46,34 +46,34 @@ final class ConsumerResources {
 
     /** MiB of heap. */
     int onHeapMib() {
-        return LEAST_HEAP_MIB + share(HEAP_MIB_A_THOUSAND);
+        return LEAST_HEAP_MIB + share(HEAP_MIB_PER_THOUSAND);
     }
 
     /** In percent of a core. */
     int cpuPercent() {
-        return LEAST_CPU + share(CPU_A_THOUSAND);
+        return LEAST_CPU + share(CPU_PER_THOUSAND);
     }
 
-    private int share(int aThousand) {
-        return (int) (((long) executors * aThousand + THOUSAND - 1) / THOUSAND);
+    private int share(int perThousand) {
+        return (int) (((long) executors * perThousand + THOUSAND - 1) / THOUSAND);
     }
 
     /**
      * Sets what is unset.
      *
      * @param storm the topology's configuration; changed.
-     * @param asItWillRun yields a setting as the topology will have it; null where it is unset.
+     * @param effective returns the value of a setting in the running topology; null if it is unset.
      * @param alone whether the plugin is the topology's only metrics consumer.
      */
-    void register(Map<String, Object> storm, Function<String, Object> asItWillRun, boolean alone) {
-        put(storm, asItWillRun, ON_HEAP, alone ? onHeapMib() : Math.max(onHeapMib(), STORMS_HEAP_MIB));
-        put(storm, asItWillRun, OFF_HEAP, OFF_HEAP_MIB);
-        put(storm, asItWillRun, CPU, alone ? cpuPercent() : Math.max(cpuPercent(), STORMS_CPU));
+    void register(Map<String, Object> storm, Function<String, Object> effective, boolean alone) {
+        put(storm, effective, ON_HEAP, alone ? onHeapMib() : Math.max(onHeapMib(), STORMS_HEAP_MIB));
+        put(storm, effective, OFF_HEAP, OFF_HEAP_MIB);
+        put(storm, effective, CPU, alone ? cpuPercent() : Math.max(cpuPercent(), STORMS_CPU));
     }
 
-    private void put(Map<String, Object> storm, Function<String, Object> asItWillRun, String name, int value) {
-        if (asItWillRun.apply(name) != null) {
-            LOG.info("bullet-metrics: Kept {} at {}.", name, asItWillRun.apply(name));
+    private void put(Map<String, Object> storm, Function<String, Object> effective, String name, int value) {
+        if (effective.apply(name) != null) {
+            LOG.info("bullet-metrics: Kept {} at {}.", name, effective.apply(name));
             return;
         }
         storm.put(name, value);

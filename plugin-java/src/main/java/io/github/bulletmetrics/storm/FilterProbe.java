@@ -35,7 +35,7 @@ final class FilterProbe implements LatencyProbe {
 
     @Override
     public void emitted(String stream, List<Object> values) {
-        // What a FilterBolt emits is a query's, not a record's.
+        // A FilterBolt emits data of queries, not records.
     }
 
     @Override

@@ -3,6 +3,7 @@ package io.github.bulletmetrics.storm;
 import io.github.bulletmetrics.storm.flatten.Flattener;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.storm.Config;
 import org.apache.storm.hooks.BaseTaskHook;
 import org.apache.storm.hooks.info.BoltExecuteInfo;
@@ -25,13 +26,13 @@ import org.slf4j.LoggerFactory;
  * for an idle task.
  */
 public class LatencyHook extends BaseTaskHook {
-    /** Its own counts, by what they are of. */
+    /** The metric of its own counts. */
     static final String COUNTS_METRIC = "bullet-metrics.latency-hook";
     private static final int DEFAULT_INTERVAL_SECONDS = 60;
 
-    /** Null where nothing is measured, or no longer. */
+    /** Null if nothing is measured, for example after a failure. */
     private ExecuteTimes times;
-    /** Null where no latencies are measured, or no longer. */
+    /** Null if no latencies are measured, for example after a failure. */
     private LatencyProbe probe;
     private boolean failed;
 
@@ -47,13 +48,13 @@ public class LatencyHook extends BaseTaskHook {
             int interval = intervalSeconds(conf);
             if (!component.startsWith("__") && context.getRawTopology().get_bolts().containsKey(component)) {
                 ExecuteTimes executions = new ExecuteTimes(conf);
-                context.registerMetric(ExecuteTimes.METRIC, this::executeTotals, interval);
+                context.registerMetric(ExecuteTimes.METRIC, () -> measured(this::executeTotals), interval);
                 times = executions;
             }
             LatencyProbe measures = probeOf(component);
             if (measures != null) {
-                context.registerMetric(Flattener.LATENCY_METRIC, this::pack, interval);
-                context.registerMetric(COUNTS_METRIC, this::counts, interval);
+                context.registerMetric(Flattener.LATENCY_METRIC, () -> measured(this::pack), interval);
+                context.registerMetric(COUNTS_METRIC, () -> measured(this::counts), interval);
                 probe = measures;
             }
         } catch (Throwable wrong) {
@@ -68,7 +69,7 @@ public class LatencyHook extends BaseTaskHook {
         return QueryProbe.COMPONENT.equals(component) ? new QueryProbe() : null;
     }
 
-    /** As often as Storm's own counts come. */
+    /** The interval of Storm's own counts. */
     private static int intervalSeconds(Map<?, ?> conf) {
         Object seconds = conf.get(Config.TOPOLOGY_BUILTIN_METRICS_BUCKET_SIZE_SECS);
         return seconds instanceof Number && ((Number) seconds).intValue() > 0 ? ((Number) seconds).intValue()
@@ -101,42 +102,33 @@ public class LatencyHook extends BaseTaskHook {
         }
     }
 
-    /**
-     * The distributions since the task's start, as a {@link io.github.bulletmetrics.storm.latency.LatencyPack}; null,
-     * no data point, after a failure.
-     */
+    /** A value for Storm; null, for which Storm makes no data point, after a failure. */
+    private Object measured(Supplier<Object> value) {
+        try {
+            return value.get();
+        } catch (Throwable wrong) {
+            abandon(wrong);
+            return null;
+        }
+    }
+
+    /** The distributions since the task's start, as a {@link io.github.bulletmetrics.storm.latency.LatencyPack}. */
     private Object pack() {
-        try {
-            return probe == null ? null : probe.pack();
-        } catch (Throwable wrong) {
-            abandon(wrong);
-            return null;
-        }
+        return probe == null ? null : probe.pack();
     }
 
-    /** What {@link ExecuteTimes} has; null, no data point, after a failure. */
     private Object executeTotals() {
-        try {
-            return times == null ? null : times.totals();
-        } catch (Throwable wrong) {
-            abandon(wrong);
-            return null;
-        }
+        return times == null ? null : times.totals();
     }
 
-    /** What could not be measured, since the task's start; of types that Kryo knows on every Storm. */
+    /** Counts of what could not be measured since the task's start, in types that Kryo knows on every Storm. */
     private Object counts() {
-        try {
-            HashMap<String, Long> counts = new HashMap<>();
-            counts.put("failed", failed ? 1L : 0L);
-            if (probe != null) {
-                probe.addCounts(counts);
-            }
-            return counts;
-        } catch (Throwable wrong) {
-            abandon(wrong);
-            return null;
+        HashMap<String, Long> counts = new HashMap<>();
+        counts.put("failed", failed ? 1L : 0L);
+        if (probe != null) {
+            probe.addCounts(counts);
         }
+        return counts;
     }
 
     private void abandon(Throwable why) {
@@ -147,7 +139,7 @@ public class LatencyHook extends BaseTaskHook {
             Logger log = LoggerFactory.getLogger(LatencyHook.class);
             log.error("bullet-metrics: Latency measurement stopped in this task. The task itself continues.", why);
         } catch (Throwable noLog) {
-            // Then in silence: the worker matters more.
+            // Logging must not end the worker either.
         }
     }
 }

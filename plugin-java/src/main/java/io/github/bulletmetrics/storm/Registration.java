@@ -44,7 +44,7 @@ final class Registration {
 
     /**
      * @param storm the topology's configuration; changed.
-     * @param configuration yields the value of a setting's name; null where it has none.
+     * @param configuration returns the value of a setting's name; null if it has none.
      * @throws IllegalArgumentException when a setting is wrong; nothing is changed then.
      */
     static void register(Config storm, Function<String, Object> configuration) {
@@ -55,8 +55,8 @@ final class Registration {
             LOG.error("bullet-metrics: Failed to register the metrics consumer, so the topology will report no metrics: {}", wrong.getMessage());
             throw wrong;
         }
-        Function<String, Object> asItWillRun = asItWillRun(storm, configuration);
-        int executors = TopologySize.executors(asItWillRun);
+        Function<String, Object> effective = effective(storm, configuration);
+        int executors = TopologySize.executors(effective);
         consumer(storm, settings, configuration, executors);
         set(storm, V2_TICK, true, "without it, Storm 2.2 and later pass no CPU, heap or GC metrics to consumers");
         setUnlessSet(storm, V2_TICK_INTERVAL, INTERVAL_SECONDS, "the width of a slice; used by Storm 2.3 and later");
@@ -70,12 +70,12 @@ final class Registration {
         }
         kryo(storm);
         new ConsumerResources(executors)
-                .register(storm, asItWillRun, listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)).size() == 1);
-        ReportIntervals.warnOfTooLong(asItWillRun);
+                .register(storm, effective, listOf(storm.get(Config.TOPOLOGY_METRICS_CONSUMER_REGISTER)).size() == 1);
+        ReportIntervals.warnOfTooLong(effective);
     }
 
-    /** What Bullet hands to Storm after registering goes before what Storm has now. */
-    private static Function<String, Object> asItWillRun(Config storm, Function<String, Object> configuration) {
+    /** The values in the running topology. Settings that Bullet passes to Storm after registering take precedence. */
+    private static Function<String, Object> effective(Config storm, Function<String, Object> configuration) {
         return name -> {
             Object later = configuration.apply(CUSTOM + name);
             Object now = later == null ? storm.get(name) : later;

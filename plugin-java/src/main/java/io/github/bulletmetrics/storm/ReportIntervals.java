@@ -24,7 +24,7 @@ final class ReportIntervals {
     /**
      * Logs which intervals are too long. They are the user's, so they stay as they are.
      *
-     * @param setting yields a setting as the topology will have it; null where it is unset.
+     * @param setting returns the value of a setting in the running topology; null if it is unset.
      */
     static void warnOfTooLong(Function<String, Object> setting) {
         for (String name : STORMS) {

@@ -93,7 +93,7 @@ final class ReportedSettings {
     /**
      * The settings as they are reported, by name; those that are not set are left out.
      *
-     * @param setting yields the value of a setting; null where it has none.
+     * @param setting returns the value of a setting; null if it has none.
      */
     static Map<String, String> of(Function<String, Object> setting) {
         Map<String, String> reported = new TreeMap<>();

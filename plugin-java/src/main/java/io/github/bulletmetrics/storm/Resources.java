@@ -23,7 +23,7 @@ final class Resources {
     /**
      * In percent of a core.
      *
-     * @param json the component's own configuration, as Storm holds it; empty where it has none.
+     * @param json the component's own configuration, as Storm holds it; empty if it has none.
      */
     double cpuPercent(String component, String json) {
         return CPU.of(component, json, conf);

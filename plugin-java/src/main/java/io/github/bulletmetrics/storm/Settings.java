@@ -19,7 +19,7 @@ import java.util.function.Function;
  * argument or Storm's configuration. A value may have the intended type or be its text form. Immutable.
  */
 final class Settings {
-    /** What all names begin with. */
+    /** The prefix of all names. */
     static final String PREFIX = "bullet.topology.metrics.collector.";
     /** Collectors, "host:port", tried in order: a list, or texts with commas between. */
     static final String ADDRESS = PREFIX + "address";
@@ -75,8 +75,8 @@ final class Settings {
     static final int DEFAULT_RETAIN_TUPLES = 10_000;
     /** How long the consumer may be held up without loss, in ticks. */
     private static final int TICKS_RETAINED = 4;
-    /** Of an executor: one for Storm's own interval and one for Bullet's. */
-    private static final int REPORTS_A_TICK = 2;
+    /** Reports of an executor: one for Storm's own interval and one for Bullet's. */
+    private static final int REPORTS_PER_TICK = 2;
     private static final int MAX_RETAIN_TUPLES = 10_000_000;
     private static final int MAX_QUEUE_CAPACITY = 100_000_000;
 
@@ -89,7 +89,7 @@ final class Settings {
     /**
      * Takes the settings out of a configuration.
      *
-     * @param configuration yields the value of a name; null where it has none.
+     * @param configuration returns the value of a name; null if it has none.
      * @throws IllegalArgumentException when a value is wrong; the message names it and what is right.
      */
     static Settings from(Function<String, Object> configuration) {
@@ -117,7 +117,7 @@ final class Settings {
         isLatencyEnabled();
     }
 
-    /** What was set, for a registration's argument. */
+    /** The values that were set, for the argument of a registration. */
     Map<String, Object> asMap() {
         return Collections.unmodifiableMap(values);
     }
@@ -183,12 +183,12 @@ final class Settings {
     }
 
     /**
-     * What was set, else enough for {@link #TICKS_RETAINED} ticks.
+     * The value that was set; otherwise enough for {@link #TICKS_RETAINED} ticks.
      *
      * @param executors of the topology.
      */
     int retainTuples(int executors) {
-        return number(RETAIN_TUPLES, Math.max(DEFAULT_RETAIN_TUPLES, executors * REPORTS_A_TICK * TICKS_RETAINED), 1,
+        return number(RETAIN_TUPLES, Math.max(DEFAULT_RETAIN_TUPLES, executors * REPORTS_PER_TICK * TICKS_RETAINED), 1,
                 MAX_RETAIN_TUPLES);
     }
 
@@ -230,7 +230,7 @@ final class Settings {
             if (number >= least && number <= most) {
                 return (int) number;
             }
-        } catch (ArithmeticException | NumberFormatException noWholeNumber) {
+        } catch (ArithmeticException | NumberFormatException noInteger) {
             // Said below.
         }
         throw new IllegalArgumentException(name + " is '" + value + "'; use an integer from " + least + " to "

@@ -39,8 +39,8 @@ public class StormMetricsConsumer implements IMetricsConsumer {
             for (String name : argument.unknown()) {
                 LOG.warn("bullet-metrics: Ignored the unknown setting {}. Known settings: {}", name, Settings.NAMES);
             }
-            for (String notRead : argument.notRead()) {
-                LOG.warn("bullet-metrics: Ignored a part of the registration's argument: {}.", notRead);
+            for (String ignored : argument.ignored()) {
+                LOG.warn("bullet-metrics: Ignored a part of the registration's argument: {}.", ignored);
             }
             Function<String, Object> configuration = lookup(argument, stormConf);
             Settings settings = Settings.from(configuration);

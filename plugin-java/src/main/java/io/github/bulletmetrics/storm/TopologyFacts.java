@@ -31,9 +31,9 @@ final class TopologyFacts {
     }
 
     /**
-     * What is reported once a stream.
+     * The facts that are reported once per stream.
      *
-     * @param setting yields the value of a setting; null where it has none.
+     * @param setting returns the value of a setting; null if it has none.
      */
     static TopologyInfo info(Map<?, ?> conf, Function<String, Object> setting, TopologyContext context) {
         TopologyInfo.Builder info = TopologyInfo.newBuilder()

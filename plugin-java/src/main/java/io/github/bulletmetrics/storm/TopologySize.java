@@ -25,7 +25,7 @@ final class TopologySize {
     /**
      * All executors, those of ackers and of each worker's system bolt included.
      *
-     * @param setting yields a setting of Bullet's or Storm's; null where it has none.
+     * @param setting returns the value of a setting of Bullet or Storm; null if it has none.
      */
     static int executors(Function<String, Object> setting) {
         int executors = TICK_SPOUTS;

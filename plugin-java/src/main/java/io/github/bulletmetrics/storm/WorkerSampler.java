@@ -41,7 +41,7 @@ public class WorkerSampler implements IMetric {
             Logger log = LoggerFactory.getLogger(WorkerSampler.class);
             log.error("bullet-metrics: Sampling of CPU, heap and GC stopped in this worker.", why);
         } catch (Throwable noLog) {
-            // Then in silence: the worker matters more.
+            // Logging must not end the worker either.
         }
     }
 }

@@ -42,7 +42,7 @@ class ArgumentTest {
     private static void assertRead(Object argument, Object... settings) {
         Argument read = new Argument(argument);
         assertThat(read.unknown()).isEmpty();
-        assertThat(read.notRead()).isEmpty();
+        assertThat(read.ignored()).isEmpty();
         for (int i = 0; i < settings.length; i += 2) {
             assertThat(read.get((String) settings[i])).isEqualTo(settings[i + 1]);
         }
@@ -56,6 +56,6 @@ class ArgumentTest {
     }
 
     private static void assertNamed(Object argument, String named) {
-        assertThat(new Argument(argument).notRead()).hasSize(1).first().asString().contains(named);
+        assertThat(new Argument(argument).ignored()).hasSize(1).first().asString().contains(named);
     }
 }

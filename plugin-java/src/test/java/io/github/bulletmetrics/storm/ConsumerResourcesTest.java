@@ -27,10 +27,10 @@ class ConsumerResourcesTest {
             new ConsumerResources(1_000).register(storm, storm::get, true);
             assertThat(storm).containsOnly(
                     Map.entry("topology.metrics.consumer.resources.onheap.memory.mb",
-                    ConsumerResources.LEAST_HEAP_MIB + ConsumerResources.HEAP_MIB_A_THOUSAND),
+                    ConsumerResources.LEAST_HEAP_MIB + ConsumerResources.HEAP_MIB_PER_THOUSAND),
                     Map.entry("topology.metrics.consumer.resources.offheap.memory.mb", ConsumerResources.OFF_HEAP_MIB),
                     Map.entry("topology.metrics.consumer.cpu.pcore.percent",
-                    ConsumerResources.LEAST_CPU + ConsumerResources.CPU_A_THOUSAND));
+                    ConsumerResources.LEAST_CPU + ConsumerResources.CPU_PER_THOUSAND));
             assertThat(log.lines()).hasSize(3)
                     .allSatisfy(line -> assertThat(line).startsWith(
                     "INFO bullet-metrics: Set topology.metrics.consumer.")
@@ -41,10 +41,10 @@ class ConsumerResourcesTest {
     @Test
     void whatTheUserSetIsLeftAlsoWhereBulletHandsItOverLater() {
         storm.put(ConsumerResources.ON_HEAP, 300);
-        Map<String, Object> asItWillRun = new HashMap<>(storm);
-        asItWillRun.put(ConsumerResources.CPU, 7);
+        Map<String, Object> effective = new HashMap<>(storm);
+        effective.put(ConsumerResources.CPU, 7);
         try (Logged log = new Logged(ConsumerResources.class)) {
-            new ConsumerResources(1_000).register(storm, asItWillRun::get, true);
+            new ConsumerResources(1_000).register(storm, effective::get, true);
             assertThat(storm).containsOnly(Map.entry(ConsumerResources.ON_HEAP, 300),
                     Map.entry(ConsumerResources.OFF_HEAP, ConsumerResources.OFF_HEAP_MIB));
             assertThat(log.lines())

@@ -269,7 +269,7 @@ public final class Flattener {
         }
         Source worker = source.source;
         workers.process(source.worker, series.process.pid(), series.process.startTimeMs());
-        workers.handedOver(source.worker, pack.handOverMs(), System.currentTimeMillis());
+        workers.packReceived(source.worker, pack.sentByWorkerMs(), System.currentTimeMillis());
         if (pack.lost() > 0) {
             losses.droppedBetween(DropReason.DROP_REASON_QUEUE_FULL, series.lost(pack), pack.firstLostMs(),
                     pack.lastLostMs(),
@@ -304,7 +304,7 @@ public final class Flattener {
         if (source == null || source.sampler != null && source.sampler.isOf(pack)) {
             return source == null ? null : source.sampler;
         }
-        if (source.sampler == null && !table.hasRoomFor(SAMPLER_METRIC, nowMs)) {
+        if (source.sampler == null && !table.hasCapacityFor(SAMPLER_METRIC, nowMs)) {
             return null;
         }
         int before = source.sampler == null ? 0 : source.sampler.size();

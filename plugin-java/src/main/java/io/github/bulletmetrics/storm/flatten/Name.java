@@ -17,7 +17,7 @@ final class Name {
     final String text;
     /** The series of the number found here; null until there was one. */
     Series series;
-    /** Of a distribution: its series alone; null until there was one. */
+    /** The layout of a distribution, which has only its series; null until there was one. */
     Layout layout;
     private Map<String, Name> keys = Collections.emptyMap();
 

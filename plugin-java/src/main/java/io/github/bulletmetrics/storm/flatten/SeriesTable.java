@@ -49,7 +49,7 @@ final class SeriesTable {
         probe.set(host, port, component, task, intervalMs);
         SourceNames found = sources.get(probe);
         if (found == null) {
-            if (!hasRoomFor(host, nowMs) || !hasRoomFor(component, nowMs)) {
+            if (!hasCapacityFor(host, nowMs) || !hasCapacityFor(component, nowMs)) {
                 return null;
             }
             Source source = new Source(pooled(host), port, pooled(component), task, intervalMs);
@@ -64,7 +64,7 @@ final class SeriesTable {
     /** The metric of that name at a source; null when the table is full or the name too long. */
     Name metric(SourceNames of, String text, long nowMs) {
         Name metric = of.metrics.get(text);
-        if (metric == null && hasRoomFor(text, nowMs)) {
+        if (metric == null && hasCapacityFor(text, nowMs)) {
             metric = new Name(null, pooled(text));
             of.metrics.put(metric.text, metric);
             hold(of, 1);
@@ -75,7 +75,7 @@ final class SeriesTable {
     /** The key of that text in a map; null when the table is full, the key too long, or the map itself has no place. */
     Name key(SourceNames of, Name map, String text, long nowMs) {
         Name key = map == null ? null : map.key(text);
-        if (key == null && map != null && hasRoomFor(text, nowMs)) {
+        if (key == null && map != null && hasCapacityFor(text, nowMs)) {
             key = new Name(map, pooled(text));
             map.add(key);
             hold(of, 1);
@@ -126,7 +126,7 @@ final class SeriesTable {
      * A name of more than {@link #MAX_TEXT_CHARS} has no place at any time; another may have one once silent sources
      * are gone.
      */
-    boolean hasRoomFor(String text, long nowMs) {
+    boolean hasCapacityFor(String text, long nowMs) {
         if (text.length() > MAX_TEXT_CHARS) {
             return false;
         }
@@ -164,7 +164,7 @@ final class SeriesTable {
     static final class SourceNames {
         final Source source;
         final Map<String, Name> metrics = new HashMap<>();
-        /** Of its reports' numbers. */
+        /** The layouts of the numbers in its reports. */
         final Layouts layouts = new Layouts();
         /** The series of the worker's sampler, by collector; null while it sent none. */
         SamplerSeries sampler;

@@ -58,7 +58,7 @@ final class GrpcStream implements Transport.Stream {
     }
 
     @Override
-    public void takeAnother() {
+    public void requestAnswer() {
         if (!over) {
             call.request(1);
         }
@@ -89,7 +89,7 @@ final class GrpcStream implements Transport.Stream {
             if (response.getOpened().getGivesStates()) {
                 allowance.givesStates();
             } else if (response.hasState()) {
-                allowance.stateCame(response.getSerializedSize());
+                allowance.stateReceived(response.getSerializedSize());
             }
             listener.received(response);
         }

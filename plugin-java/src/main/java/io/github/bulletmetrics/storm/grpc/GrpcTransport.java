@@ -51,13 +51,13 @@ public final class GrpcTransport implements Transport {
             stream.begin(channel(to, allowance), allowance, options, open);
         } catch (IOException | RuntimeException failed) {
             stream.cancel("cannot open the stream");
-            listener.ended(StreamEnd.lost(StreamEnd.NOT_BEGUN + failed.getMessage()));
+            listener.ended(StreamEnd.lost(StreamEnd.NOT_OPENED + failed.getMessage()));
         }
         return stream;
     }
 
     private ManagedChannel channel(Address to, ReadAllowance allowance) throws IOException {
-        // The sender's thread hears of everything through a queue, so that nothing here needs a thread of its own.
+        // Events go to the sender's thread through a queue, so that no other thread is needed here.
         return OkHttpChannelBuilder.forAddress(to.host(), to.port(), credentials())
                 .directExecutor()
                 .disableRetry()

@@ -13,7 +13,7 @@ import java.util.function.LongSupplier;
  * the part has arrived, so that everything else is limited exactly as with other collectors. Thread-safe.
  */
 final class ReadAllowance {
-    /** What an operator reads in the log. */
+    /** The reason in the log. */
     static final String EXCEEDED =
             "it sent more data than a collector does; check that the address is the gRPC port of a collector";
     /** HTTP/2's settings, pings and windows: some hundred bytes. */
@@ -27,7 +27,7 @@ final class ReadAllowance {
     static final long MESSAGE_BYTES = 8 << 10;
     /** Probes and their answers. */
     static final long SECOND_BYTES = 256;
-    /** What is left unused is not kept beyond this. */
+    /** The unused allowance grows up to this. */
     static final long MAX_BYTES = 256 << 10;
 
     /** A part of a state and what is read behind it: advanced by the rest until the part is whole. */
@@ -69,7 +69,7 @@ final class ReadAllowance {
     }
 
     /** A part of a state came, of so many bytes, which were {@link #read} before. */
-    synchronized void stateCame(int bytes) {
+    synchronized void stateReceived(int bytes) {
         long given = Math.min(bytes, leftOfStates);
         leftOfStates -= given;
         left = Math.min(most, left + given);
@@ -83,7 +83,7 @@ final class ReadAllowance {
     /**
      * Bytes were read.
      *
-     * @throws IOException when that was more than allowed: the connection is to be left.
+     * @throws IOException if they exceed the allowance; the connection must then be closed.
      */
     synchronized void read(int bytes) throws IOException {
         long seconds = TimeUnit.NANOSECONDS.toSeconds(nanoTime.getAsLong() - countedNs);

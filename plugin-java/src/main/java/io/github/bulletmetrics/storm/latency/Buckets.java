@@ -18,7 +18,7 @@ final class Buckets {
         0.7711054127039704, 0.8408964152537144, 0.9170040432046711};
     private static final int MANTISSA_BITS = 52;
     private static final long MANTISSA = (1L << MANTISSA_BITS) - 1;
-    /** What a double's exponent bits are above {@code frexp}'s exponent. */
+    /** The difference between a double's exponent bits and the exponent of {@code frexp}. */
     private static final int EXPONENT_BIAS = 1022;
     /** A cell is narrower than the closest two bounds, so that it holds one at most. */
     private static final int CELL_BITS = 6;

@@ -8,7 +8,7 @@ package io.github.bulletmetrics.storm.latency;
  * differ, are counted separately. They are not in any bucket, in the count or in the sum. Not thread-safe.
  */
 public final class LatencyHistogram {
-    /** What counts as zero, s: half of the clock's grain. */
+    /** Values below this count as zero, s: half of the clock's resolution. */
     static final double ZERO_THRESHOLD_SECONDS = 0.0005;
     static final double MS_PER_SECOND = 1_000;
     /** The bucket of the least latency above 0, 1 ms. */

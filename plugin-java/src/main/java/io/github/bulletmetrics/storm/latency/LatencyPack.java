@@ -20,7 +20,7 @@ import java.util.List;
  *    u8   n, the number of distributions, at most 16
  *         n times:
  *    u8   length, then the name as UTF-8, such as "bullet_filter_latency_seconds"
- *    u8   length, then the key as UTF-8, such as "complete"; length 0 where there is none
+ *    u8   length, then the key as UTF-8, such as "complete"; length 0 if there is none
  * varint  observations that count as zero
  * varint  negative observations, in no bucket and not in the sum
  *   f64   sum, s
@@ -64,12 +64,12 @@ public final class LatencyPack {
         return schema;
     }
 
-    /** What counts as zero, s. */
+    /** Values below this count as zero, s. */
     public double zeroThreshold() {
         return zeroThreshold;
     }
 
-    /** What it holds. */
+    /** The distributions. */
     public List<Distribution> distributions() {
         return distributions;
     }
@@ -88,7 +88,7 @@ public final class LatencyPack {
          * Adds a histogram, which is read again for each pack.
          *
          * @param name the metric.
-         * @param key distinguishes it from others of the metric; "" where there are none.
+         * @param key distinguishes it from others of the metric; "" if there is none.
          */
         public Writer add(String name, String key, LatencyHistogram histogram) {
             byte[] nameBytes = text(name);
@@ -283,7 +283,7 @@ public final class LatencyPack {
             return name;
         }
 
-        /** What distinguishes it from others of the metric; "" where there are none. */
+        /** Distinguishes it from others of the metric; "" if there is none. */
         public String key() {
             return key;
         }

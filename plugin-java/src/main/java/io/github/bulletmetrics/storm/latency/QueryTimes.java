@@ -22,7 +22,7 @@ public final class QueryTimes {
     private final LatencyHistogram firstSent = new LatencyHistogram();
     private final LatencyHistogram completedSinceCreated = new LatencyHistogram();
     private final LatencyHistogram failedSinceCreated = new LatencyHistogram();
-    /** What ended last without having arrived; null when there is nothing. */
+    /** The query that ended last without having arrived, or null. */
     private String unseen;
     private boolean unseenFailed;
     private long unseenMs;

@@ -20,11 +20,11 @@ public final class Block {
     int stepMs;
     int rows;
     boolean hasOffsets;
-    /** Of each row; stale where {@link #hasOffsets} is not set. */
+    /** The offset of each row; stale unless {@link #hasOffsets} is set. */
     final int[] offsetsMs = new int[MAX_CELLS];
     /** A bit a cell, the least significant first; those behind the last cell are 0. */
     final int[] presence = new int[MAX_CELLS / BITS];
-    /** Of the cells that hold a sample, in their order. */
+    /** The values of the cells that have a sample, in their order. */
     final double[] values = new double[MAX_CELLS];
     int samples;
     private int cells;
@@ -38,7 +38,7 @@ public final class Block {
      *
      * @param of what the columns are.
      * @param firstTimeMs event time of the first row, ms since the Unix epoch.
-     * @param step time from one row to the next, ms; 0 where there is one row.
+     * @param step time from one row to the next, ms; 0 if there is only one row.
      * @param rowCount rows; times columns at most {@link #MAX_CELLS}.
      */
     public void begin(Layout of, long firstTimeMs, int step, int rowCount) {
@@ -52,7 +52,7 @@ public final class Block {
         Arrays.fill(presence, 0, presenceWords(of.columns() * rowCount), 0);
     }
 
-    /** Records that a row is off its place, by some ms. */
+    /** Sets the deviation of a row from its regular time, ms. */
     public void offset(int row, int ms) {
         if (!hasOffsets) {
             Arrays.fill(offsetsMs, 0, rows, 0);
@@ -73,17 +73,17 @@ public final class Block {
         cells++;
     }
 
-    /** What the columns are. */
+    /** The layout, which defines the columns. */
     public Layout layout() {
         return layout;
     }
 
-    /** Event time of the first row, ms, where that is in its place. */
+    /** Regular event time of the first row, ms. */
     public long firstMs() {
         return firstMs;
     }
 
-    /** Time from one row to the next, ms; of no meaning where there is one row. */
+    /** Time from one row to the next, ms; undefined if there is only one row. */
     public int stepMs() {
         return stepMs;
     }
@@ -98,12 +98,12 @@ public final class Block {
         return layout.columns() * rows;
     }
 
-    /** Whether any row is off its place. */
+    /** Whether any row deviates from its regular time. */
     public boolean hasOffsets() {
         return hasOffsets;
     }
 
-    /** How far a row is off its place, ms. */
+    /** The deviation of a row from its regular time, ms. */
     public int offsetMs(int row) {
         return hasOffsets ? offsetsMs[row] : 0;
     }

@@ -12,8 +12,8 @@ final class BlockRing {
     /** Rows with the flags, and the step. */
     private static final int HEADER_WORDS = 2;
 
-    // One slot more than blocks: behind the newest block stands where the next one begins, so that every block's end is
-    // known.
+    // There is one slot more than blocks. The slot after the newest block has the start of the next one, so that every
+    // block's end is known.
     private final Layout[] layouts;
     private final long[] firstMs;
     private final long[] starts;
@@ -37,7 +37,7 @@ final class BlockRing {
         words = new int[Integer.highestOneBit(wordCount - 1) << 1];
     }
 
-    /** Adds a block behind the one before; false when there is no room. */
+    /** Adds a block at the end; false if there is no space. */
     boolean offer(Block block) {
         int needed = needed(block);
         if (next - released == layouts.length - 1 || nextWord - releasedWords > words.length - needed) {
@@ -64,9 +64,9 @@ final class BlockRing {
         layouts[slot] = layout;
         firstMs[slot] = timeMs;
         next++;
-        int behind = slot(next);
-        starts[behind] = starts[slot] + samples;
-        wordStarts[behind] = nextWord;
+        int following = slot(next);
+        starts[following] = starts[slot] + samples;
+        wordStarts[following] = nextWord;
     }
 
     private static int needed(Block block) {
@@ -127,12 +127,12 @@ final class BlockRing {
         return starts[slot(block)];
     }
 
-    /** The position behind its last sample. */
+    /** The position after its last sample. */
     long end(long block) {
         return starts[slot(block + 1)];
     }
 
-    /** Event time of the first row, ms, where that is in its place. */
+    /** Regular event time of the first row, ms. */
     long firstMs(long block) {
         return firstMs[slot(block)];
     }

@@ -39,12 +39,12 @@ public final class SampleQueue {
 
     /** Memory that distributions may take, for each sample that the queue may hold; one takes about 170 bytes. */
     static final int DISTRIBUTION_BYTES_PER_SAMPLE = 8;
-    /** What distributions may take at least, however small the queue. */
+    /** The minimum memory for distributions, however small the queue. */
     static final int MIN_DISTRIBUTION_BYTES = 1 << 16;
     private static final int SAMPLES_PER_DISTRIBUTION = 16;
     private static final int MIN_DISTRIBUTIONS = 64;
 
-    /** Of a distribution its position among the distributions. */
+    /** A number, or the position of a distribution among the distributions. */
     private final double[] values;
     private final BlockRing blocks;
     private final Distributions distributions;
@@ -153,7 +153,7 @@ public final class SampleQueue {
         return blocks.find(position);
     }
 
-    /** What the columns of a block are. */
+    /** The layout of a block. */
     public Layout layout(long block) {
         return blocks.layout(block);
     }
@@ -178,7 +178,7 @@ public final class SampleQueue {
         return blocks.lastMs(block);
     }
 
-    /** Reads a block; of no meaning where that is a distribution. None of its samples is released. */
+    /** Reads a block of numbers, none of which is released. */
     public void read(long block, Block into) {
         blocks.read(block, into);
         int slot = slot(blocks.start(block));
@@ -187,7 +187,7 @@ public final class SampleQueue {
         System.arraycopy(values, 0, into.values, first, into.samples - first);
     }
 
-    /** The encoded HistogramSample that a block is; null where it is of numbers. */
+    /** The encoded HistogramSample of a block; null if it is a block of numbers. */
     public byte[] distribution(long block) {
         return layout(block).isOfDistributions() ? distributions.get((long) values[slot(start(block))]) : null;
     }

@@ -15,14 +15,14 @@ public final class Worker {
     /** 0 as long as its sampler has not reported it. */
     long pid;
     long startTimeMs;
-    /** Of its last change. */
+    /** The version of its last change. */
     long version;
     /**
      * When its newest pack was handed over, by its own clock, and taken, by the consumer's; 0 where that was reported
      * already.
      */
-    long handOverMs;
-    long takenMs;
+    long sentByWorkerMs;
+    long receivedMs;
     /** Whether it had to make room; the next report from it puts it back. */
     boolean forgotten;
 

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What is known about the workers whose samples passed through this consumer.
+ * The known facts about the workers whose samples passed through this consumer.
  *
  * <p>Every change gets the next version number, so that a reader can ask for the changes since a version. Thread-safe.
  * A report without changes allocates nothing.
@@ -24,7 +24,7 @@ public final class Workers {
 
     /** By "host:port", the one that changed longest ago first. */
     private final Map<String, Worker> workers = new LinkedHashMap<>();
-    /** By task: where its newest report came from, and when that was, event time. */
+    /** By task: the worker that sent its newest report, and the event time of that report. */
     private Worker[] workerOfTask = new Worker[FIRST_TASKS];
     private long[] reportedMs = new long[FIRST_TASKS];
     private long changes;
@@ -56,15 +56,15 @@ public final class Workers {
     }
 
     /**
-     * A pack that a worker handed over.
+     * Records a pack of a worker's sampler.
      *
-     * @param handOverMs when, ms since the Unix epoch, by the worker's clock; 0 where it does not say.
-     * @param takenMs when it came here, ms since the Unix epoch, by the clock of this process.
+     * @param sentByWorkerMs when the worker sent it, ms since the Unix epoch, by the worker's clock; 0 if unknown.
+     * @param receivedMs when it was received, ms since the Unix epoch, by the clock of this process.
      */
-    public synchronized void handedOver(Worker worker, long handOverMs, long takenMs) {
-        if (handOverMs > 0 && !worker.forgotten) {
-            worker.handOverMs = handOverMs;
-            worker.takenMs = takenMs;
+    public synchronized void packReceived(Worker worker, long sentByWorkerMs, long receivedMs) {
+        if (sentByWorkerMs > 0 && !worker.forgotten) {
+            worker.sentByWorkerMs = sentByWorkerMs;
+            worker.receivedMs = receivedMs;
             clocksRead = true;
         }
     }
@@ -77,10 +77,10 @@ public final class Workers {
         clocksRead = false;
         List<WorkerClock> clocks = new ArrayList<>();
         for (Worker worker : workers.values()) {
-            if (worker.handOverMs > 0) {
+            if (worker.sentByWorkerMs > 0) {
                 clocks.add(WorkerClock.newBuilder().setHost(worker.host).setPort(worker.port).setHandOverTimeMs(
-                        worker.handOverMs).setTakenTimeMs(worker.takenMs).build());
-                worker.handOverMs = 0;
+                        worker.sentByWorkerMs).setTakenTimeMs(worker.receivedMs).build());
+                worker.sentByWorkerMs = 0;
             }
         }
         return clocks;
@@ -189,12 +189,12 @@ public final class Workers {
             this.version = version;
         }
 
-        /** What is known of them now. */
+        /** The changed workers. */
         public List<WorkerInfo> workers() {
             return workers;
         }
 
-        /** What to ask with next. */
+        /** The version for the next call. */
         public long version() {
             return version;
         }

@@ -2,7 +2,7 @@ package io.github.bulletmetrics.storm.sampler;
 
 /** The CPU time that all threads of this process have used since it started. Read by one thread. */
 interface Cpu {
-    /** What {@link #read} yields. */
+    /** The meaning of the values of {@link #read}. */
     CpuMode mode();
 
     /**

@@ -29,8 +29,8 @@ final class HostCpu {
     static final int COLUMNS = MODES + 1;
 
     /**
-     * What the fields of the first line, after its name, are of: user, nice, system, idle, iowait, irq, softirq, steal.
-     * What follows is in user already.
+     * The modes of the fields in the first line: user, nice, system, idle, iowait, irq, softirq, steal. Further fields
+     * are included in user.
      */
     private static final int[] MODE_OF_FIELD = {USER, USER, SYSTEM, IDLE, IOWAIT, SYSTEM, SYSTEM, STEAL};
     /** Fields that every kernel since 2.6 has; steal came with 2.6.11. */
@@ -48,7 +48,7 @@ final class HostCpu {
         read(file, buffer, first);
     }
 
-    /** That of this machine; null where it has none. */
+    /** The CPU time of this machine; null if it has no such file. */
     static HostCpu ofThisMachine() {
         try {
             return new HostCpu(STAT);
@@ -102,7 +102,7 @@ final class HostCpu {
         }
     }
 
-    /** Reads the first line, and returns where it ends. */
+    /** Reads the first line, and returns its end. */
     private static int total(byte[] line, int length, long[] into) throws IOException {
         java.util.Arrays.fill(into, 0, MODES, 0);
         if (length < 4 || line[0] != 'c' || line[1] != 'p' || line[2] != 'u' || line[3] != ' ') {

@@ -58,12 +58,12 @@ final class JvmCounters implements Closeable {
         try {
             byte[] bytes = new byte[(int) file.length()];
             file.readFully(bytes);
-            ByteBuffer whole = ByteBuffer.wrap(bytes);
-            if (whole.getInt(0) != MAGIC || whole.get(MAJOR) != MAJOR_VERSION) {
+            ByteBuffer contents = ByteBuffer.wrap(bytes);
+            if (contents.getInt(0) != MAGIC || contents.get(MAJOR) != MAJOR_VERSION) {
                 throw new IOException(path + " is not a file of JVM counters of version " + MAJOR_VERSION);
             }
-            order = whole.get(BYTE_ORDER) == 0 ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
-            readPlaces(whole.order(order));
+            order = contents.get(BYTE_ORDER) == 0 ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN;
+            readPlaces(contents.order(order));
         } catch (IndexOutOfBoundsException damaged) {
             close();
             throw new IOException(path + " is damaged", damaged);
@@ -92,7 +92,7 @@ final class JvmCounters implements Closeable {
                     return counters;
                 }
                 counters.close();
-            } catch (IOException notOurs) {
+            } catch (IOException another) {
                 // The next may be.
             }
         }
@@ -138,13 +138,13 @@ final class JvmCounters implements Closeable {
         };
     }
 
-    private void readPlaces(ByteBuffer whole) throws IOException {
-        int at = whole.getInt(FIRST_ENTRY);
-        for (int left = whole.getInt(ENTRIES); left > 0; left--) {
-            if (whole.get(at + TYPE) == 'J' && whole.getInt(at + VECTOR_LENGTH) == 0) {
-                places.put(text(whole, at + whole.getInt(at + NAME)), at + whole.getInt(at + DATA));
+    private void readPlaces(ByteBuffer contents) throws IOException {
+        int at = contents.getInt(FIRST_ENTRY);
+        for (int left = contents.getInt(ENTRIES); left > 0; left--) {
+            if (contents.get(at + TYPE) == 'J' && contents.getInt(at + VECTOR_LENGTH) == 0) {
+                places.put(text(contents, at + contents.getInt(at + NAME)), at + contents.getInt(at + DATA));
             }
-            int length = whole.getInt(at);
+            int length = contents.getInt(at);
             if (length < LEAST_ENTRY) {
                 throw new IOException("invalid length of a counter: " + length + " bytes");
             }
@@ -152,12 +152,12 @@ final class JvmCounters implements Closeable {
         }
     }
 
-    private static String text(ByteBuffer whole, int from) {
+    private static String text(ByteBuffer contents, int from) {
         int end = from;
-        while (whole.get(end) != 0) {
+        while (contents.get(end) != 0) {
             end++;
         }
-        return new String(whole.array(), from, end - from, StandardCharsets.UTF_8);
+        return new String(contents.array(), from, end - from, StandardCharsets.UTF_8);
     }
 
     /** The number as it is now; {@link SamplePack#UNKNOWN} if the file was truncated. */

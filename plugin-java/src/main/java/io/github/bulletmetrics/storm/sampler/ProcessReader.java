@@ -30,7 +30,7 @@ final class ProcessReader {
         collectors = all.subList(0, Math.min(all.size(), MAX_COLLECTORS));
     }
 
-    /** What stays the same as long as the process lives. */
+    /** The facts that do not change while the process lives. */
     SamplePack.Process process() {
         RuntimeMXBean runtime = ManagementFactory.getRuntimeMXBean();
         List<String> names = new ArrayList<>();
@@ -40,7 +40,7 @@ final class ProcessReader {
         return new SamplePack.Process(cpu.mode(), pid(runtime.getName()), runtime.getStartTime(), names, host != null);
     }
 
-    /** Reads what changes, into one sample's row of a pack. What cannot be read is {@link SamplePack#UNKNOWN}. */
+    /** Reads a sample. Values that cannot be read are {@link SamplePack#UNKNOWN}. */
     long[] read() {
         long[] row = new long[SamplePack.host(collectors.size()) + (host == null ? 0 : HostCpu.COLUMNS)];
         readCpu(row);
@@ -88,7 +88,7 @@ final class ProcessReader {
         }
     }
 
-    /** Java 8 has the pid only in the name "pid@host". 0 where it does not. */
+    /** Java 8 has the pid only in the name "pid@host". 0 if it does not. */
     static long pid(String runtimeName) {
         int at = runtimeName.indexOf('@');
         try {

@@ -104,12 +104,12 @@ public final class SamplePack {
         return FIXED_COLUMNS + 2 * collector + 1;
     }
 
-    static byte[] encode(Process process, int lost, long firstLostMs, long lastLostMs, long handOverMs,
+    static byte[] encode(Process process, int lost, long firstLostMs, long lastLostMs, long sentByWorkerMs,
             Collection<long[]> rows) {
         byte[] head = process.encode();
         int columns = columns(process);
         ByteBuffer out = ByteBuffer.allocate(head.length + LOST_BYTES + CLOCK_BYTES + 2 + rows.size() * columns * 8);
-        out.put(head).putInt(lost).putLong(firstLostMs).putLong(lastLostMs).putLong(handOverMs)
+        out.put(head).putInt(lost).putLong(firstLostMs).putLong(lastLostMs).putLong(sentByWorkerMs)
                 .putShort((short) rows.size());
         for (long[] row : rows) {
             for (int column = 0; column < columns; column++) {
@@ -173,10 +173,10 @@ public final class SamplePack {
     }
 
     /**
-     * When it was handed over, ms since the Unix epoch, by the clock of the process that it is of; 0 where it does not
+     * When it was handed over, ms since the Unix epoch, by the clock of the process that it is of; 0 if it does not
      * say.
      */
-    public long handOverMs() {
+    public long sentByWorkerMs() {
         return hasClock ? bytes.getLong(processBytes + LOST_BYTES) : 0;
     }
 
@@ -277,7 +277,7 @@ public final class SamplePack {
         return bytes.getLong(processBytes + headBytes(hasClock) + 2 + (sample * columns + column) * 8);
     }
 
-    /** What stays the same as long as a worker's process lives. Immutable. */
+    /** The facts that do not change while a worker's process lives. Immutable. */
     public static final class Process {
         static final int COLLECTORS_AT = 1 + 1 + 8 + 8;
 
@@ -295,12 +295,12 @@ public final class SamplePack {
             this.hasHost = hasHost;
         }
 
-        /** What the CPU time is split into. */
+        /** How the CPU time is divided. */
         public CpuMode cpuMode() {
             return cpuMode;
         }
 
-        /** The process' id on its host; 0 where that is not known. */
+        /** The process' id on its host; 0 if unknown. */
         public long pid() {
             return pid;
         }

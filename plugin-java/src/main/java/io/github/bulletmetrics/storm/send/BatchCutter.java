@@ -15,7 +15,7 @@ final class BatchCutter {
      * block it takes less, its place in the layout, its row's offset and the presence of two cells included.
      */
     private static final int SAMPLE_BYTES = 5 + 10 + 8;
-    /** What a block and its layout take beside their samples at most, bytes. */
+    /** Maximum size of a block and its layout without their samples, bytes. */
     private static final int BLOCK_BYTES = 96;
 
     private final SampleQueue queue;

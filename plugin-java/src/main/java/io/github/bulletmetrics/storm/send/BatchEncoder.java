@@ -12,7 +12,7 @@ import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Series;
 
 /**
- * Encodes held batches for one stream, with the definitions that this stream does not have yet. Complete blocks are
+ * Encodes pending batches for one stream, with the definitions that this stream does not have yet. Complete blocks are
  * encoded as blocks if the collector accepts them, and everything else as columns. A distribution is copied as the
  * flattener encoded it. To read it, decode the batch from its bytes, as the collector does. Not thread-safe.
  */
@@ -36,7 +36,7 @@ final class BatchEncoder {
     private final Definitions layouts = new Definitions();
     private final Block block = new Block();
 
-    // Of the current stream.
+    // The state of the current stream.
     private boolean takesBlocks;
     private int columnsDefined;
 
@@ -69,7 +69,7 @@ final class BatchEncoder {
     }
 
     /** A batch was refused, and with it the definitions in it. */
-    void undefine(HeldBatch batch) {
+    void undefine(PendingBatch batch) {
         series.undefine(batch.definedSeries);
         layouts.undefine(batch.definedLayouts);
         // Those that were forgotten since are not counted any more.
@@ -77,46 +77,46 @@ final class BatchEncoder {
         batch.definedColumns = 0;
     }
 
-    Batch encode(HeldBatch held, long oldestHeld, long wallMs, Clocks clocks) {
+    Batch encode(PendingBatch pending, long oldestPending, long wallMs, Clocks clocks) {
         Batch.Builder batch = Batch.newBuilder()
                 .setEpoch(epoch)
-                .setSequence(held.sequence)
-                .setOldestHeldSequence(oldestHeld)
+                .setSequence(pending.sequence)
+                .setOldestHeldSequence(oldestPending)
                 .setSendTimeMs(wallMs)
-                .addAllDrops(held.drops)
-                .addAllGaps(held.gaps)
-                .addAllWorkers(held.workers);
-        if (held.firstSentMs == 0) {
-            held.firstSentMs = wallMs;
-        } else if (held.firstSentMs != wallMs) {
-            batch.setFirstSendTimeMs(held.firstSentMs);
+                .addAllDrops(pending.drops)
+                .addAllGaps(pending.gaps)
+                .addAllWorkers(pending.workers);
+        if (pending.firstSentMs == 0) {
+            pending.firstSentMs = wallMs;
+        } else if (pending.firstSentMs != wallMs) {
+            batch.setFirstSendTimeMs(pending.firstSentMs);
         }
-        if (held.topology != null) {
-            batch.setTopology(held.topology);
+        if (pending.topology != null) {
+            batch.setTopology(pending.topology);
         }
-        if (held.note != null) {
-            batch.addAnnotations(held.note);
+        if (pending.note != null) {
+            batch.addAnnotations(pending.note);
         }
         if (clocks != null) {
             batch.setClocks(clocks);
         }
-        if (held.closing) {
+        if (pending.closing) {
             batch.setClosing(true);
         }
-        if (held.samples() > 0) {
-            samples(held, batch);
+        if (pending.samples() > 0) {
+            samples(pending, batch);
         }
         return batch.build();
     }
 
-    private void samples(HeldBatch held, Batch.Builder batch) {
+    private void samples(PendingBatch pending, Batch.Builder batch) {
         series.beginBatch();
         layouts.beginBatch();
         int columnsBefore = columnsDefined;
         UnknownFieldSet.Field.Builder distributions = UnknownFieldSet.Field.newBuilder();
-        long position = held.from;
-        for (long number = queue.block(held.from); position < held.to; number++) {
-            long end = Math.min(queue.end(number), held.to);
+        long position = pending.from;
+        for (long number = queue.block(pending.from); position < pending.to; number++) {
+            long end = Math.min(queue.end(number), pending.to);
             byte[] distribution = queue.distribution(number);
             if (distribution != null) {
                 define(queue.layout(number).series(0), batch);
@@ -134,15 +134,15 @@ final class BatchEncoder {
         // from histograms that the batch would encode again.
         batch.setUnknownFields(UnknownFieldSet.newBuilder().addField(Batch.HISTOGRAMS_FIELD_NUMBER,
                 distributions.build()).build());
-        held.definedSeries = series.ofBatch();
-        held.definedLayouts = layouts.ofBatch();
-        held.definedColumns = columnsDefined - columnsBefore;
+        pending.definedSeries = series.ofBatch();
+        pending.definedLayouts = layouts.ofBatch();
+        pending.definedColumns = columnsDefined - columnsBefore;
     }
 
     private void numbers(long number, int from, int to, Batch.Builder batch) {
         queue.read(number, block);
-        boolean whole = to - from == block.samples();
-        if (whole && takesBlocks && isTime(block.firstMs()) && defineLayout(block.layout(), batch)) {
+        boolean complete = to - from == block.samples();
+        if (complete && takesBlocks && isTime(block.firstMs()) && defineLayout(block.layout(), batch)) {
             batch.addBlocks(blocks.encode(block));
         } else {
             columns.add(block, from, to, used -> define(used, batch));

@@ -51,7 +51,7 @@ final class ColumnEncoder {
         columns.addValues(value);
     }
 
-    /** What was added since the last call; null where nothing was. */
+    /** The samples added since the last call; null if nothing was. */
     SampleColumns take() {
         if (columns.getSeriesIdsCount() == 0) {
             return null;

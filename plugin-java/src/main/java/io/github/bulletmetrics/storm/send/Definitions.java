@@ -31,7 +31,7 @@ final class Definitions {
         ofBatch[count++] = id;
     }
 
-    /** What the batch defines. */
+    /** The ids that the batch defines. */
     int[] ofBatch() {
         return Arrays.copyOf(ofBatch, count);
     }

@@ -34,7 +34,7 @@ final class ExportOptions {
      * TCP knocks after 0, 1, 3 and 7 s, so that with {@link #maxBackoffMs} no more than 8 s pass between two knocks,
      * and a collector's return is noticed within 10 s.
      */
-    long patientOpenTimeoutMs = 12_000;
+    long longOpenTimeoutMs = 12_000;
     /** How long batches may be under way without any answer, ms, until the stream counts as dead. */
     long answerTimeoutMs = 10_000;
     /** The pause after a first round of failed attempts, ms; doubled from round to round. */

@@ -33,8 +33,8 @@ import org.slf4j.LoggerFactory;
 final class Exporter {
     private static final Logger LOG = LoggerFactory.getLogger(Exporter.class);
     private static final long NEVER = Long.MAX_VALUE;
-    /** How long batches wait behind a state of which it must be known whether it is understood, ms. */
-    private static final long STATE_ALONE_MS = 2_000;
+    /** How long a state that may be faulty is sent before any batch, ms. */
+    private static final long STATE_HEAD_START_MS = 2_000;
 
     private final Outbox outbox;
     private final TransferState transferState = new TransferState();
@@ -52,17 +52,17 @@ final class Exporter {
     private long flushedMs = Long.MIN_VALUE / 2;
     private long closeByMs = NEVER;
     private boolean done;
-    /** Whether an attempt to open timed out since the last progress. */
+    /** Whether opening a stream has timed out since the last progress. */
     private boolean timedOut;
-    /** Whether in this round of addresses somebody answered and soon broke off. */
-    private boolean brokenOff;
+    /** Whether, in this round of addresses, a stream broke soon after it had begun. */
+    private boolean brokeEarly;
 
-    /** Null when there is none. */
+    /** The stream in use, or null. */
     private LiveStream current;
-    /** Beside it, to the first address, not yet open; null when there is none. */
+    /** A second stream to the first address, not open yet, or null. */
     private LiveStream returning;
 
-    // After a stream that was not understood.
+    // After a stream whose content the collector did not understand.
     private long probeUpTo;
     private long suspect;
     private boolean stateSuspected;
@@ -86,20 +86,20 @@ final class Exporter {
     }
 
     /**
-     * Asks to bring out what is queued and then to end.
+     * Sends what is queued, and then ends.
      *
-     * @param byMs when to end at the latest, monotonic, ms.
+     * @param byMs the latest time of the end, monotonic, ms.
      */
     void close(long byMs) {
         closeByMs = Math.min(closeByMs, byMs);
     }
 
-    /** Whether the end was reached: nothing more is sent. */
+    /** Whether the exporter has ended, and sends nothing more. */
     boolean isDone() {
         return done;
     }
 
-    /** Samples that the collector refused for ever, by reason. */
+    /** Samples that the collector rejected, by reason. */
     Map<RejectionReason, Long> rejectedSamples() {
         return rejections.samples();
     }
@@ -107,28 +107,28 @@ final class Exporter {
     /**
      * Does what is due.
      *
-     * @return how long until something is due again, ms, unless woken before.
+     * @return the time until something is due again, ms, unless woken before.
      */
     long step() {
         long now = time.monotonicMs();
         outbox.expire(now);
         if (current != null) {
-            hear(now);
+            receive(now);
         }
-        lookForReturn(now);
+        tryReturn(now);
         if (current == null && now >= retryAtMs && !(isClosing() && outbox.isEmpty())) {
-            begin(now);
+            openStream(now);
         }
         if (current != null) {
-            drive(now);
+            sendOrTimeOut(now);
         }
         if (isClosing()) {
-            endWhenThrough(now);
+            finishClosing(now);
         }
         return done ? 0 : untilDue(now);
     }
 
-    /** Starts afresh a while after a failure of its own. */
+    /** Restarts after an unexpected failure, with a pause. */
     void recover() {
         abandonStreams("failed");
         retryAtMs = time.monotonicMs() + options.maxBackoffMs;
@@ -138,9 +138,9 @@ final class Exporter {
         return closeByMs != NEVER;
     }
 
-    private void begin(long now) {
-        current = stream(route.next(), timedOut ? options.patientOpenTimeoutMs : options.openTimeoutMs, now);
-        beginOn();
+    private void openStream(long now) {
+        current = stream(route.next(), timedOut ? options.longOpenTimeoutMs : options.openTimeoutMs, now);
+        beginStream();
     }
 
     private LiveStream stream(int place, long openTimeoutMs, long now) {
@@ -148,30 +148,30 @@ final class Exporter {
         return new LiveStream(transport, route.address(place), place, by, new Inbox(wake, time), now, openTimeoutMs);
     }
 
-    /** Nothing was sent on the current stream yet. */
-    private void beginOn() {
+    /** Resets the state of the stream, on which nothing was sent yet. */
+    private void beginStream() {
         outbox.beginStream();
         transferState.beginStream();
     }
 
-    private void hear(long now) {
+    private void receive(long now) {
         while (current != null) {
             ExportResponse answer = current.poll(now);
             if (answer == null) {
                 if (current.inbox.end() != null) {
-                    lose(current.inbox.end(), now);
+                    streamEnded(current.inbox.end(), now);
                 }
                 return;
             }
-            String wrong = current.isTalkative() ? "it sends unsolicited messages" : understand(answer, now);
+            String wrong = current.isTalkative() ? "it sends unsolicited messages" : handle(answer, now);
             if (wrong != null) {
-                lose(StreamEnd.lost(wrong), now);
+                streamEnded(StreamEnd.lost(wrong), now);
             }
         }
     }
 
-    /** What is wrong with an answer; null where nothing is. */
-    private String understand(ExportResponse answer, long now) {
+    /** Handles an answer. Returns what is wrong with it, or null. */
+    private String handle(ExportResponse answer, long now) {
         MessageCase kind = answer.getMessageCase();
         if (kind == MessageCase.OPENED && !current.opened) {
             opened(answer.getOpened(), now);
@@ -193,27 +193,28 @@ final class Exporter {
                 answer.getWantsState(), now);
         if (!fresh && answer.getGivesStates() && !answer.getWantsState()
                 && answer.getTakenSequence() < transferState.sequence()) {
-            // It has less than went into the state, and would go on without: it takes that under a new generation.
-            route.spend();
+            // It lacks batches that are in the state, and would continue without them. With a new generation it asks
+            // for the state.
+            route.endGeneration();
             abandonStreams("the collector has fewer batches than the transferred state");
             return;
         }
         outbox.opened(answer.getTakesBlocks(), answer.getGivesStates(), fresh ? 0 : answer.getTakenSequence());
         if (answer.getWantsState()) {
             current.sendState(transferState, outbox.epoch());
-            // Where something is not understood the state goes alone first, so that it is known whether it is at fault.
-            current.aloneMs = isProbing() && !transferState.isEmpty() ? STATE_ALONE_MS : 0;
+            // If something was not understood, the state is sent first, to find out whether it is the cause.
+            current.headStartMs = isProbing() && !transferState.isEmpty() ? STATE_HEAD_START_MS : 0;
         }
     }
 
     private void acknowledged(Acknowledgement answer, long now) {
-        if (outbox.epoch().equals(answer.getEpoch()) && taken(answer.getSequence(), now)) {
+        if (outbox.epoch().equals(answer.getEpoch()) && acknowledgedUpTo(answer.getSequence(), now)) {
             rejections.rejected(answer.getRejectionsList());
         }
     }
 
-    /** Whether it was news that the batches up to a sequence are taken. */
-    private boolean taken(long sequence, long now) {
+    /** Records that the batches up to a sequence are acknowledged. Returns whether that was not known. */
+    private boolean acknowledgedUpTo(long sequence, long now) {
         if (!outbox.acknowledge(sequence)) {
             return false;
         }
@@ -225,7 +226,7 @@ final class Exporter {
         if (isSteady(now)) {
             backoff.reset();
         }
-        if (outages.well(current.address, now)) {
+        if (outages.recovered(current.address, now)) {
             outbox.note(outages.note(open, now, time.wallMs()));
         }
         return true;
@@ -235,7 +236,7 @@ final class Exporter {
         return current.progressed && now - current.beganMs >= options.steadyMs;
     }
 
-    /** What is wrong with a part of a state; null where nothing is. */
+    /** Handles a part of a state. Returns what is wrong with it, or null. */
     private String state(State part, long now) {
         if (!outbox.epoch().equals(part.getEpoch())) {
             return null;
@@ -245,10 +246,10 @@ final class Exporter {
             return wrong;
         }
         long upTo = part.getSequence();
-        if (transferState.isNews(upTo) && outbox.wasSent(upTo)) {
-            taken(upTo, now);
-            outbox.letGoUpTo(upTo);
-            transferState.keep();
+        if (transferState.replaces(upTo) && outbox.wasSent(upTo)) {
+            acknowledgedUpTo(upTo, now);
+            outbox.releaseUpTo(upTo);
+            transferState.complete();
         } else {
             transferState.beginStream();
         }
@@ -256,7 +257,7 @@ final class Exporter {
     }
 
     private void full(Full answer, long now) {
-        if (outbox.epoch().equals(answer.getEpoch()) && outbox.goBackTo(answer.getSequence())) {
+        if (outbox.epoch().equals(answer.getEpoch()) && outbox.resendFrom(answer.getSequence())) {
             current.allowed = options.firstWindow;
             current.fullUntilMs = now + Math.max(backoff.nextMs(options.maxBackoffMs),
                     pause(answer.getRetryAfterMs() & 0xffff_ffffL));
@@ -268,8 +269,8 @@ final class Exporter {
         return Math.min(Math.max(retryAfterMs, options.minBackoffMs), options.maxRetryAfterMs);
     }
 
-    /** Away from the first address: whether the collector there opens a stream again. */
-    private void lookForReturn(long now) {
+    /** While another address than the first is used: tries to open a stream to the first. */
+    private void tryReturn(long now) {
         if (returning == null) {
             if (current != null && current.opened && now >= route.returnAtMs() && !isClosing()) {
                 returning = stream(0, options.openTimeoutMs, now);
@@ -294,7 +295,7 @@ final class Exporter {
         current.stream.cancel("moved back to the first collector");
         current = returning;
         returning = null;
-        beginOn();
+        beginStream();
         opened(answer, now);
         route.returned(now);
         LOG.info("bullet-metrics: Moved from the collector at {} back to the one at {}, which is available again.", from,
@@ -308,13 +309,13 @@ final class Exporter {
         }
     }
 
-    /** The current stream: its deadline, and what may be sent on it. */
-    private void drive(long now) {
+    /** Checks the deadline of the current stream, and sends what may be sent on it. */
+    private void sendOrTimeOut(long now) {
         if (now >= current.deadlineMs && !current.opened) {
             timedOut = true;
-            lose(StreamEnd.lost("no answer within " + current.openTimeoutMs + " ms"), now);
+            streamEnded(StreamEnd.lost("no answer within " + current.openTimeoutMs + " ms"), now);
         } else if (now >= current.deadlineMs && isAwaited()) {
-            lose(StreamEnd.lost("no answer to a batch within " + options.answerTimeoutMs + " ms"), now);
+            streamEnded(StreamEnd.lost("no answer to a batch within " + options.answerTimeoutMs + " ms"), now);
         } else if (current.opened && now >= current.fullUntilMs) {
             send(now);
         }
@@ -322,23 +323,23 @@ final class Exporter {
 
     /** Whether the collector has something to answer or to read. */
     private boolean isAwaited() {
-        return !current.opened || outbox.underWay() > 0 || current.isHandingOver();
+        return !current.opened || outbox.inFlight() > 0 || current.isTransferring();
     }
 
     private void send(long now) {
         Inbox.Answered answered = current.inbox.answered();
         if (answered != null) {
-            outbox.answered(answered.cameMs, answered.sentMs);
+            outbox.answered(answered.receivedMs, answered.sentMs);
         }
         if (isClosing()) {
-            outbox.close(); // announces the end to a connected collector; no other is tried for that
+            outbox.close(); // announces the end, only to a connected collector
         }
         boolean flush = isClosing() || now - flushedMs >= options.lingerMs;
         while (current.stream.isReady()) {
-            boolean idle = outbox.underWay() == 0;
-            if (current.isHandingOver()) {
+            boolean idle = outbox.inFlight() == 0;
+            if (current.isTransferring()) {
                 current.sendState();
-                current.fullUntilMs = now + current.aloneMs;
+                current.fullUntilMs = now + current.headStartMs;
             } else if (now < current.fullUntilMs) {
                 return;
             } else {
@@ -357,10 +358,10 @@ final class Exporter {
     }
 
     private boolean isProbing() {
-        return outbox.firstHeld() > 0 && outbox.firstHeld() <= probeUpTo;
+        return outbox.firstUnacknowledged() > 0 && outbox.firstUnacknowledged() <= probeUpTo;
     }
 
-    private void lose(StreamEnd end, long now) {
+    private void streamEnded(StreamEnd end, long now) {
         LiveStream lost = current;
         boolean steady = isSteady(now);
         abandonStreams(end.message());
@@ -371,7 +372,7 @@ final class Exporter {
             return;
         }
         outages.failed(lost.address, end, outbox.samples(), now);
-        brokenOff |= end.kind() != StreamEnd.Kind.UNREACHABLE && now - lost.beganMs < options.openTimeoutMs;
+        brokeEarly |= end.kind() != StreamEnd.Kind.UNREACHABLE && now - lost.beganMs < options.openTimeoutMs;
         boolean pauses = route.failed(lost.progressed, steady, now);
         retryAtMs = now + (pauses ? pauseAfter(end) : 0);
     }
@@ -385,8 +386,8 @@ final class Exporter {
     }
 
     private void suspect(LiveStream lost) {
-        long first = outbox.underWay() > 0 ? outbox.firstHeld() : 0;
-        if (first == 0 && lost.broughtState && !lost.progressed) {
+        long first = outbox.inFlight() > 0 ? outbox.firstUnacknowledged() : 0;
+        if (first == 0 && lost.sentState && !lost.progressed) {
             suspectState();
             return;
         }
@@ -394,7 +395,7 @@ final class Exporter {
             outbox.abandonFirst(DropReason.DROP_REASON_INTERNAL);
         }
         suspect = first;
-        probeUpTo = Math.max(probeUpTo, outbox.lastUnderWay());
+        probeUpTo = Math.max(probeUpTo, outbox.lastInFlight());
     }
 
     private void suspectState() {
@@ -407,22 +408,22 @@ final class Exporter {
 
     private long pauseAfter(StreamEnd end) {
         boolean personMustAct = end.kind() == StreamEnd.Kind.DENIED || end.kind() == StreamEnd.Kind.NOT_UNDERSTOOD;
-        long longest = brokenOff ? options.maxBrokenBackoffMs : options.maxBackoffMs;
-        brokenOff = false;
+        long longest = brokeEarly ? options.maxBrokenBackoffMs : options.maxBackoffMs;
+        brokeEarly = false;
         if (end.retryAfterMs() > 0) {
             return pause(end.retryAfterMs());
         }
         return personMustAct ? options.deniedPauseMs : backoff.nextMs(longest);
     }
 
-    private void endWhenThrough(long now) {
-        boolean through = outbox.isEmpty();
-        if (through && current != null && current.opened && !current.finishing && now < closeByMs) {
+    private void finishClosing(long now) {
+        boolean drained = outbox.isEmpty();
+        if (drained && current != null && current.opened && !current.finishing && now < closeByMs) {
             current.finishing = true;
             current.stream.finish();
             return;
         }
-        if (through && !(current != null && current.finishing) || now >= closeByMs) {
+        if (drained && !(current != null && current.finishing) || now >= closeByMs) {
             abandonStreams("closed");
             outbox.abandonAll(DropReason.DROP_REASON_CLOSED);
             done = true;

@@ -73,18 +73,18 @@ final class Inbox implements Transport.Listener {
         return next;
     }
 
-    /** The newest acknowledgement that states when it was sent; null where none did. */
+    /** The newest acknowledgement that states when it was sent; null if none did. */
     Answered answered() {
         return answered;
     }
 
     /** When an answer came, by our clock, and was sent, by the collector's; ms since the Unix epoch. */
     static final class Answered {
-        final long cameMs;
+        final long receivedMs;
         final long sentMs;
 
-        Answered(long cameMs, long sentMs) {
-            this.cameMs = cameMs;
+        Answered(long receivedMs, long sentMs) {
+            this.receivedMs = receivedMs;
             this.sentMs = sentMs;
         }
     }

@@ -14,7 +14,7 @@ import java.util.Deque;
  * the sender's thread only.
  */
 final class LiveStream {
-    /** Answers of one stream that nothing was asked for: beyond it the collector costs the worker's CPU to no end. */
+    /** Maximum number of unsolicited answers of a stream, because each costs CPU in the worker. */
     static final int MAX_UNASKED_ANSWERS = 64;
     /** Parts of states with so many bytes are bounded by those alone, which the transport counts. */
     static final int LARGE_PART_BYTES = 16 << 10;
@@ -22,7 +22,7 @@ final class LiveStream {
     private static final int SECOND_MS = 1_000;
 
     final Address address;
-    /** Of the address in the route. */
+    /** The position of the address in the route. */
     final int place;
     final long generation;
     final Inbox inbox;
@@ -43,11 +43,11 @@ final class LiveStream {
     long deadlineMs;
     /** Until when no batch is sent. */
     long fullUntilMs = Long.MIN_VALUE;
-    /** Whether a state of some bytes is handed over on it, and how long batches wait behind it, ms. */
-    boolean broughtState;
-    long aloneMs;
+    /** Whether a state that is not empty is sent on it, and how long batches wait for it, ms. */
+    boolean sentState;
+    long headStartMs;
 
-    /** What is still to be sent of the state that is handed over. */
+    /** The messages of the state that are not sent yet. */
     private Deque<State> stateToSend = new ArrayDeque<>();
     /** Answers that the collector may still give, and from when each second brings one more. */
     private long answersLeft = MAX_UNASKED_ANSWERS;
@@ -82,13 +82,13 @@ final class LiveStream {
         deadlineMs = nowMs + options.answerTimeoutMs;
     }
 
-    /** The next answer, of which there may be one more now; null where none waits. */
+    /** The next answer, or null. Allows the collector to send another one. */
     ExportResponse poll(long nowMs) {
         ExportResponse answer = inbox.poll();
         if (answer == null) {
             return null;
         }
-        stream.takeAnother();
+        stream.requestAnswer();
         if (givesStates) {
             long seconds = (nowMs - answersCountedMs) / SECOND_MS;
             answersCountedMs += seconds * SECOND_MS;
@@ -100,19 +100,19 @@ final class LiveStream {
         return answer;
     }
 
-    /** Whether it said more than a collector has to. */
+    /** Whether it sent more answers than a collector does. */
     boolean isTalkative() {
         return answersLeft < 0;
     }
 
-    /** What is to be sent before any batch. */
+    /** Sends a state before any batch. */
     void sendState(TransferState transferState, ByteString epoch) {
         stateToSend = transferState.toSend(epoch);
-        broughtState = !transferState.isEmpty();
+        sentState = !transferState.isEmpty();
     }
 
-    /** Whether there is some of the state to send yet. */
-    boolean isHandingOver() {
+    /** Whether a part of the state is not sent yet. */
+    boolean isTransferring() {
         return !stateToSend.isEmpty();
     }
 

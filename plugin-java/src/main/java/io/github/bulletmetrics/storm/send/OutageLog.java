@@ -15,18 +15,18 @@ import org.slf4j.LoggerFactory;
 final class OutageLog {
     private static final Logger LOG = LoggerFactory.getLogger(OutageLog.class);
 
-    /** Of Java's TLS: what came was no TLS. Java 8 begins it with a capital letter. */
+    /** Message of Java's TLS if the answer is not TLS. Java 8 begins it with a capital letter. */
     private static final String NOT_TLS = "nrecognized SSL message";
     /**
-     * Of gRPC's HTTP/2 over OkHttp, which takes the first three bytes for a frame's length: TLS' alert in answer to
-     * plain text, and "HTT".
+     * Messages of OkHttp, which reads the first three bytes of an answer as the length of an HTTP/2 frame: a TLS alert,
+     * which answers plain text, and "HTT".
      */
     private static final String TLS_ALERT = "FRAME_SIZE_ERROR: 13770";
     private static final String HTTP_1 = "FRAME_SIZE_ERROR: 4740180";
-    /** Also of it: the connection was closed, as Go's TLS answers plain text, and as a collector that ends does. */
+    /** Message of OkHttp if the connection was closed: by Go's TLS after plain text, or by a collector that ends. */
     private static final String CLOSED = "End of stream or IOException";
 
-    /** A third and less of what the schema has as bytes, since a character takes up to three. */
+    /** At most a third of the schema's limits in bytes, because a character has up to three. */
     private static final int MAX_ID_CHARACTERS = 40;
     private static final int MAX_TITLE_CHARACTERS = 80;
     private static final int MAX_TEXT_CHARACTERS = 2_000;
@@ -35,8 +35,8 @@ final class OutageLog {
     private final Map<StreamEnd.Kind, Long> loggedMs = new EnumMap<>(StreamEnd.Kind.class);
     private long failures;
     private long unlogged;
-    private long sinceMs;
-    private boolean said;
+    private long outageStartMs;
+    private boolean logged;
     private String last = "";
 
     /**
@@ -49,12 +49,12 @@ final class OutageLog {
     /**
      * A stream ended, or did not begin.
      *
-     * @param waiting samples that wait or were under way.
-     * @return whether that was logged.
+     * @param waiting the number of samples that are queued or were in flight.
+     * @return whether it was logged.
      */
     boolean failed(Address address, StreamEnd end, long waiting, long nowMs) {
         if (failures++ == 0) {
-            sinceMs = nowMs;
+            outageStartMs = nowMs;
         }
         last = address + ": " + end.message() + ". " + advice(end);
         Long before = loggedMs.get(end.kind());
@@ -63,35 +63,35 @@ final class OutageLog {
             return false;
         }
         LOG.warn("bullet-metrics: Metrics do not reach the collector at {}: {}. {} Retrying; {} samples are queued. Unreachable for {} s; failures since the last such message: {}.",
-                address, end.message(), advice(end), waiting, (nowMs - sinceMs) / 1_000, unlogged);
+                address, end.message(), advice(end), waiting, (nowMs - outageStartMs) / 1_000, unlogged);
         loggedMs.put(end.kind(), nowMs);
         unlogged = 0;
-        said = true;
+        logged = true;
         return true;
     }
 
     /**
-     * A stream made progress.
+     * A stream made progress, which is logged if the failure was.
      *
-     * @return whether that was logged: it is when the failure was.
+     * @return whether it was logged.
      */
-    boolean well(Address address, long nowMs) {
-        boolean worthSaying = said;
-        if (worthSaying) {
+    boolean recovered(Address address, long nowMs) {
+        boolean wasLogged = logged;
+        if (wasLogged) {
             LOG.info("bullet-metrics: Metrics reach the collector at {} again, after {} s and {} failed attempts.",
-                    address, (nowMs - sinceMs) / 1_000, failures);
+                    address, (nowMs - outageStartMs) / 1_000, failures);
         }
         failures = 0;
-        said = false;
-        return worthSaying;
+        logged = false;
+        return wasLogged;
     }
 
     /**
-     * What went wrong until now, for the collector: whoever looks for it there need not find the worker whose log has
-     * it. One of a sender takes the place of that before.
+     * An annotation about the outage, which the collector stores, so that nobody has to find the worker with the log
+     * message. It replaces the sender's previous one.
      */
     Annotation note(Open sender, long nowMs, long wallMs) {
-        long lastedMs = nowMs - sinceMs;
+        long lastedMs = nowMs - outageStartMs;
         String name = sender.getHost() + ":" + sender.getPort();
         return Annotation.newBuilder()
                 .setId(shortened("plugin-" + sender.getTask() + "-" + name, MAX_ID_CHARACTERS))
@@ -114,10 +114,10 @@ final class OutageLog {
         return text.length() <= characters ? text : text.substring(0, characters);
     }
 
-    /** What the connection gives away goes before what its end means. */
+    /** What to do. The cause in the message is more specific than the kind of the end. */
     private static String advice(StreamEnd end) {
         String message = end.message();
-        if (message.startsWith(StreamEnd.NOT_BEGUN)) {
+        if (message.startsWith(StreamEnd.NOT_OPENED)) {
             return "Fix the file that the message names, on this worker's host.";
         }
         if (message.contains(NOT_TLS)) {

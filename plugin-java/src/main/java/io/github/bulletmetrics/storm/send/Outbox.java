@@ -15,10 +15,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Cuts the queue into batches and holds them until they are acknowledged or too old. If the collector sends states, it
- * holds them until a state covers them. It also tracks the current stream. The first {@code taken} of the held batches
- * are in the collector's journal, and those after them, up to {@code sent}, are in flight. It uses no network and no
- * clock. Not thread-safe.
+ * Cuts the queue into batches and keeps them until they are acknowledged or too old. If the collector sends states, it
+ * keeps them until a state covers them. It also tracks the current stream: the first {@code acknowledged} of the
+ * pending batches are in the collector's journal, and those after them, up to {@code sent}, are in flight. It uses no
+ * network and no clock. Not thread-safe.
  */
 final class Outbox {
     /** Workers announced in one batch at most: with their tasks about 100 KiB. The others follow in the next. */
@@ -33,13 +33,16 @@ final class Outbox {
     private final BatchCutter cutter;
     private final ArrivalLog arrivals = new ArrivalLog();
 
-    private final List<HeldBatch> held = new ArrayList<>();
-    private int taken;
+    private final List<PendingBatch> pending = new ArrayList<>();
+    private int acknowledged;
     private int sent;
     private boolean givesStates;
-    /** What was abandoned of taken batches, up to a sequence: lost if the sender moves before a state has it. */
-    private Losses entrusted = new Losses();
-    private long entrustedUpTo;
+    /**
+     * The samples of acknowledged batches that were abandoned, up to a sequence. They are lost if the sender moves to
+     * another collector before a state covers them.
+     */
+    private Losses journaledLosses = new Losses();
+    private long journaledLossesUpTo;
     private long cutTo;
     private long lastSequence;
 
@@ -54,7 +57,7 @@ final class Outbox {
     private long acknowledgedMs;
     private long acknowledgementSentMs;
 
-    /** What is to be noted on the time axis with the next batch; null where that is nothing. */
+    /** The annotation to send with the next batch, or null. */
     private Annotation note;
 
     /** Whether the end must be announced to the collector, and whether a batch announces it. */
@@ -73,11 +76,11 @@ final class Outbox {
     }
 
     /**
-     * A new stream: nothing is under way on it, nothing defined, and the topology must be described on it. Until it is
-     * open, what the collector before has in its journal counts as taken.
+     * Begins a new stream: no batch is in flight, no series is defined, and the topology must be announced again. Until
+     * the stream is open, batches in the previous collector's journal count as acknowledged.
      */
     void beginStream() {
-        sent = taken;
+        sent = acknowledged;
         encoder.beginStream();
         announceAll();
     }
@@ -85,24 +88,24 @@ final class Outbox {
     /**
      * The stream is open.
      *
-     * @param states whether the collector gives states, so that acknowledged batches are held on.
-     * @param takenUpTo the last batch that is in its journal; 0 where none is.
+     * @param states whether the collector sends states. If so, acknowledged batches stay pending.
+     * @param journaledUpTo the last batch that is in its journal, or 0.
      */
-    void opened(boolean takesBlocks, boolean states, long takenUpTo) {
+    void opened(boolean takesBlocks, boolean states, long journaledUpTo) {
         encoder.takesBlocks(takesBlocks);
         givesStates = states;
-        long inJournal = states ? takenUpTo : 0;
-        taken = heldUpTo(inJournal, held.size());
-        sent = taken;
-        if (entrustedUpTo > inJournal) {
-            countEntrusted();
+        long inJournal = states ? journaledUpTo : 0;
+        acknowledged = pendingUpTo(inJournal, pending.size());
+        sent = acknowledged;
+        if (journaledLossesUpTo > inJournal) {
+            countJournaledLosses();
         }
     }
 
-    /** How many of the first {@code among} held batches have sequences up to one. */
-    private int heldUpTo(long sequence, int among) {
+    /** The number of batches up to a sequence among the first {@code among} pending ones. */
+    private int pendingUpTo(long sequence, int among) {
         int count = 0;
-        while (count < among && held.get(count).sequence <= sequence) {
+        while (count < among && pending.get(count).sequence <= sequence) {
             count++;
         }
         return count;
@@ -117,26 +120,26 @@ final class Outbox {
     /**
      * The next batch for this stream, which the caller sends.
      *
-     * @param window how many may be under way.
-     * @param maxBatchBytes the largest batch that the collector takes.
-     * @param flush whether to cut a batch even where it is not full.
-     * @return null when there is none.
+     * @param window the number of batches that may be in flight.
+     * @param maxBatchBytes the largest batch that the collector accepts.
+     * @param flush whether to cut a batch even if it is not full.
+     * @return null if there is none.
      */
     Batch next(int window, int maxBatchBytes, boolean flush, long nowMs, long wallMs) {
-        if (underWay() >= window) {
+        if (inFlight() >= window) {
             return null;
         }
-        if (sent == held.size()) {
+        if (sent == pending.size()) {
             if (!isDue(flush)) {
                 return null;
             }
             cut(Math.min(options.batchBytes, maxBatchBytes / 2), nowMs);
         }
-        HeldBatch batch = held.get(sent++);
-        return encoder.encode(batch, held.get(taken).sequence, wallMs, clocks());
+        PendingBatch batch = pending.get(sent++);
+        return encoder.encode(batch, pending.get(acknowledged).sequence, wallMs, clocks());
     }
 
-    /** What was read of clocks since the last batch; null where that is nothing. */
+    /** The clocks that were read since the last batch, or null. */
     private Clocks clocks() {
         List<WorkerClock> read = workers.takeClocks();
         if (read.isEmpty() && acknowledgedMs == 0) {
@@ -146,48 +149,48 @@ final class Outbox {
                 .setAcknowledgementSentTimeMs(acknowledgementSentMs).addAllWorkers(read).build();
     }
 
-    /** An acknowledgement came, with the time at which it was sent, by the collector's clock. */
-    void answered(long cameMs, long sentMs) {
-        acknowledgedMs = cameMs;
+    /** Records when an acknowledgement was received, and when it was sent by the collector's clock. */
+    void answered(long receivedMs, long sentMs) {
+        acknowledgedMs = receivedMs;
         acknowledgementSentMs = sentMs;
     }
 
-    /** Has the next batch that is cut bring a note; the newest takes the place of one that still waits. */
+    /** Sends an annotation with the next batch. It replaces one that was not sent yet. */
     void note(Annotation newest) {
         note = newest;
     }
 
-    /** Lets the last batch say that it is the last: Storm closes the consumer. */
+    /** Marks the last batch as the last, because Storm closes the consumer. */
     void close() {
         closing = true;
     }
 
     private boolean isDue(boolean flush) {
         long waiting = queue.published() - cutTo;
-        return waiting >= options.batchSamples || flush && (waiting > 0 || hasNews());
+        return waiting >= options.batchSamples || flush && (waiting > 0 || hasAnnouncement());
     }
 
-    private boolean hasNews() {
-        return !topologyAnnounced || isClosingUnsaid() || workers.version() > workersAnnounced
+    private boolean hasAnnouncement() {
+        return !topologyAnnounced || isClosingUnannounced() || workers.version() > workersAnnounced
                 || losses.total() != lossesAnnounced;
     }
 
-    private boolean isClosingUnsaid() {
+    private boolean isClosingUnannounced() {
         return closing && !closingAnnounced;
     }
 
     private void cut(int maxBytes, long nowMs) {
-        HeldBatch batch = new HeldBatch(++lastSequence, cutTo, cutter.end(cutTo, maxBytes), nowMs);
+        PendingBatch batch = new PendingBatch(++lastSequence, cutTo, cutter.end(cutTo, maxBytes), nowMs);
         cutTo = batch.to;
-        held.add(batch);
+        pending.add(batch);
         announce(batch);
-        if (isClosingUnsaid() && cutTo == queue.published()) {
+        if (isClosingUnannounced() && cutTo == queue.published()) {
             batch.closing = true;
             closingAnnounced = true;
         }
     }
 
-    private void announce(HeldBatch batch) {
+    private void announce(PendingBatch batch) {
         if (!topologyAnnounced) {
             batch.topology = topology;
             topologyAnnounced = true;
@@ -207,99 +210,99 @@ final class Outbox {
     }
 
     /**
-     * What was sent on this stream up to a sequence is durable.
+     * The batches that were sent on this stream up to a sequence are durable.
      *
-     * @return whether that was news.
+     * @return whether any of them was not known to be.
      */
     boolean acknowledge(long sequence) {
-        int before = taken;
-        while (taken < sent && held.get(taken).sequence <= sequence) {
-            taken++;
+        int before = acknowledged;
+        while (acknowledged < sent && pending.get(acknowledged).sequence <= sequence) {
+            acknowledged++;
         }
-        boolean news = taken > before;
+        boolean advanced = acknowledged > before;
         if (!givesStates) {
-            letGo(taken);
+            remove(acknowledged);
         }
-        return news;
+        return advanced;
     }
 
-    /** Whether the batches up to a sequence were sent to this collector, or are not held any more. */
+    /** Whether the batches up to a sequence were sent to this collector, or are no longer pending. */
     boolean wasSent(long sequence) {
         if (sent > 0) {
-            return sequence <= held.get(sent - 1).sequence;
+            return sequence <= pending.get(sent - 1).sequence;
         }
-        return sequence < (held.isEmpty() ? lastSequence + 1 : held.get(0).sequence);
+        return sequence < (pending.isEmpty() ? lastSequence + 1 : pending.get(0).sequence);
     }
 
-    /** A state has the batches up to a sequence, all sent: they need not be held any more. */
-    void letGoUpTo(long sequence) {
-        letGo(heldUpTo(sequence, sent));
-        if (sequence >= entrustedUpTo) {
-            entrusted = new Losses();
-            entrustedUpTo = 0;
+    /** A state covers the batches up to a sequence, which were all sent: removes them. */
+    void releaseUpTo(long sequence) {
+        remove(pendingUpTo(sequence, sent));
+        if (sequence >= journaledLossesUpTo) {
+            journaledLosses = new Losses();
+            journaledLossesUpTo = 0;
         }
     }
 
-    private void letGo(int count) {
-        held.subList(0, count).clear();
+    private void remove(int count) {
+        pending.subList(0, count).clear();
         sent -= count;
-        taken = Math.max(0, taken - count);
+        acknowledged = Math.max(0, acknowledged - count);
         release();
     }
 
     /**
-     * The batch of that sequence and those after it were not taken: they are to be sent again.
+     * The collector refused the batch of that sequence and those after it: they must be sent again.
      *
-     * @return whether any of them was under way.
+     * @return whether any of them was in flight.
      */
-    boolean goBackTo(long sequence) {
+    boolean resendFrom(long sequence) {
         int before = sent;
-        while (sent > taken && held.get(sent - 1).sequence >= sequence) {
-            encoder.undefine(held.get(--sent));
+        while (sent > acknowledged && pending.get(sent - 1).sequence >= sequence) {
+            encoder.undefine(pending.get(--sent));
         }
         return sent < before;
     }
 
-    /** Notes what has come, and abandons what has been here too long. */
+    /** Records what was queued, and abandons batches that are too old. */
     void expire(long nowMs) {
         arrivals.note(queue.published(), nowMs);
         long expired = arrivals.arrivedBy(nowMs - options.keepMs);
-        while (!held.isEmpty() && isExpired(held.get(0), expired, nowMs)) {
+        while (!pending.isEmpty() && isExpired(pending.get(0), expired, nowMs)) {
             abandon(0, DropReason.DROP_REASON_EXPIRED);
         }
-        while (taken > 0 && queue.isNearlyFull()) {
-            // New samples have nobody but this queue; those that are taken have the collector's journal.
+        while (acknowledged > 0 && queue.isNearlyFull()) {
+            // New samples are only in this queue; acknowledged ones are also in the collector's journal.
             abandon(0, DropReason.DROP_REASON_QUEUE_FULL);
         }
-        if (held.isEmpty() && expired > cutTo) {
+        if (pending.isEmpty() && expired > cutTo) {
             countLost(losses, DropReason.DROP_REASON_EXPIRED, cutTo, expired);
             cutTo = expired;
         }
         release();
     }
 
-    private boolean isExpired(HeldBatch batch, long expired, long nowMs) {
+    private boolean isExpired(PendingBatch batch, long expired, long nowMs) {
         return batch.samples() > 0 ? batch.to <= expired : nowMs - batch.cutMs >= options.keepMs;
     }
 
-    /** Gives the oldest batch up that is not taken. */
+    /** Abandons the oldest batch that is not acknowledged. */
     void abandonFirst(DropReason reason) {
-        abandon(taken, reason);
+        abandon(acknowledged, reason);
     }
 
     private void abandon(int index, DropReason reason) {
-        HeldBatch batch = held.remove(index);
-        boolean inJournal = index < taken;
+        PendingBatch batch = pending.remove(index);
+        boolean inJournal = index < acknowledged;
         if (inJournal) {
-            taken--;
+            acknowledged--;
             sent--;
-            entrustedUpTo = batch.sequence;
+            journaledLossesUpTo = batch.sequence;
         } else if (index < sent) {
             sent--;
-            // It may never have been taken, and with it the definitions that later batches rest on.
+            // Its definitions, which later batches may need, may never have been received.
             encoder.forgetDefinitions();
         }
-        Losses into = inJournal ? entrusted : losses;
+        Losses into = inJournal ? journaledLosses : losses;
         countLost(into, reason, batch.from, batch.to);
         into.putBack(batch.gaps);
         if (!inJournal) {
@@ -311,21 +314,21 @@ final class Outbox {
         release();
     }
 
-    /** What only the collector before had, which no state has: to this one it is lost. */
-    private void countEntrusted() {
-        for (Drop drop : entrusted.drops()) {
+    /** Counts samples as lost that only the previous collector has, and no state. */
+    private void countJournaledLosses() {
+        for (Drop drop : journaledLosses.drops()) {
             losses.dropped(drop.getReason(), drop.getTotalSamples());
         }
-        losses.putBack(entrusted.takeGaps());
-        entrusted = new Losses();
-        entrustedUpTo = 0;
+        losses.putBack(journaledLosses.takeGaps());
+        journaledLosses = new Losses();
+        journaledLossesUpTo = 0;
     }
 
-    /** Abandons everything, at the end. What is taken is the collector's. */
+    /** Abandons everything at the end, except acknowledged batches, which the collector has. */
     void abandonAll(DropReason reason) {
-        long from = taken < held.size() ? held.get(taken).from : cutTo;
-        held.clear();
-        taken = 0;
+        long from = acknowledged < pending.size() ? pending.get(acknowledged).from : cutTo;
+        pending.clear();
+        acknowledged = 0;
         sent = 0;
         closing = false;
         cutTo = queue.published();
@@ -349,35 +352,35 @@ final class Outbox {
     }
 
     private void release() {
-        queue.release(held.isEmpty() ? cutTo : held.get(0).from);
+        queue.release(pending.isEmpty() ? cutTo : pending.get(0).from);
     }
 
-    /** This sender's, on every batch. */
+    /** The sender's epoch, which is in every batch. */
     ByteString epoch() {
         return encoder.epoch();
     }
 
-    /** Batches under way on this stream. */
-    int underWay() {
-        return sent - taken;
+    /** The number of batches in flight on this stream. */
+    int inFlight() {
+        return sent - acknowledged;
     }
 
-    /** The sequence of the oldest batch that is not taken; 0 where all are. */
-    long firstHeld() {
-        return taken == held.size() ? 0 : held.get(taken).sequence;
+    /** The sequence of the oldest batch that is not acknowledged, or 0. */
+    long firstUnacknowledged() {
+        return acknowledged == pending.size() ? 0 : pending.get(acknowledged).sequence;
     }
 
-    /** The sequence of the last batch under way on this stream; 0 when none is. */
-    long lastUnderWay() {
-        return underWay() == 0 ? 0 : held.get(sent - 1).sequence;
+    /** The sequence of the last batch in flight on this stream, or 0. */
+    long lastInFlight() {
+        return inFlight() == 0 ? 0 : pending.get(sent - 1).sequence;
     }
 
-    /** Whether nothing waits to be sent or taken. */
+    /** Whether all samples and announcements are sent and acknowledged. */
     boolean isEmpty() {
-        return taken == held.size() && queue.published() == cutTo && !isClosingUnsaid();
+        return acknowledged == pending.size() && queue.published() == cutTo && !isClosingUnannounced();
     }
 
-    /** Samples that wait, are under way, or are in no state yet. */
+    /** Samples that are queued, in flight, or in no state yet. */
     long samples() {
         return queue.published() - queue.released();
     }

@@ -12,7 +12,7 @@ import java.util.List;
  * A batch that is not acknowledged, or not yet part of a state. Its samples stay in the queue. Its content is the same
  * each time it is sent, except for the definitions that a new stream needs and the choice between blocks and columns.
  */
-final class HeldBatch {
+final class PendingBatch {
     final long sequence;
     /** First queue position of its samples. */
     final long from;
@@ -25,9 +25,9 @@ final class HeldBatch {
     List<Drop> drops = Collections.emptyList();
     List<Gap> gaps = Collections.emptyList();
     List<WorkerInfo> workers = Collections.emptyList();
-    /** Null where it does not say. */
+    /** Null if the batch does not announce it. */
     TopologyInfo topology;
-    /** Null where nothing is to be noted. */
+    /** The annotation of the batch, or null. */
     Annotation note;
     /** Whether it is the last. */
     boolean closing;
@@ -37,7 +37,7 @@ final class HeldBatch {
     int[] definedLayouts = {};
     int definedColumns;
 
-    HeldBatch(long sequence, long from, long to, long cutMs) {
+    PendingBatch(long sequence, long from, long to, long cutMs) {
         this.sequence = sequence;
         this.from = from;
         this.to = to;

@@ -16,7 +16,7 @@ final class RejectionLog {
     /** The newest batch of which some were refused. */
     private long newest;
 
-    /** What was refused of batches after those before. What another collector refuses of the same counts once. */
+    /** Counts the rejections of new batches. A batch that two collectors reject counts once. */
     void rejected(List<Rejection> rejections) {
         long before = newest;
         for (Rejection rejection : rejections) {

@@ -16,7 +16,7 @@ import java.util.List;
  * Otherwise a collector could take batches for the successors of those that it received before the sender moved away.
  */
 final class Route {
-    private static final int NOWHERE = -1;
+    private static final int NONE = -1;
     private static final long NEVER = Long.MAX_VALUE;
     /** The longest pause before a return, in those of the beginning. */
     private static final int MAX_RETURN_PAUSES = 16;
@@ -27,19 +27,19 @@ final class Route {
     /** Places in the order that are still to be tried; the first of them is next. */
     private List<Integer> round;
     /** Whether the first of the round has broken off and is tried once more. */
-    private boolean onceMore;
+    private boolean retryingLast;
 
     /** Who opened last, and under which generation. */
-    private int last = NOWHERE;
+    private int last = NONE;
     private boolean givesStates;
     private long generation;
     /** Whether no further stream may open under it. */
-    private boolean spent;
+    private boolean generationEnded;
     private long newestOffered = 1;
 
     private long returnAtMs = NEVER;
     private long returnPauseMs;
-    /** When the last return began, NEVER where there was none since the sender went elsewhere; and what it came to. */
+    /** When the last return began; NEVER if there was none since the sender left the first address. */
     private long returnedMs = NEVER;
     private long lostAtFirstMs;
 
@@ -78,10 +78,10 @@ final class Route {
 
     /** The generation of an attempt at a place. */
     long offer(int place) {
-        if (place == last && !spent) {
+        if (place == last && !generationEnded) {
             return generation;
         }
-        return last == NOWHERE ? newestOffered : ++newestOffered;
+        return last == NONE ? newestOffered : ++newestOffered;
     }
 
     /**
@@ -95,22 +95,23 @@ final class Route {
     boolean opened(int place, long offer, boolean states, boolean unseen, long nowMs) {
         boolean fresh = offer != generation;
         if (place != last) {
-            arrived(place, nowMs);
+            moved(place, nowMs);
         }
         last = place;
         givesStates = states;
         generation = offer;
-        // Not the one that had it: it lost its disk, or a name leads to several. None may take it up where it was.
-        spent = unseen && !fresh;
+        // This is not the collector that had it: it lost its disk, or a name has several addresses. No other collector
+        // may continue with this generation.
+        generationEnded = unseen && !fresh;
         return fresh;
     }
 
     /** No further stream may open under the generation of the last that did. */
-    void spend() {
-        spent = true;
+    void endGeneration() {
+        generationEnded = true;
     }
 
-    private void arrived(int place, long nowMs) {
+    private void moved(int place, long nowMs) {
         if (place == 0) {
             returnAtMs = NEVER;
             return;
@@ -137,14 +138,14 @@ final class Route {
         }
         if (givesStates ? steady : progressed) {
             round = newRound();
-            onceMore = true;
+            retryingLast = true;
             return true;
         }
-        if (givesStates && progressed && !onceMore) {
-            onceMore = true;
+        if (givesStates && progressed && !retryingLast) {
+            retryingLast = true;
             return true;
         }
-        onceMore = false;
+        retryingLast = false;
         round.remove(0);
         if (round.isEmpty()) {
             round = newRound();
@@ -153,7 +154,7 @@ final class Route {
         return progressed;
     }
 
-    /** When the first address is to be tried beside a stream elsewhere; {@link Long#MAX_VALUE} for never. */
+    /** When to try the first address while another is used; {@link Long#MAX_VALUE} for never. */
     long returnAtMs() {
         return givesStates ? returnAtMs : NEVER;
     }
@@ -167,6 +168,6 @@ final class Route {
     void returned(long nowMs) {
         returnedMs = nowMs;
         round = newRound();
-        onceMore = false;
+        retryingLast = false;
     }
 }

@@ -2,22 +2,22 @@ package io.github.bulletmetrics.storm.send;
 
 /** How a stream ended, as far as it matters for the next step. Immutable. */
 public final class StreamEnd {
-    /** What to make of the end of a stream. */
+    /** The kind of an end, which determines the next step. */
     public enum Kind {
-        /** No connection came about: nobody is there. */
+        /** There is no server at the address. */
         UNREACHABLE,
-        /** There was somebody, who broke off or speaks something else: try the next address. */
+        /** The server broke the connection or speaks another protocol: try the next address. */
         LOST,
-        /** The collector takes no further stream for a while. */
+        /** The collector accepts no more streams at the moment. */
         BUSY,
         /** The collector does not know or allow this sender: a person must act. */
         DENIED,
-        /** The collector does not understand what was sent: sending the same again is useless. */
+        /** The collector does not understand a message: sending it again is useless. */
         NOT_UNDERSTOOD
     }
 
-    /** Begins the message of a stream that did not begin, since a file of the settings cannot be read or used. */
-    public static final String NOT_BEGUN = "cannot open a stream: ";
+    /** The prefix of messages about streams that could not be opened, because a file in the settings is unusable. */
+    public static final String NOT_OPENED = "cannot open a stream: ";
 
     private final Kind kind;
     private final String message;
@@ -25,7 +25,7 @@ public final class StreamEnd {
 
     /**
      * @param message what happened, for the log.
-     * @param retryAfterMs how long the collector asks to wait, ms; 0 where it does not say.
+     * @param retryAfterMs how long the collector asks to wait, ms; 0 if unknown.
      */
     public StreamEnd(Kind kind, String message, long retryAfterMs) {
         this.kind = kind;
@@ -38,7 +38,7 @@ public final class StreamEnd {
         return new StreamEnd(Kind.LOST, message, 0);
     }
 
-    /** What to make of it. */
+    /** The kind, which determines the next step. */
     public Kind kind() {
         return kind;
     }
@@ -48,7 +48,7 @@ public final class StreamEnd {
         return message;
     }
 
-    /** How long the collector asks to wait, ms; 0 where it does not say. */
+    /** How long the collector asks to wait, ms; 0 if unknown. */
     public long retryAfterMs() {
         return retryAfterMs;
     }

@@ -25,36 +25,36 @@ final class TransferState {
     private List<ByteString> parts = Collections.emptyList();
     private long sequence;
 
-    private final List<ByteString> coming = new ArrayList<>();
-    private long comingSequence;
-    private long comingBytes;
+    private final List<ByteString> incoming = new ArrayList<>();
+    private long incomingSequence;
+    private long incomingBytes;
 
     /** A new stream: what came of a state on the one before does not go on. */
     void beginStream() {
-        coming.clear();
-        comingBytes = 0;
+        incoming.clear();
+        incomingBytes = 0;
     }
 
     /**
-     * A part came. After the last one {@link #keep} or {@link #beginStream} is to be called.
+     * Adds a received part. After the last one {@link #complete} or {@link #beginStream} must be called.
      *
-     * @return what is wrong with it; null where nothing is.
+     * @return what is wrong with it; null if nothing is.
      */
     String add(State part) {
         int bytes = part.getData().size();
         if (bytes > MAX_PART_BYTES) {
             return "a part of its state has " + bytes + " bytes; the limit is " + MAX_PART_BYTES;
         }
-        if (!coming.isEmpty() && part.getSequence() != comingSequence) {
-            return "it mixed the parts of two states, up to batches " + comingSequence + " and "
+        if (!incoming.isEmpty() && part.getSequence() != incomingSequence) {
+            return "it mixed the parts of two states, up to batches " + incomingSequence + " and "
                     + part.getSequence();
         }
-        comingBytes += bytes;
-        if (comingBytes > MAX_BYTES) {
+        incomingBytes += bytes;
+        if (incomingBytes > MAX_BYTES) {
             return "its state has more than " + MAX_BYTES + " bytes";
         }
-        comingSequence = part.getSequence();
-        coming.add(part.getData());
+        incomingSequence = part.getSequence();
+        incoming.add(part.getData());
         return null;
     }
 
@@ -63,15 +63,15 @@ final class TransferState {
         return sequence;
     }
 
-    /** Whether a state up to a sequence replaces the one that is held: it is no older. */
-    boolean isNews(long upTo) {
+    /** Whether a state up to a sequence replaces the current one, because it is not older. */
+    boolean replaces(long upTo) {
         return upTo >= sequence;
     }
 
     /** The state that arrived is complete and replaces the one before. One without bytes means that there is none. */
-    void keep() {
-        sequence = comingBytes == 0 ? 0 : comingSequence;
-        parts = comingBytes == 0 ? Collections.emptyList() : new ArrayList<>(coming);
+    void complete() {
+        sequence = incomingBytes == 0 ? 0 : incomingSequence;
+        parts = incomingBytes == 0 ? Collections.emptyList() : new ArrayList<>(incoming);
         beginStream();
     }
 
@@ -85,7 +85,7 @@ final class TransferState {
         return parts.isEmpty();
     }
 
-    /** What a collector that wants the state is sent: its parts, or that there is none. */
+    /** The messages to a collector that wants the state: its parts, or that there is none. */
     Deque<State> toSend(ByteString epoch) {
         Deque<State> states = new ArrayDeque<>();
         for (ByteString part : parts) {

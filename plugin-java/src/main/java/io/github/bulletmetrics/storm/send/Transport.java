@@ -20,10 +20,10 @@ public interface Transport {
      */
     Stream open(Address to, Open open, Listener listener);
 
-    /** One stream. What it holds is given back when it has ended. */
+    /** One stream. It releases its resources when it has ended. */
     interface Stream {
         /**
-         * Answers that are handed to the listener before any is asked for by {@link #takeAnother}: few, so that those
+         * Answers that are handed to the listener before any is asked for by {@link #requestAnswer}: few, so that those
          * which wait, parts of a state for instance, wait at the collector.
          */
         int ANSWERS_AHEAD = 3;
@@ -41,7 +41,7 @@ public interface Transport {
         void send(State part);
 
         /** Lets the collector give one answer more. Ignored on a stream that has ended. */
-        void takeAnother();
+        void requestAnswer();
 
         /** Announces that nothing more will be sent; the collector then ends the stream. */
         void finish();
@@ -50,15 +50,15 @@ public interface Transport {
         void cancel(String why);
     }
 
-    /** Hears of one stream. Its methods return at once and do not throw. */
+    /** Receives the events of a stream. Its methods return at once and do not throw. */
     interface Listener {
-        /** The collector said something. */
+        /** The collector sent a message. */
         void received(ExportResponse response);
 
         /** The stream takes batches again. */
         void writable();
 
-        /** The stream has ended; nothing more is heard of it. */
+        /** The stream has ended; there are no further calls. */
         void ended(StreamEnd end);
     }
 }

@@ -107,7 +107,7 @@ class GrpcTransportTest {
         start();
         File missing = directory.resolve("missing").toFile();
         stream = open(new Security(false, null, null, null, missing));
-        assertThat(heard.end().message()).startsWith(StreamEnd.NOT_BEGUN).contains(missing.getPath());
+        assertThat(heard.end().message()).startsWith(StreamEnd.NOT_OPENED).contains(missing.getPath());
         stream = open(new Security(true, missing, null, null, null));
         assertThat(heard.end().message()).contains(missing.getPath());
     }
@@ -147,7 +147,7 @@ class GrpcTransportTest {
     private void assertTokenRefused(String text, String wrong) throws Exception {
         File token = Files.writeString(directory.resolve("token"), text).toFile();
         stream = open(new Security(false, null, null, null, token));
-        assertThat(heard.end().message()).startsWith(StreamEnd.NOT_BEGUN).contains(token + wrong)
+        assertThat(heard.end().message()).startsWith(StreamEnd.NOT_OPENED).contains(token + wrong)
                 .doesNotContain("s3cr");
     }
 
@@ -266,7 +266,7 @@ class GrpcTransportTest {
         for (int number = -1; number < 64; number++) {
             assertThat(heard.waiting()).isLessThanOrEqualTo(Transport.Stream.ANSWERS_AHEAD);
             ExportResponse response = heard.response();
-            stream.takeAnother();
+            stream.requestAnswer();
             if (number >= 0) {
                 assertThat(response.getState().getSequence()).isEqualTo(number);
                 assertThat(response.getState().getData()).isEqualTo(part);
@@ -294,7 +294,7 @@ class GrpcTransportTest {
         for (int taken = 0; end == null && taken < 256; end = heard.ended()) {
             if (heard.poll() != null) {
                 taken++;
-                stream.takeAnother();
+                stream.requestAnswer();
             }
         }
         assertThat(heard.end().message()).contains("more data than a collector does");
@@ -341,7 +341,7 @@ class GrpcTransportTest {
         heard.end();
         stream.send(BATCH);
         stream.send(State.getDefaultInstance());
-        stream.takeAnother();
+        stream.requestAnswer();
         stream.finish();
         stream.cancel("again");
         assertThat(stream.isReady()).isFalse();

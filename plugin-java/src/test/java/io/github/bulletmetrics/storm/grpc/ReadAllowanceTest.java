@@ -57,7 +57,7 @@ class ReadAllowanceTest {
         int part = 256 << 10;
         for (int parts = 0; parts < 64; parts++) {
             allowance.read(part);
-            allowance.stateCame(part);
+            allowance.stateReceived(part);
         }
         assertLeft(allowance, ReadAllowance.START_BYTES + ReadAllowance.STATE_PART_BYTES);
     }
@@ -71,14 +71,14 @@ class ReadAllowanceTest {
             nowNs += TimeUnit.SECONDS.toNanos(1);
             for (int parts = 0; parts < 16; parts++) {
                 allowance.read(part);
-                allowance.stateCame(part);
+                allowance.stateReceived(part);
             }
         }
         int kept = 0;
         while (!allowance.exceeded() && kept < 1_000) {
             try {
                 allowance.read(part);
-                allowance.stateCame(part);
+                allowance.stateReceived(part);
                 kept++;
             } catch (IOException tooMuch) {
                 assertThat(tooMuch).hasMessageContaining("more data than a collector does");
@@ -93,11 +93,11 @@ class ReadAllowanceTest {
     @Test
     void nothingElseHasMoreRoomWhereThereAreStates() throws IOException {
         ReadAllowance without = allowance(false);
-        without.stateCame(1 << 20);
+        without.stateReceived(1 << 20);
         assertLeft(without, ReadAllowance.START_BYTES);
         ReadAllowance with = allowance(false);
         with.givesStates();
-        with.stateCame(1 << 20);
+        with.stateReceived(1 << 20);
         assertLeft(with, ReadAllowance.MAX_BYTES + ReadAllowance.STATE_PART_BYTES);
     }
 }

@@ -48,14 +48,14 @@ class SamplePackTest {
     @Test
     void allVersionsAreRead() {
         SamplePack one = SamplePack.read(HexFormat.of().parseHex(GOLDEN));
-        assertThat(one.handOverMs()).as("it does not say").isZero();
+        assertThat(one.sentByWorkerMs()).as("it does not say").isZero();
         holdsWhatTheGoldenPackHolds(one);
         SamplePack two = SamplePack.read(HexFormat.of().parseHex(GOLDEN_2));
-        assertThat(two.handOverMs()).isEqualTo(0x0102030405060708L);
+        assertThat(two.sentByWorkerMs()).isEqualTo(0x0102030405060708L);
         holdsWhatTheGoldenPackHolds(two);
         assertThat(two.process().hasHost()).isFalse();
         SamplePack three = SamplePack.read(HexFormat.of().parseHex(GOLDEN_3));
-        assertThat(three.handOverMs()).isEqualTo(0x0102030405060708L);
+        assertThat(three.sentByWorkerMs()).isEqualTo(0x0102030405060708L);
         holdsWhatTheGoldenPackHolds(three);
         assertThat(three.process().hasHost()).isTrue();
         assertThat(new long[] {three.host(0, HostCpu.USER), three.host(0, HostCpu.SYSTEM),
@@ -127,8 +127,8 @@ class SamplePackTest {
     void whateverIsWrittenIsReadInEachVersion() {
         Seeded.cases(2_000, random -> {
             Written written = new Written(random);
-            readsAs(written, SamplePack.read(written.pack()), written.handOverMs);
-            readsAs(written.withoutHost(), SamplePack.read(written.packOfVersion(2)), written.handOverMs);
+            readsAs(written, SamplePack.read(written.pack()), written.sentByWorkerMs);
+            readsAs(written.withoutHost(), SamplePack.read(written.packOfVersion(2)), written.sentByWorkerMs);
             readsAs(written.withoutHost(), SamplePack.read(written.packOfVersion(1)), 0);
         });
     }
@@ -157,7 +157,7 @@ class SamplePackTest {
             assertThat(pack.samples()).isLessThanOrEqualTo(SampleBuffer.CAPACITY);
             assertThat(pack.isOf(pack.processHead())).isTrue();
             byte[] again = SamplePack.encode(process, pack.lost(), pack.firstLostMs(), pack.lastLostMs(),
-                    pack.handOverMs(), rows(pack));
+                    pack.sentByWorkerMs(), rows(pack));
             boolean namesAreText = again.length == bytes.length && !String.join("", process.collectors())
                     .contains("\ufffd");
             if (bytes[0] == SamplePack.VERSION && namesAreText) {
@@ -167,10 +167,10 @@ class SamplePackTest {
         assertThat(taken[0]).as("packs that were changed and taken").isGreaterThan(1_000);
     }
 
-    private static void readsAs(Written written, SamplePack pack, long handOverMs) {
+    private static void readsAs(Written written, SamplePack pack, long sentByWorkerMs) {
         assertThat(pack.process()).usingRecursiveComparison().isEqualTo(written.process);
-        assertThat(new long[] {pack.lost(), pack.firstLostMs(), pack.lastLostMs(), pack.handOverMs()})
-                .containsExactly(written.lost, written.firstLostMs, written.lastLostMs, handOverMs);
+        assertThat(new long[] {pack.lost(), pack.firstLostMs(), pack.lastLostMs(), pack.sentByWorkerMs()})
+                .containsExactly(written.lost, written.firstLostMs, written.lastLostMs, sentByWorkerMs);
         assertThat(rows(pack)).usingElementComparator(Arrays::compare).isEqualTo(written.rows);
     }
 
@@ -203,7 +203,7 @@ class SamplePackTest {
         private final int lost;
         private final long firstLostMs;
         private final long lastLostMs;
-        private final long handOverMs;
+        private final long sentByWorkerMs;
         private final List<long[]> rows = new ArrayList<>();
 
         Written(Random random) {
@@ -216,7 +216,7 @@ class SamplePackTest {
             lost = random.nextInt();
             firstLostMs = random.nextLong();
             lastLostMs = random.nextLong();
-            handOverMs = random.nextLong();
+            sentByWorkerMs = random.nextLong();
             for (int n = upTo(random, SampleBuffer.CAPACITY); n > 0; n--) {
                 rows.add(random.longs(SamplePack.columns(process)).toArray());
             }
@@ -230,7 +230,7 @@ class SamplePackTest {
         }
 
         byte[] pack() {
-            return SamplePack.encode(process, lost, firstLostMs, lastLostMs, handOverMs, rows);
+            return SamplePack.encode(process, lost, firstLostMs, lastLostMs, sentByWorkerMs, rows);
         }
 
         private Written(Written of) {
@@ -239,7 +239,7 @@ class SamplePackTest {
             lost = of.lost;
             firstLostMs = of.firstLostMs;
             lastLostMs = of.lastLostMs;
-            handOverMs = of.handOverMs;
+            sentByWorkerMs = of.sentByWorkerMs;
             of.rows.forEach(row -> rows.add(Arrays.copyOf(row, SamplePack.columns(process))));
         }
 

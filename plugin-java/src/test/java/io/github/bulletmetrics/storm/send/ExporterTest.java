@@ -123,15 +123,15 @@ class ExporterTest {
         assertThat(stream.sequences()).containsExactly(1L, 2L, 3L);
         stream.sayAcknowledged(2);
         rig.pass(0);
-        assertThat(rig.outbox.underWay()).isEqualTo(4);
+        assertThat(rig.outbox.inFlight()).isEqualTo(4);
         stream.sayAcknowledged(3);
         rig.pass(0);
-        assertThat(rig.outbox.underWay()).as("the window").isEqualTo(8);
+        assertThat(rig.outbox.inFlight()).as("the window").isEqualTo(8);
         stream.sayFull(5, 100);
         stream.sayAcknowledged(4);
         rig.pass(rig.options.maxBackoffMs);
         rig.pass(rig.options.maxBackoffMs);
-        assertThat(rig.outbox.underWay()).isLessThanOrEqualTo(2);
+        assertThat(rig.outbox.inFlight()).isLessThanOrEqualTo(2);
     }
 
     @Test
@@ -141,8 +141,8 @@ class ExporterTest {
         rig.offerMany(900);
         for (int i = 0; i < 6_000; i++) {
             rig.pass(10);
-            if (rig.outbox.underWay() > 0) {
-                stream.sayFull(rig.outbox.firstHeld(), 0);
+            if (rig.outbox.inFlight() > 0) {
+                stream.sayFull(rig.outbox.firstUnacknowledged(), 0);
             }
         }
         assertThat(stream.sent.size()).as("batches sent in a minute").isBetween(15, 60);
@@ -260,7 +260,7 @@ class ExporterTest {
                 .isGreaterThan(1_000);
         assertThat(longestBroken).as("from a stream that broke off to the next, ms").isLessThanOrEqualTo(8_010)
                 .isGreaterThan(3_010);
-        assertThat(longestPause + rig.options.patientOpenTimeoutMs - 7_000)
+        assertThat(longestPause + rig.options.longOpenTimeoutMs - 7_000)
                 .as("from TCP's last knock at a black hole to the next, ms").isLessThan(10_000);
     }
 
@@ -538,13 +538,13 @@ class ExporterTest {
         assertThat(stream.sent.get(0).hasClocks()).as("nothing was read yet").isFalse();
         stream.say(ExportResponse.newBuilder().setAcknowledgement(
                 Acknowledgement.newBuilder().setEpoch(stream.epoch()).setSequence(1).setSentTimeMs(777)));
-        long cameMs = rig.time.wallMs();
-        rig.workers.handedOver(rig.workers.worker("h", 6701), 55, 66);
+        long receivedMs = rig.time.wallMs();
+        rig.workers.packReceived(rig.workers.worker("h", 6701), 55, 66);
         rig.offerMany(10);
         rig.pass(5);
         Batch batch = stream.sent.get(1);
         assertThat(batch.getClocks().getAcknowledgedTimeMs()).as("when it came, not when it was looked at")
-                .isEqualTo(cameMs);
+                .isEqualTo(receivedMs);
         assertThat(batch.getClocks().getAcknowledgementSentTimeMs()).isEqualTo(777);
         assertThat(batch.getClocks().getWorkersList()).extracting(WorkerClock::getHost, WorkerClock::getPort,
                 WorkerClock::getHandOverTimeMs, WorkerClock::getTakenTimeMs)

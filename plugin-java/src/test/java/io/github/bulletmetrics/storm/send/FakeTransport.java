@@ -74,7 +74,7 @@ final class FakeTransport implements Transport {
         }
 
         @Override
-        public void takeAnother() {
+        public void requestAnswer() {
             credit++;
         }
 

@@ -75,7 +75,7 @@ class HostileCollectorsTest {
         hurried.batchSamples = 64;
         hurried.lingerMs = 10;
         hurried.openTimeoutMs = 500;
-        hurried.patientOpenTimeoutMs = 1_000;
+        hurried.longOpenTimeoutMs = 1_000;
         hurried.answerTimeoutMs = 500;
         hurried.minBackoffMs = 10;
         hurried.maxBackoffMs = 50;

@@ -63,7 +63,7 @@ class MovesTest {
         FakeStream stream = begun(3);
         stream.sayAcknowledged(3);
         rig.pass(0);
-        assertThat(rig.outbox.underWay()).isZero();
+        assertThat(rig.outbox.inFlight()).isZero();
         assertThat(rig.outbox.samples()).as("held, not under way").isEqualTo(30);
         rig.pass(rig.options.answerTimeoutMs * 2);
         assertThat(stream.cancelled).as("nothing is owed").isNull();

@@ -13,7 +13,7 @@ class OutageLogTest {
         int lines = 0;
         for (int second = 0; second < 3_600; second++) {
             lines += log.failed(address, StreamEnd.lost("gone"), 0, second * 1_000) ? 1 : 0;
-            lines += log.well(address, second * 1_000 + 500) ? 1 : 0;
+            lines += log.recovered(address, second * 1_000 + 500) ? 1 : 0;
         }
         assertThat(lines).isEqualTo(12);
     }
@@ -23,8 +23,8 @@ class OutageLogTest {
         assertThat(log.failed(address, StreamEnd.lost("gone"), 0, 0)).isTrue();
         assertThat(log.failed(address, StreamEnd.lost("gone"), 0, 1_000)).isFalse();
         assertThat(log.failed(address, new StreamEnd(StreamEnd.Kind.DENIED, "no token", 0), 0, 2_000)).isTrue();
-        assertThat(log.well(address, 3_000)).isTrue();
-        assertThat(log.well(address, 4_000)).isFalse();
+        assertThat(log.recovered(address, 3_000)).isTrue();
+        assertThat(log.recovered(address, 4_000)).isFalse();
     }
 
     /** The ends are those that GrpcTransportTest brings about. */
@@ -42,7 +42,7 @@ class OutageLogTest {
         assertThat(log.last()).contains("4320 by default");
         log.failed(address, StreamEnd.lost("UNAVAILABLE: End of stream or IOException"), 0, 0);
         assertThat(log.last()).contains("has ended, or it requires TLS");
-        log.failed(address, StreamEnd.lost(StreamEnd.NOT_BEGUN + "/etc/token"), 0, 0);
+        log.failed(address, StreamEnd.lost(StreamEnd.NOT_OPENED + "/etc/token"), 0, 0);
         assertThat(log.last()).contains("Fix the file");
         log.failed(address, new StreamEnd(StreamEnd.Kind.DENIED, "no token", 0), 0, 0);
         assertThat(log.last()).contains("token.file");
