@@ -19,8 +19,8 @@ import java.util.concurrent.Callable;
 
 /** Submits the Bullet topology to Storm: {@code storm jar bullet-topology.jar} and this class. */
 @Command(name = "bullet-topology", mixinStandardHelpOptions = true, sortOptions = false,
-    description = {"Submits Bullet's topology to Storm: rebuilt by Bullet Metrics on Bullet's own engine (bullet-core, bullet-bql, bullet-record,"
-        + " bullet-dsl), under the component, stream, metric and setting names of bullet-storm 1.3.2, of which it holds no code.",
+    description = {"Submits Bullet's topology to Storm. It is built on Bullet's own engine (bullet-core, bullet-bql, bullet-record,"
+        + " bullet-dsl), with the names of bullet-storm 1.3.2 but without its code.",
         "What differs from bullet-storm: docs/running-bullet.md."},
     footer = {"", "Example:",
         "  storm jar bullet-topology.jar io.github.bulletmetrics.topology.BulletTopology \\",
@@ -31,17 +31,17 @@ public final class BulletTopology implements Callable<Integer> {
     private Path file;
 
     @Option(names = "-c", paramLabel = "KEY=VALUE",
-            description = "A setting over the file's, as YAML: bullet.* is Bullet's, "
-        + "any other Storm's. May be repeated.")
+            description = "Overrides a setting of the file; the value is YAML. bullet.* is for Bullet, "
+        + "others are for Storm. May be repeated.")
     private Map<String, String> overrides = new LinkedHashMap<>();
 
-    @Option(names = "--name", paramLabel = "NAME", description = "The topology's name, over topology.name given by -c "
+    @Option(names = "--name", paramLabel = "NAME", description = "Name of the topology; overrides topology.name of -c "
         + "and bullet.topology.name of the file.")
     private String name;
 
     @Option(names = {"--print-config", "--dry-run"},
-            description = "Submits nothing: checks the settings, builds the topology and "
-        + "prints every setting that holds, as YAML. Asks no cluster.")
+            description = "Submits nothing: validates the settings, builds the topology and "
+        + "prints all effective settings as YAML. Needs no cluster.")
     private boolean printConfig;
 
     @Spec

@@ -129,7 +129,7 @@ public final class FilterBolt extends QueryBolt {
     /** The join bolt gets the same query and answers for it. */
     @Override
     protected void onImproper(PubSubMessage message, RuntimeException cause) {
-        LOG.debug("Query {} cannot be started", message.getId(), cause);
+        LOG.debug("Cannot start query {}", message.getId(), cause);
     }
 
     @Override

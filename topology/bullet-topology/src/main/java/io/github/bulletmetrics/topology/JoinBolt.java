@@ -68,7 +68,7 @@ public final class JoinBolt extends QueryBolt {
         String id = tuple.getString(0);
         Querier querier = queries.get(id);
         if (querier == null) {
-            LOG.debug("Left out data of query {}: it has ended, or not yet come", id);
+            LOG.debug("Skipped data of query {}: it has ended or is not known yet", id);
         } else if (Streams.ERROR_STREAM.equals(tuple.getSourceStreamId())) {
             endByRate(id, querier, (RateLimitError) tuple.getValue(1));
         } else {
@@ -176,7 +176,7 @@ public final class JoinBolt extends QueryBolt {
 
     @Override
     protected void onImproper(PubSubMessage message, RuntimeException cause) {
-        LOG.info("Query {} cannot be started: {}", message.getId(), cause.toString());
+        LOG.info("Cannot start query {}: {}", message.getId(), cause.toString());
         improper.increment();
         BulletError error = BulletError.makeError(cause.toString(), "Error initializing query");
         emitResult(message.getId(), Clip.of(Meta.of(List.of(error))),

@@ -39,8 +39,8 @@ final class MetricsRegistration {
             LOG.info("Registered metrics consumer {}", name);
             return true;
         } catch (ClassNotFoundException | LinkageError e) {
-            LOG.warn("Metrics consumer {} is left out: put its jar on the class path of whoever submits the topology, and "
-                + "in the extlib folder of every supervisor: {}", name, e.toString());
+            LOG.warn("Metrics consumer {} is left out: install its jar on the class path of the submitter, and in "
+                + "extlib of every Supervisor: {}", name, e.toString());
         } catch (NoSuchMethodException | NullPointerException | IllegalAccessException e) {
             LOG.warn("Metrics consumer {} is left out: it needs a method public static void {}({}, {})", name, METHOD,
                 Config.class.getName(), BulletStormConfig.class.getName());

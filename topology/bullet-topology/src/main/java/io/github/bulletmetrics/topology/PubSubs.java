@@ -39,7 +39,7 @@ final class PubSubs {
             Class.forName(name).asSubclass(PubSub.class);
         } catch (ClassNotFoundException | LinkageError | ClassCastException e) {
             throw new IllegalArgumentException(BulletStormConfig.PUBSUB_CLASS_NAME
-                    + " must name a PubSub that is in this jar or in "
+                    + " must name a PubSub in this jar or in "
                 + "Storm's extlib, but is " + name + ". This jar has " + RESTPubSub.class.getName()
                 + ", which the query gateway serves, and "
                 + DRPCPubSub.class.getName(), e);
@@ -53,7 +53,7 @@ final class PubSubs {
         try {
             return PubSub.from(config);
         } catch (PubSubException e) {
-            throw new IllegalStateException("Cannot make the PubSub: check the bullet.pubsub.* settings", e);
+            throw new IllegalStateException("Cannot create the PubSub: check the bullet.pubsub.* settings", e);
         }
     }
 }

@@ -62,7 +62,7 @@ abstract class QueryBolt extends BaseRichBolt {
         if (take(tuple)) {
             collector.ack(tuple);
         } else {
-            LOG.error("Left out a tuple of unknown origin: {} {}", tuple.getSourceComponent(),
+            LOG.error("Skipped a tuple of unknown origin: {} {}", tuple.getSourceComponent(),
                     tuple.getSourceStreamId());
         }
     }
@@ -93,7 +93,7 @@ abstract class QueryBolt extends BaseRichBolt {
             return;
         }
         if (Streams.endsQuery(metadata.getSignal())) {
-            LOG.debug("Query {} ends: {}", id, metadata.getSignal());
+            LOG.debug("Ending query {}: {}", id, metadata.getSignal());
             endQuery(id);
         } else if (metadata.hasSignal(Metadata.Signal.REPLAY)) {
             onReplaySignal();
@@ -102,7 +102,7 @@ abstract class QueryBolt extends BaseRichBolt {
 
     private void onReplaySignal() {
         if (!replayEnabled) {
-            LOG.warn("Left out a signal to replay: {} is false", BulletStormConfig.REPLAY_ENABLE);
+            LOG.warn("Skipped a replay signal: {} is false", BulletStormConfig.REPLAY_ENABLE);
             return;
         }
         missed.begin(System.currentTimeMillis());
@@ -111,7 +111,7 @@ abstract class QueryBolt extends BaseRichBolt {
 
     private void askIfDue() {
         if (missed.isDue(System.currentTimeMillis())) {
-            LOG.info("{} asks for its queries as of {}", name, missed.since());
+            LOG.info("{} requests its queries as of {}", name, missed.since());
             collector.emit(Streams.FEEDBACK_STREAM,
                     new Values(name, new Metadata(Metadata.Signal.REPLAY, missed.since())));
         }

@@ -85,7 +85,7 @@ public final class QuerySpout extends BaseRichSpout {
         String id = message.getId();
         Metadata metadata = message.getMetadata();
         if (metadata == null) {
-            LOG.warn("Left out message {}: it has no metadata", id);
+            LOG.warn("Skipped message {}: it has no metadata", id);
             subscriber.commit(id);
         } else if (metadata.hasSignal(Metadata.Signal.REPLAY)) {
             subscriber.commit(id);
@@ -102,8 +102,8 @@ public final class QuerySpout extends BaseRichSpout {
         if (!metadata.hasContent()) {
             collector.emit(Streams.METADATA_STREAM, new Values(id, metadata));
         } else if (!replayEnabled || !(metadata.getContent() instanceof Number)) {
-            LOG.warn("Left out a replay request from {}: {}", id, replayEnabled ? "it has no time"
-                    : "this topology does not replay");
+            LOG.warn("Skipped a replay request from {}: {}", id, replayEnabled ? "it has no time"
+                    : "replay is disabled");
         } else if (replays.request(id, ((Number) metadata.getContent()).longValue())) {
             moveOn(id, false);
         }

@@ -76,7 +76,7 @@ public final class ReplayBolt extends BaseRichBolt {
     private Map<String, PubSubMessage> stored() {
         try {
             Map<String, PubSubMessage> stored = (Map<String, PubSubMessage>) StorageManager.from(config).getAll().get();
-            LOG.info("Bullet's storage held {} queries", stored.size());
+            LOG.info("Read {} queries from Bullet's storage", stored.size());
             return stored;
         } catch (ExecutionException | RuntimeException e) {
             throw new IllegalStateException("Cannot read the stored queries: check the bullet.storage.* settings", e);
@@ -89,7 +89,7 @@ public final class ReplayBolt extends BaseRichBolt {
     @Override
     public void execute(Tuple tuple) {
         if (!Streams.QUERY_COMPONENT.equals(tuple.getSourceComponent())) {
-            LOG.error("Left out a tuple of unknown origin: {} {}", tuple.getSourceComponent(),
+            LOG.error("Skipped a tuple of unknown origin: {} {}", tuple.getSourceComponent(),
                     tuple.getSourceStreamId());
             return;
         }
@@ -129,7 +129,7 @@ public final class ReplayBolt extends BaseRichBolt {
             switch (replay.next(acked, tuple.getSourceTask())) {
                 case SEND -> send(tuple, id, replay);
                 case FINISH -> {
-                    LOG.info("The replay to {} is done", id);
+                    LOG.info("Finished the replay to {}", id);
                     active.set(id, 0);
                     collector.fail(tuple);
                 }
@@ -141,14 +141,14 @@ public final class ReplayBolt extends BaseRichBolt {
     private void begin(Tuple tuple, String id, long since) {
         OptionalInt asking = task(id);
         if (asking.isEmpty()) {
-            LOG.warn("Left out a replay request of {}: this topology has no such filter or join task", id);
+            LOG.warn("Skipped a replay request of {}: the topology has no such filter or join task", id);
             collector.fail(tuple);
             return;
         }
         int task = asking.getAsInt();
         OptionalInt joinIndex = TaskIndexCaptureGrouping.index(context.getStormId(), task);
         List<Object> batches = joinIndex.isPresent() ? queries.of(joinIndex.getAsInt()) : queries.all();
-        LOG.info("Begins a replay of {} batches to {}", batches.size(), id);
+        LOG.info("Starting a replay of {} batches to {}", batches.size(), id);
         TaskReplay replay = new TaskReplay(task, since, batches, tuple.getSourceTask());
         replays.put(id, replay);
         active.set(id, 1);

@@ -61,7 +61,7 @@ public final class Settings {
             if (content instanceof Map<?, ?> settings) {
                 return settings;
             }
-            throw new IOException(file + " is not a list of settings like \"bullet.topology.name: my-topology\"");
+            throw new IOException(file + " is not a map of settings such as \"bullet.topology.name: my-topology\"");
         } catch (YAMLException e) {
             throw new IOException(file + " is not YAML: " + e.getMessage(), e);
         }

@@ -124,7 +124,7 @@ public final class Wiring {
         if (config.get(BulletConfig.STORAGE_CLASS_NAME) == null) {
             throw new IllegalArgumentException(BulletStormConfig.REPLAY_ENABLE + " needs "
                     + BulletConfig.STORAGE_CLASS_NAME
-                + ", from which replay bolts read the queries at their start: name the storage of Bullet's web service, or "
+                + ", from which replay bolts read the queries when they start. Use the storage of Bullet's web service, or "
                 + MemoryStorageManager.class.getName() + " for none");
         }
         ComponentSettings settings = ComponentSettings.REPLAY_BOLT;

@@ -42,7 +42,7 @@ final class DRPCQuerySubscriber extends BufferingSubscriber {
         try {
             return List.of(query(message(call.argument()), call));
         } catch (RuntimeException e) {
-            LOG.warn("Left out DRPC call {}: its argument is no query", call.id(), e);
+            LOG.warn("Skipped DRPC call {}: its argument is not a query", call.id(), e);
             servers.fail(call.host(), call.id());
             return List.of();
         }
@@ -54,14 +54,14 @@ final class DRPCQuerySubscriber extends BufferingSubscriber {
         }
         BQLResult result = builder.buildQuery(argument);
         if (result.hasErrors()) {
-            throw new IllegalArgumentException("It is neither a PubSubMessage nor BQL: " + result.getErrors());
+            throw new IllegalArgumentException("neither a PubSubMessage nor BQL: " + result.getErrors());
         }
         return serDe.toMessage(UUID.randomUUID().toString(), result.getQuery(), result.getBql());
     }
 
     private static PubSubMessage query(PubSubMessage message, DRPCServers.Call call) {
         if (message.getId() == null) {
-            throw new IllegalArgumentException("It has no id");
+            throw new IllegalArgumentException("the query has no id");
         }
         Metadata sent = message.getMetadata();
         return new PubSubMessage(message.getId(), message.getContent(), new DRPCRequestMetadata(

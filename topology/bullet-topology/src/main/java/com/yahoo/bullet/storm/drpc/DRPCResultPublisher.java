@@ -17,7 +17,7 @@ final class DRPCResultPublisher implements Publisher {
     public PubSubMessage send(PubSubMessage message) throws PubSubException {
         if (!(message.getMetadata() instanceof DRPCRequestMetadata request)) {
             throw new PubSubException("Query " + message.getId()
-                    + " did not come by DRPC: its result has nowhere to go");
+                    + " was not submitted by DRPC, so its result cannot be delivered");
         }
         Metadata signalOnly = new Metadata(request.getSignal(), null);
         servers.give(request.host(), request.requestId(), new PubSubMessage(message.getId(), message.getContent(),

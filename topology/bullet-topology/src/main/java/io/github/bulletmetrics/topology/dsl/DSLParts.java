@@ -60,7 +60,7 @@ public final class DSLParts {
         } else if (SourceSettings.from(storm).timestampField() != null) {
             throw new IllegalArgumentException(SourceSettings.TIMESTAMP_FIELD + " needs "
                     + KafkaConnector.class.getName() + " as "
-                + BulletDSLConfig.CONNECTOR_CLASS_NAME + ": of other connectors no timestamp is known. Leave it out");
+                + BulletDSLConfig.CONNECTOR_CLASS_NAME + ", because other connectors have no timestamp; remove it");
         }
     }
 
@@ -68,8 +68,8 @@ public final class DSLParts {
         try {
             return new BulletDSLConfig(storm);
         } catch (RuntimeException e) {
-            throw new IllegalArgumentException("bullet-dsl refuses its settings (bullet.dsl.*): " + e.getMessage()
-                + ". bullet_dsl_defaults.yaml in bullet-dsl's jar says what each must be", e);
+            throw new IllegalArgumentException("bullet-dsl rejects its settings (bullet.dsl.*): " + e.getMessage()
+                + ". bullet_dsl_defaults.yaml in bullet-dsl's jar describes each setting", e);
         }
     }
 
@@ -77,7 +77,7 @@ public final class DSLParts {
         List<?> topics = config.getAs(BulletDSLConfig.CONNECTOR_KAFKA_TOPICS, List.class);
         if (topics.stream().anyMatch(topic -> !(topic instanceof String name) || name.isBlank())) {
             throw new IllegalArgumentException(BulletDSLConfig.CONNECTOR_KAFKA_TOPICS
-                    + " must list topics' names, like [\"records\"], but is "
+                    + " must be a list of topics, such as [\"records\"], but is "
                 + topics + NamedClass.didYouMean(storm, BulletDSLConfig.CONNECTOR_KAFKA_TOPICS));
         }
     }
@@ -140,7 +140,7 @@ public final class DSLParts {
         try {
             return Objects.requireNonNull(maker.make());
         } catch (RuntimeException e) {
-            throw new IllegalArgumentException(setting + " is " + storm.get(setting) + ", which cannot be made: "
+            throw new IllegalArgumentException(setting + " is " + storm.get(setting) + ", which cannot be created: "
                     + rootOf(e) + hint(setting), e);
         }
     }

@@ -79,7 +79,7 @@ public class DSLSpout extends BaseRichSpout {
         try {
             KafkaTap.whileOpening(arrivals, () -> start(conf, context, collector));
         } catch (BulletDSLException e) {
-            throw new IllegalStateException(connector.getClass().getName() + " cannot be initialized", e);
+            throw new IllegalStateException(connector.getClass().getName() + " failed to initialize", e);
         }
         registerMetrics();
     }
@@ -103,12 +103,12 @@ public class DSLSpout extends BaseRichSpout {
 
     @Override
     public void activate() {
-        LOG.info("{} is active", getClass().getSimpleName());
+        LOG.info("Activated {}", getClass().getSimpleName());
     }
 
     @Override
     public void deactivate() {
-        LOG.info("{} is not active", getClass().getSimpleName());
+        LOG.info("Deactivated {}", getClass().getSimpleName());
     }
 
     @Override
@@ -168,7 +168,7 @@ public class DSLSpout extends BaseRichSpout {
         try {
             connector.close();
         } catch (Exception e) { // The interface allows any.
-            LOG.error("{} cannot be closed", connector.getClass().getName(), e);
+            LOG.error("Cannot close {}", connector.getClass().getName(), e);
         }
     }
 

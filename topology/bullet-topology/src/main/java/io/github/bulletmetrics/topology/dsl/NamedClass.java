@@ -46,18 +46,18 @@ record NamedClass(BulletConfig config, String setting, Class<?> kind, List<Class
         try {
             Class<?> type = Class.forName(text);
             if (!kind.isAssignableFrom(type)) {
-                throw new IllegalArgumentException(setting + " is " + text + ", which is no "
+                throw new IllegalArgumentException(setting + " is " + text + ", which is not a "
                         + kind.getName() + choices());
             }
             return type;
         } catch (LinkageError e) {
             throw new IllegalArgumentException(setting + " is " + text + ", which lacks a class (" + e.getMessage()
-                + "): put its jar on the class path of the submitter and of the workers (Storm's extlib)", e);
+                + "): install its jar on the class path of the submitter and of the workers (Storm's extlib)", e);
         } catch (ClassNotFoundException e) {
             String meant = nearest(text, known.stream().map(Class::getName).toList())
                 .map(near -> "; did you mean " + near + "?").orElse(choices());
             throw new IllegalArgumentException(setting + " is " + text + ", which cannot be loaded" + meant
-                + " A class of yours must be on the class path of the submitter and of the workers (Storm's extlib)", e);
+                + " Your own classes must be on the class path of the submitter and of the workers (Storm's extlib)", e);
         }
     }
 

@@ -130,7 +130,7 @@ final class EventStream implements QueryClient {
                 }
             }
         } catch (IOException e) {
-            LOG.debug("A client has gone before the end of its stream", e);
+            LOG.debug("A client disconnected before the end of its stream", e);
             gone(next);
         } finally {
             // An interrupt that came too late must not meet the next stream.

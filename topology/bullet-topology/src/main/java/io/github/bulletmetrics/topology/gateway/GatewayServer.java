@@ -58,7 +58,7 @@ public final class GatewayServer implements AutoCloseable {
     private final Counters counters = new Counters();
     private final GatewayOptions options;
     private final OutgoingQueue outgoing;
-    private final HeldQueries held;
+    private final RunningQueries running;
     private final EventStreams streams;
     private final QueryDesk desk;
     private final SourceDesk source;
@@ -78,10 +78,10 @@ public final class GatewayServer implements AutoCloseable {
         this.options = options;
         http = JdkHttpServer.create(listen, BACKLOG);
         outgoing = new OutgoingQueue(options.queueCapacity(), counters);
-        held = new HeldQueries(options.maxQueries());
+        running = new RunningQueries(options.maxQueries());
         streams = new EventStreams(options.streams(), counters, STOP_MS);
         String reachable = advertised == null ? address() : advertised;
-        desk = new QueryDesk(config, options, counters, outgoing, held, writers, streams,
+        desk = new QueryDesk(config, options, counters, outgoing, running, writers, streams,
                              "http://" + reachable + PUBSUB_RESULT);
         source = new SourceDesk(GeneratorSettings.from(config).control());
         http.setExecutor(readers);
@@ -117,7 +117,7 @@ public final class GatewayServer implements AutoCloseable {
 
     /** Starts to serve. */
     public void start() {
-        held.every(streams.beatMs(), streams::beat);
+        running.every(streams.beatMs(), streams::beat);
         http.start();
     }
 
@@ -173,7 +173,7 @@ public final class GatewayServer implements AutoCloseable {
     private JsonObject stats() {
         JsonObject json = new JsonObject();
         json.addProperty("submitted", counters.submitted);
-        json.addProperty("active", held.active());
+        json.addProperty("active", running.active());
         json.addProperty("returned", counters.returned);
         json.addProperty("failed", counters.failed);
         json.addProperty("timed_out", counters.timedOut);
@@ -198,8 +198,8 @@ public final class GatewayServer implements AutoCloseable {
     /** Answers all who wait, then ends within about 5 s. May be called twice. */
     @Override
     public void close() {
-        held.close();
-        desk.letGo();
+        running.close();
+        desk.endAll();
         writers.shutdown();
         try {
             writers.awaitTermination(STOP_MS, TimeUnit.MILLISECONDS);

@@ -34,7 +34,7 @@ final class QueryDesk {
     private final GatewayOptions options;
     private final Counters counters;
     private final OutgoingQueue outgoing;
-    private final HeldQueries held;
+    private final RunningQueries running;
     private final Executor writers;
     private final EventStreams streams;
     private final String resultUrl;
@@ -42,12 +42,13 @@ final class QueryDesk {
     private final PubSubMessageSerDe serDe;
 
     /** Single answers are written by {@code writers}, so that a slow client holds up no result but its own. */
-    QueryDesk(BulletConfig config, GatewayOptions options, Counters counters, OutgoingQueue outgoing, HeldQueries held,
+    QueryDesk(BulletConfig config, GatewayOptions options, Counters counters, OutgoingQueue outgoing,
+            RunningQueries running,
               Executor writers, EventStreams streams, String resultUrl) {
         this.options = options;
         this.counters = counters;
         this.outgoing = outgoing;
-        this.held = held;
+        this.running = running;
         this.writers = writers;
         this.streams = streams;
         this.resultUrl = resultUrl;
@@ -97,7 +98,7 @@ final class QueryDesk {
         String id = UUID.randomUUID().toString();
         EventStream stream = streams.create(() -> abandon(id));
         if (send(id, result, stream, reply)) {
-            stream.open(reply.handOver());
+            stream.open(reply.takeExchange());
         }
     }
 
@@ -116,7 +117,7 @@ final class QueryDesk {
     /** False, and the reply is given, when a limit is reached. */
     private boolean send(String id, BQLResult result, QueryClient client, Reply reply) {
         long timeoutMs = timeoutMs(result.getQuery());
-        if (!held.hold(id, client, timeoutMs, late -> giveUp(id, timeoutMs, late))) {
+        if (!running.add(id, client, timeoutMs, late -> timedOut(id, timeoutMs, late))) {
             counters.refused.increment();
             reply.json(Reply.TOO_MANY_REQUESTS,
                     failure("Too many concurrent queries: the limit is " + options.maxQueries(),
@@ -124,7 +125,7 @@ final class QueryDesk {
             return false;
         }
         PubSubMessage message = serDe.toMessage(id, result.getQuery(), result.getBql());
-        if (!outgoing.offer(Messages.encode(message, resultUrl)) && held.take(id) != null) {
+        if (!outgoing.offer(Messages.encode(message, resultUrl)) && running.remove(id) != null) {
             counters.refused.increment();
             reply.json(Reply.UNAVAILABLE, failure("Too many queries wait for the topology: the limit is "
                 + options.queueCapacity(), "See that the topology runs and polls this gateway, then try again"));
@@ -139,16 +140,16 @@ final class QueryDesk {
         return duration > options.longestMs() ? options.longestMs() + options.graceMs() : duration + options.graceMs();
     }
 
-    private void giveUp(String id, long timeoutMs, QueryClient client) {
+    private void timedOut(String id, long timeoutMs, QueryClient client) {
         counters.timedOut.increment();
-        LOG.warn("Query {} got no result within {} ms and is killed", id, timeoutMs);
+        LOG.warn("Killing query {}: no result within {} ms", id, timeoutMs);
         kill(id);
         client.end(Reply.TIMED_OUT, failure("No result came within " + timeoutMs + " ms; the query was killed",
                                             "See that the topology runs and polls this gateway, then try again"));
     }
 
     private void abandon(String id) {
-        if (held.take(id) != null) {
+        if (running.remove(id) != null) {
             counters.abandoned.increment();
             kill(id);
         }
@@ -170,13 +171,13 @@ final class QueryDesk {
             throw new IllegalArgumentException("Not a result: its signal is neither COMPLETE nor FAIL");
         }
         if (!(message.getContent() instanceof String content)) {
-            throw new IllegalArgumentException("Not a result: its content is no text");
+            throw new IllegalArgumentException("Not a result: its content is not text");
         }
         if (!message.hasSignal()) {
             window(message.getId(), content);
             return;
         }
-        QueryClient client = held.take(message.getId());
+        QueryClient client = running.remove(message.getId());
         if (client == null) {
             counters.unknownResults.increment();
             return;
@@ -186,11 +187,11 @@ final class QueryDesk {
     }
 
     private void window(String id, String result) {
-        QueryClient client = held.get(id);
+        QueryClient client = running.get(id);
         if (client == null) {
             counters.unknownResults.increment();
         } else if (!client.window(result)) {
-            throw new IllegalArgumentException("Not the end of a query, whose client waits for one result: "
+            throw new IllegalArgumentException("Not the end of a query whose client expects one result: "
                 + "its signal is neither COMPLETE nor FAIL");
         }
     }
@@ -204,15 +205,15 @@ final class QueryDesk {
     boolean signal(String json) {
         PubSubMessage message = Messages.decode(json);
         if (!message.hasSignal()) {
-            throw new IllegalArgumentException("Not a signal: only the topology's signals are taken here");
+            throw new IllegalArgumentException("Not a signal: only signals of the topology are accepted here");
         }
         counters.signals.increment();
         return outgoing.offer(Messages.encode(message, resultUrl));
     }
 
-    /** Answers all who wait, since the gateway stops. */
-    void letGo() {
-        for (QueryClient client : held.takeAll()) {
+    /** Answers all waiting clients, because the gateway stops. */
+    void endAll() {
+        for (QueryClient client : running.removeAll()) {
             counters.stopped.increment();
             client.end(Reply.UNAVAILABLE, failure("The gateway stops", "Try again later"));
         }

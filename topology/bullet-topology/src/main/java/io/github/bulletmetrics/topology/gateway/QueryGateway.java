@@ -21,7 +21,7 @@ import java.util.concurrent.CountDownLatch;
  * {@code {"ready":true,"address":"127.0.0.1:9901"}}.
  */
 @Command(name = "query-gateway", mixinStandardHelpOptions = true, sortOptions = false, showDefaultValues = true,
-    description = "Takes queries over HTTP and hands them to the topology.",
+    description = "Accepts queries over HTTP and passes them to the topology.",
     footer = {"", "Example:",
         "  java -cp bullet-topology.jar io.github.bulletmetrics.topology.gateway.QueryGateway \\",
         "    --bullet-conf bullet_settings.yaml --listen 127.0.0.1:9901",
@@ -29,11 +29,11 @@ import java.util.concurrent.CountDownLatch;
         "    http://127.0.0.1:9901/api/bullet/queries/http-query"})
 public final class QueryGateway implements Callable<Integer> {
     @Option(names = "--bullet-conf", required = true, paramLabel = "FILE",
-        description = "Bullet's settings, the file that the topology has.")
+        description = "Bullet's settings: the topology's YAML file.")
     private Path file;
 
     @Option(names = "-c", paramLabel = "KEY=VALUE",
-            description = "A setting over the file's, as YAML. May be repeated.")
+            description = "Overrides a setting of the file; the value is YAML. May be repeated.")
     private Map<String, String> overrides = new LinkedHashMap<>();
 
     @Option(names = "--listen", paramLabel = "HOST:PORT", defaultValue = "127.0.0.1:9901",
@@ -41,23 +41,23 @@ public final class QueryGateway implements Callable<Integer> {
     private String listen;
 
     @Option(names = "--advertise", paramLabel = "HOST:PORT",
-        description = "Where the topology's workers reach the gateway, if not where it listens.")
+        description = "Address at which workers reach the gateway, if it differs from --listen.")
     private String advertise;
 
     @Option(names = "--max-queries", paramLabel = "N", defaultValue = "2000",
-            description = "The most queries held at once.")
+            description = "Maximum number of running queries.")
     private int maxQueries;
 
     @Option(names = "--queue-capacity", paramLabel = "N", defaultValue = "8192",
-        description = "The most messages that wait for the topology.")
+        description = "Maximum number of messages that wait for the topology.")
     private int queueCapacity;
 
     @Option(names = "--longest-query-ms", paramLabel = "MS", defaultValue = "600000",
-        description = "How long a query without a duration is waited for.")
+        description = "Maximum time to wait for a query without a duration.")
     private long longestMs;
 
     @Option(names = "--grace-ms", paramLabel = "MS", defaultValue = "10000",
-        description = "How long after its end a query's result may come.")
+        description = "Time after the end of a query in which its result is accepted.")
     private long graceMs;
 
     @Option(names = "--stream-buffer-bytes", paramLabel = "N", defaultValue = "4194304",
@@ -65,14 +65,14 @@ public final class QueryGateway implements Callable<Integer> {
     private int streamBufferBytes;
 
     @Option(names = "--heartbeat-ms", paramLabel = "MS", defaultValue = "5000",
-        description = "A client of sse-query that was sent nothing for so long gets a comment.")
+        description = "Interval of comments to clients of sse-query that get no results.")
     private long heartbeatMs;
 
     @Option(names = "--stall-ms", paramLabel = "MS", defaultValue = "10000",
-        description = "A client of sse-query that takes nothing for so long is taken as gone.")
+        description = "Time after which a client of sse-query that reads nothing is disconnected.")
     private long stallMs;
 
-    @Option(names = "--stop-with-stdin", description = "Stops when stdin ends, as it does when the parent dies.")
+    @Option(names = "--stop-with-stdin", description = "Stops when stdin ends, for example because the parent died.")
     private boolean stopWithStdin;
 
     /**

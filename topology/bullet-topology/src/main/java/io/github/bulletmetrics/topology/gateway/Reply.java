@@ -60,8 +60,8 @@ final class Reply {
         send(status, null, null);
     }
 
-    /** Hands the exchange to one who answers it bit by bit; null if an answer has been given. */
-    synchronized HttpExchange handOver() {
+    /** Returns the exchange to a caller that answers it in parts, or null if it is answered. */
+    synchronized HttpExchange takeExchange() {
         if (given) {
             return null;
         }
@@ -86,7 +86,7 @@ final class Reply {
             // exchange, finding it closed, would keep the connection's file descriptor for ever.
             exchange.getResponseBody().write(bytes);
         } catch (IOException e) {
-            LOG.debug("A client has gone before its answer", e);
+            LOG.debug("A client disconnected before its answer", e);
         }
     }
 }

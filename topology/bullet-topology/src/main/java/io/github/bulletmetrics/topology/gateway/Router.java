@@ -65,7 +65,7 @@ final class Router implements HttpHandler {
         } catch (IllegalArgumentException e) {
             reply.error(Reply.BAD_REQUEST, e.getMessage());
         } catch (IOException e) {
-            LOG.debug("A request broke off", e);
+            LOG.debug("A request was interrupted", e);
             exchange.close();
         } catch (RuntimeException e) {
             LOG.error("{} {} failed", exchange.getRequestMethod(), exchange.getRequestURI(), e);

@@ -10,49 +10,49 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * The queries whose clients wait, up to a limit. No thread waits with them: one timer ends those that get too old. Each
- * query leaves once: by its result, by its timeout, or when all are released. Thread-safe.
+ * The queries whose clients wait, up to a limit. One timer ends those that are too old, so that no thread waits for
+ * them. Each query is removed once: by its result, by its timeout, or when all are removed. Thread-safe.
  */
-final class HeldQueries implements AutoCloseable {
-    private final Map<String, Held> held = new ConcurrentHashMap<>();
+final class RunningQueries implements AutoCloseable {
+    private final Map<String, Entry> entries = new ConcurrentHashMap<>();
     private final ScheduledThreadPoolExecutor timer = new ScheduledThreadPoolExecutor(1,
             Threads.named("gateway-timer"));
     private final int limit;
     private int active;
 
-    private record Held(QueryClient client, ScheduledFuture<?> timeout) {
+    private record Entry(QueryClient client, ScheduledFuture<?> timeout) {
     }
 
-    HeldQueries(int limit) {
+    RunningQueries(int limit) {
         this.limit = limit;
         timer.setRemoveOnCancelPolicy(true);
     }
 
-    /** False when the limit is reached. Otherwise {@code onTimeout} gets the client if nobody took it in time. */
-    synchronized boolean hold(String id, QueryClient client, long timeoutMs, Consumer<QueryClient> onTimeout) {
+    /** Returns false if the limit is reached. {@code onTimeout} gets the client if it was not removed in time. */
+    synchronized boolean add(String id, QueryClient client, long timeoutMs, Consumer<QueryClient> onTimeout) {
         if (active >= limit || timer.isShutdown()) {
             return false;
         }
         active++;
         ScheduledFuture<?> timeout = timer.schedule(() -> {
-            QueryClient late = take(id);
+            QueryClient late = remove(id);
             if (late != null) {
                 onTimeout.accept(late);
             }
         }, timeoutMs, TimeUnit.MILLISECONDS);
-        held.put(id, new Held(client, timeout));
+        entries.put(id, new Entry(client, timeout));
         return true;
     }
 
-    /** The client of a query that goes on being held; null if it is not held. */
+    /** The client of a query, or null. */
     QueryClient get(String id) {
-        Held entry = held.get(id);
+        Entry entry = entries.get(id);
         return entry == null ? null : entry.client();
     }
 
-    /** The client of a held query, which is held no longer; null if it is not, or has been taken. */
-    synchronized QueryClient take(String id) {
-        Held entry = held.remove(id);
+    /** Removes a query. Returns its client, or null if there is none. */
+    synchronized QueryClient remove(String id) {
+        Entry entry = entries.remove(id);
         if (entry == null) {
             return null;
         }
@@ -65,16 +65,16 @@ final class HeldQueries implements AutoCloseable {
         return active;
     }
 
-    /** Does something again and again on the timer's thread, until it is closed; it must not block. */
+    /** Runs a task at intervals on the timer's thread, until it is closed. The task must not block. */
     void every(long periodMs, Runnable task) {
         timer.scheduleAtFixedRate(task, periodMs, periodMs, TimeUnit.MILLISECONDS);
     }
 
-    /** Takes all. */
-    List<QueryClient> takeAll() {
+    /** Removes all queries and returns their clients. */
+    List<QueryClient> removeAll() {
         List<QueryClient> clients = new ArrayList<>();
-        for (String id : held.keySet()) {
-            QueryClient client = take(id);
+        for (String id : entries.keySet()) {
+            QueryClient client = remove(id);
             if (client != null) {
                 clients.add(client);
             }
@@ -82,7 +82,7 @@ final class HeldQueries implements AutoCloseable {
         return clients;
     }
 
-    /** Ends the timer: nothing more can be held. */
+    /** Ends the timer. No query can be added afterwards. */
     @Override
     public void close() {
         timer.shutdownNow();

@@ -16,10 +16,10 @@ final class SourceDesk {
     static final int MOST_TASKS = 10_000;
     private static final long FORGET_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-    private final Map<String, Heard> reports = new TreeMap<>();
+    private final Map<String, Received> reports = new TreeMap<>();
     private SourceControl control;
 
-    private record Heard(SourceReport report, long atNanos) {
+    private record Received(SourceReport report, long atNanos) {
     }
 
     SourceDesk(SourceControl control) {
@@ -45,7 +45,7 @@ final class SourceDesk {
         if (reports.size() >= MOST_TASKS && !reports.containsKey(key)) {
             return false;
         }
-        reports.put(key, new Heard(report, System.nanoTime()));
+        reports.put(key, new Received(report, System.nanoTime()));
         notifyAll();
         return true;
     }
@@ -67,7 +67,7 @@ final class SourceDesk {
      */
     synchronized JsonObject status() {
         forgetSilent();
-        long following = reports.values().stream().filter(heard -> heard.report().version() == control.version())
+        long following = reports.values().stream().filter(received -> received.report().version() == control.version())
                 .count();
         JsonObject json = new JsonObject();
         json.addProperty("version", control.version());
@@ -75,22 +75,22 @@ final class SourceDesk {
         json.addProperty("reporting", reports.size());
         for (String sum : new String[] {"emitted", "acked", "failed", "lag", "left_out", "control_failures"}) {
             json.addProperty(sum, reports.values().stream()
-                .mapToLong(heard -> heard.report().toJson().get(sum).getAsLong()).sum());
+                .mapToLong(received -> received.report().toJson().get(sum).getAsLong()).sum());
         }
         JsonArray tasks = new JsonArray();
-        reports.values().forEach(heard -> tasks.add(task(heard)));
+        reports.values().forEach(received -> tasks.add(task(received)));
         json.add("tasks", tasks);
         return json;
     }
 
-    private static JsonObject task(Heard heard) {
-        JsonObject json = heard.report().toJson();
-        json.addProperty("age_ms", TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - heard.atNanos()));
+    private static JsonObject task(Received received) {
+        JsonObject json = received.report().toJson();
+        json.addProperty("age_ms", TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - received.atNanos()));
         return json;
     }
 
     private void forgetSilent() {
         long now = System.nanoTime();
-        reports.values().removeIf(heard -> now - heard.atNanos() > FORGET_NANOS);
+        reports.values().removeIf(received -> now - received.atNanos() > FORGET_NANOS);
     }
 }

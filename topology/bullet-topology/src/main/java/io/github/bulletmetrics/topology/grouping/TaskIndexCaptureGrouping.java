@@ -28,7 +28,7 @@ public final class TaskIndexCaptureGrouping implements CustomStreamGrouping {
 
     @Override
     public List<Integer> chooseTasks(int fromTask, List<Object> values) {
-        throw new UnsupportedOperationException("Nothing is to be sent on the stream of this grouping");
+        throw new UnsupportedOperationException("no tuple may be emitted to this stream");
     }
 
     /**

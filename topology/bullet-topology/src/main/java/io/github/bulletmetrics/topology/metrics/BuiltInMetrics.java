@@ -50,7 +50,7 @@ public final class BuiltInMetrics {
             interval = intervals.get(BulletStormConfig.DEFAULT_INTERVAL_KEY);
         }
         if (interval == null) {
-            throw new IllegalArgumentException("No interval for " + name.metricName() + ": add it, or \""
+            throw new IllegalArgumentException("no interval for " + name.metricName() + ": add it, or \""
                 + BulletStormConfig.DEFAULT_INTERVAL_KEY + "\", to "
                 + BulletStormConfig.TOPOLOGY_METRICS_BUILT_IN_EMIT_INTERVAL_MAPPING);
         }

@@ -49,8 +49,8 @@ public enum BatchFormat {
                     new GZIPInputStream(new ByteArrayInputStream((byte[]) batch)))) {
                 return (Map<String, PubSubMessage>) in.readObject();
             } catch (IOException | ClassNotFoundException e) {
-                throw new IllegalStateException("A batch of the replay bolt cannot be read: run one version of this jar on "
-                    + "all workers", e);
+                throw new IllegalStateException("Cannot read a batch of the replay bolt: use the same version of this jar "
+                    + "on all workers", e);
             }
         }
     };

@@ -82,7 +82,7 @@ public record GeneratorSettings(long seed, int variants, int batchSize, long max
             }
         } catch (ClassCastException | NullPointerException e) {
             throw new IllegalArgumentException(
-                PROBES + " must be a list like [{value: \"probe-1\", per.second: 1.0}], but is " + value, e);
+                PROBES + " must be a list such as [{value: \"probe-1\", per.second: 1.0}], but is " + value, e);
         }
         return probes;
     }
@@ -95,7 +95,7 @@ public record GeneratorSettings(long seed, int variants, int batchSize, long max
         URI url = URI.create(value.toString());
         if (!"http".equals(url.getScheme()) || url.getHost() == null) {
             throw new IllegalArgumentException(
-                CONTROL_URL + " must be like http://127.0.0.1:9901/api/source/control, but is " + value);
+                CONTROL_URL + " must be a URL such as http://127.0.0.1:9901/api/source/control, but is " + value);
         }
         return url;
     }

@@ -25,7 +25,7 @@ record Part(int number, int of) {
      */
     Part {
         if (of < 1 || of > MOST || number < 1 || number > of) {
-            throw new IllegalArgumentException("part " + number + "/" + of + " is none of 1/N to N/N, with N from 1 to "
+            throw new IllegalArgumentException("part " + number + "/" + of + " is not between 1/N and N/N, with N from 1 to "
                     + MOST);
         }
     }
@@ -38,7 +38,7 @@ record Part(int number, int of) {
     static Part parse(String text) {
         Matcher form = FORM.matcher(text);
         if (!form.matches()) {
-            throw new IllegalArgumentException("'" + text + "' is no part; the second of four is written 2/4");
+            throw new IllegalArgumentException("'" + text + "' is not a part; the second of four is written 2/4");
         }
         return new Part(Integer.parseInt(form.group(1)), Integer.parseInt(form.group(2)));
     }

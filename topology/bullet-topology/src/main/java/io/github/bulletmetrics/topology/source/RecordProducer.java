@@ -55,17 +55,15 @@ public final class RecordProducer implements Callable<Integer> {
     private String topic;
 
     @Option(names = "--rate", defaultValue = "100", paramLabel = "R",
-            description = "Records a second (default: ${DEFAULT-VALUE}).")
+            description = "Records per second (default: ${DEFAULT-VALUE}).")
     private double rate;
 
     @Option(names = "--probe", paramLabel = "VALUE=R",
-            description = "R records a second with this probe's value, beside the"
-        + " others; may be repeated.")
+            description = "R additional records per second with this probe's value; may be repeated.")
     private Map<String, Double> probes = new LinkedHashMap<>();
 
     @Option(names = "--backlog-seconds", defaultValue = "0", paramLabel = "S",
-            description = "Starts with what would have been"
-        + " written in the last S seconds (default: ${DEFAULT-VALUE}).")
+            description = "First writes the records of the last S seconds (default: ${DEFAULT-VALUE}).")
     private double backlogSeconds;
 
     @Option(names = "--seconds", paramLabel = "S",
@@ -77,19 +75,17 @@ public final class RecordProducer implements Callable<Integer> {
     private Long count;
 
     @Option(names = "--seed", defaultValue = "42", paramLabel = "SEED",
-            description = "Decides every record's values, its record_id"
-        + " among them (default: ${DEFAULT-VALUE}).")
+            description = "Determines the values of all records, including record_id (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     @Option(names = "--control-url", paramLabel = "URL",
-            description = "Asks a query gateway what to write, as the topology's own"
-        + " source does, and reports what was written: http://HOST:PORT/api/source/control.")
+            description = "Takes the rates from a query gateway, like the topology's own source,"
+        + " and reports what was written: http://HOST:PORT/api/source/control.")
     private URI controlUrl;
 
     @Option(names = "--part", defaultValue = "1/1", paramLabel = "I/N", converter = Part.Converter.class,
-            description = "Writes the"
-        + " I-th of N shares of all rates, so that N producers, on any hosts, write what is asked for together and no record twice"
-        + " (default: all).")
+            description = "Writes the I-th of N shares of all rates, so that N producers on any hosts together"
+        + " write each record once (default: all).")
     private Part part;
 
     @Option(names = "-c", paramLabel = "key=value", description = "A setting of Kafka's producer; may be repeated.")

@@ -41,13 +41,13 @@ public record SourceControl(double recordsPerSecond, List<Probe> probes, long ve
                 "records_per_second must be 0 to " + MOST_PER_SECOND + ", but is " + recordsPerSecond);
         }
         if (probes.size() > MOST_PROBES) {
-            throw new IllegalArgumentException("There can be " + MOST_PROBES + " probes, but there are "
-                    + probes.size());
+            throw new IllegalArgumentException("Too many probes: " + probes.size() + "; the limit is "
+                    + MOST_PROBES);
         }
         Set<String> values = new HashSet<>();
         for (Probe probe : probes) {
             if (!values.add(probe.value())) {
-                throw new IllegalArgumentException("Probe " + probe.value() + " is there twice");
+                throw new IllegalArgumentException("Probe " + probe.value() + " is given twice");
             }
         }
         probes = List.copyOf(probes);

@@ -55,7 +55,7 @@ public record SourceSettings(double samplingPercentage, String timestampField, S
                                                      METRICS_ENABLE));
         for (String name : config.getAllWithPrefix(Optional.empty(), PREFIX, false).keySet()) {
             if (!known.contains(name)) {
-                throw new IllegalArgumentException("There is no setting " + name + ": there are " + known);
+                throw new IllegalArgumentException("Unknown setting " + name + "; known settings: " + known);
             }
         }
     }

@@ -20,7 +20,7 @@ class DSLPartsTest {
     @CsvSource(delimiter = '|', value = {
         "bullet.dsl.connector.class.name|com.yahoo.bullet.dsl.connector.KafkaConector"
             + "|did you mean com.yahoo.bullet.dsl.connector.KafkaConnector?",
-        "bullet.dsl.connector.class.name|java.lang.String|is no com.yahoo.bullet.dsl.connector.BulletConnector",
+        "bullet.dsl.connector.class.name|java.lang.String|is not a com.yahoo.bullet.dsl.connector.BulletConnector",
         "bullet.dsl.connector.class.name||bullet.dsl.connector.class.name is missing",
         "bullet.dsl.converter.class.name|com.yahoo.bullet.dsl.converter.JsonBulletRecordConverter"
             + "|did you mean com.yahoo.bullet.dsl.converter.JSONBulletRecordConverter?",
@@ -67,7 +67,7 @@ class DSLPartsTest {
         assertThatThrownBy(() -> new DSLConnectorSpout(DSLSettings.with(
             Map.of(BulletStormConfig.DSL_SPOUT_CONNECTOR_SPOUT_ENABLE, true))))
             .isInstanceOf(IllegalArgumentException.class)
-            .hasMessageContaining("is no com.yahoo.bullet.storm.SpoutConnector");
+            .hasMessageContaining("is not a com.yahoo.bullet.storm.SpoutConnector");
     }
 
     /** Pulsar's client is not part of the jar: the message states where to put it. */

@@ -80,7 +80,7 @@ final class EchoBolt extends BaseRichBolt {
             }
             server.result(call.id, "{\"records\":[],\"meta\":" + JSONValue.toJSONString(meta) + "}");
         } catch (org.apache.storm.thrift.TException e) {
-            throw new IllegalStateException("The DRPC server does not take an answer", e);
+            throw new IllegalStateException("The DRPC server rejected an answer", e);
         }
         return true;
     }

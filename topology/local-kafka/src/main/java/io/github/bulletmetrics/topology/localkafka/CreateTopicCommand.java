@@ -25,7 +25,7 @@ final class CreateTopicCommand implements Callable<Integer> {
             description = "Partitions (default: ${DEFAULT-VALUE}).")
     private int partitions;
 
-    @Option(names = "-c", paramLabel = "key=value", description = "A setting of the topic, for instance"
+    @Option(names = "-c", paramLabel = "key=value", description = "A setting of the topic, for example"
         + " message.timestamp.type=LogAppendTime; may be repeated.")
     private Map<String, String> settings = new LinkedHashMap<>();
 

@@ -9,7 +9,7 @@ import picocli.CommandLine.Option;
 
 /** Ends whatever runs for a directory: a live launcher by asking it to stop, the leftovers of a dead one itself. */
 @Command(name = "down", mixinStandardHelpOptions = true,
-    description = "Ends the broker of a directory, also what a killed launcher left behind; 0 also when there was nothing.")
+    description = "Stops the broker of a directory, or the leftovers of a killed launcher; 0 also when there was nothing.")
 final class DownCommand implements Callable<Integer> {
     /** A launcher stops its broker within 10 s. */
     private static final Duration LAUNCHER_LIMIT = Duration.ofSeconds(15);

@@ -27,7 +27,7 @@ record KafkaHome(Path path) {
         if (!Files.isDirectory(lib) || isMissing(lib)) {
             throw new IOException(lib
                     + "/kafka_2.13-*.jar is missing: build the distribution (mvn package in topology/local-kafka, or make"
-                + " build), or give another as --home");
+                + " build), or set --home");
         }
         return this;
     }

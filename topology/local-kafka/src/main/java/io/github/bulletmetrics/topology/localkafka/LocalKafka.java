@@ -12,7 +12,7 @@ import picocli.CommandLine.Command;
  */
 @Command(name = "local-kafka", mixinStandardHelpOptions = true,
         version = "local-kafka, built beside build/bullet-metrics: see bullet-metrics version",
-    description = "Runs a Kafka broker on this machine, as a process of its own.",
+    description = "Runs a Kafka broker on this machine in its own process.",
     subcommands = {UpCommand.class, CreateTopicCommand.class, ProduceCommand.class, StatusCommand.class,
     DownCommand.class})
 public final class LocalKafka {

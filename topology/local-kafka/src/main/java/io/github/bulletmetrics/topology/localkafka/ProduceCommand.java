@@ -21,7 +21,7 @@ final class ProduceCommand implements Callable<Integer> {
     @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of a running broker.")
     private Path dir;
 
-    @Option(names = "--jar", paramLabel = "JAR", description = "The topology's jar, which holds the generator (default:"
+    @Option(names = "--jar", paramLabel = "JAR", description = "The topology's jar, which contains the generator (default:"
         + " bullet-topology.jar beside this jar).")
     private Path jar;
 
@@ -32,7 +32,7 @@ final class ProduceCommand implements Callable<Integer> {
     public Integer call() throws IOException, InterruptedException {
         Path topology = jar != null ? jar : Program.jarOf(LocalKafka.class).resolveSibling("bullet-topology.jar");
         if (!Files.isRegularFile(topology)) {
-            throw new IOException(topology + " is not a file: give the topology's jar as --jar");
+            throw new IOException(topology + " is not a file; set --jar to the topology's jar");
         }
         Broker.Ready broker = BrokerDirectory.at(dir).requireReady();
         List<String> command = new ArrayList<>(List.of(Program.javaBinary(), "-Xmx256m", "-XX:+UseSerialGC", "-cp",

@@ -42,7 +42,7 @@ final class Topics {
             admin.createTopics(List.of(new NewTopic(topic, partitions, (short) 1).configs(settings))).all().get();
         } catch (ExecutionException e) {
             String advice = e.getCause() instanceof TopicExistsException ? ": take another name" : "";
-            throw new IOException("topic " + topic + " is not created: " + e.getCause().getMessage() + advice, e);
+            throw new IOException("cannot create topic " + topic + ": " + e.getCause().getMessage() + advice, e);
         }
     }
 
@@ -61,7 +61,7 @@ final class Topics {
             topics.sort((a, b) -> a.get("topic").toString().compareTo(b.get("topic").toString()));
             return topics;
         } catch (ExecutionException e) {
-            throw new IOException("the broker at " + bootstrap + " does not say what topics it has: "
+            throw new IOException("the broker at " + bootstrap + " did not list its topics: "
                     + e.getCause().getMessage(), e);
         }
     }

@@ -34,7 +34,7 @@ final class UpCommand implements Callable<Integer> {
     @Option(names = "-c", paramLabel = "key=value", description = "A setting of server.properties; may be repeated.")
     private Map<String, String> overrides = new LinkedHashMap<>();
 
-    @Option(names = "--stop-with-stdin", description = "Stops when stdin ends, as it does when the parent dies.")
+    @Option(names = "--stop-with-stdin", description = "Stops when stdin ends, for example because the parent died.")
     private boolean stopWithStdin;
 
     @Spec
@@ -45,7 +45,7 @@ final class UpCommand implements Callable<Integer> {
         BrokerSettings settings = new BrokerSettings(heapMib, overrides);
         Program.require(spec, heapMib >= MIN_HEAP_MIB, "--heap-mib must be at least " + MIN_HEAP_MIB);
         Program.require(spec, settings.refusedOverrides().isEmpty(),
-            "the launcher itself sets " + settings.refusedOverrides() + ": leave out -c");
+            "the launcher itself sets " + settings.refusedOverrides() + "; remove -c");
         KafkaHome kafka = (home == null ? KafkaHome.besideTheJar() : new KafkaHome(home)).check();
         BrokerDirectory directory = BrokerDirectory.at(dir);
         try (FileLock lock = directory.lockFor("broker")) {

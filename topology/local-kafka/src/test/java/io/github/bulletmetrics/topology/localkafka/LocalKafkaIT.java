@@ -64,7 +64,7 @@ class LocalKafkaIT {
         Process refused = second.up(dir);
         assertThat(refused.waitFor(STOP_LIMIT_SECS, TimeUnit.SECONDS)).isTrue();
         assertThat(refused.exitValue()).isEqualTo(1);
-        assertThat(second.stderr("up")).contains("is held by a running broker");
+        assertThat(second.stderr("up")).contains("is used by a running broker");
 
         up.destroy();
         assertStopped(up, 0);

@@ -71,7 +71,7 @@ public final class Foreground {
             server.stop();
             program.progress("stopped");
         } catch (IOException | RuntimeException | LinkageError e) {
-            program.progress("not stopped in order (" + e + "): run " + program.name() + " down --dir "
+            program.progress("stopping failed (" + e + "): run " + program.name() + " down --dir "
                     + directory.path());
             exitCode = 1;
         }
@@ -82,7 +82,7 @@ public final class Foreground {
         try {
             System.in.transferTo(OutputStream.nullOutputStream());
         } catch (IOException brokenIsAnEndToo) {
-            program.progress("stdin broke: " + brokenIsAnEndToo.getMessage());
+            program.progress("reading stdin failed: " + brokenIsAnEndToo.getMessage());
         }
         System.exit(0);
     }

@@ -35,7 +35,7 @@ public record Leftovers(Marker marker, Collection<ProcessId> recorded, Predicate
         found.stream().filter(atOnce).forEach(process -> signal(process, true));
         alive().forEach(process -> signal(process, false));
         if (!deadline.atMost(grace).await(this::isGone) && !deadline.await(this::killedAll)) {
-            throw new IOException("cannot end " + pids(alive()) + ": end them by hand (kill -9)");
+            throw new IOException("cannot end processes " + pids(alive()) + "; end them with kill -9");
         }
         return found.size();
     }

@@ -74,7 +74,7 @@ public abstract class ProcessDirectory {
     public final Optional<FileLock> tryLock() throws IOException {
         if (!hasLockFile() && Files.isDirectory(path) && !isEmpty()) {
             throw new IOException(path + " is not empty and was not made by " + program.name()
-                    + ": give a directory of its own");
+                    + "; use another directory");
         }
         Files.createDirectories(path);
         FileChannel channel = FileChannel.open(lockFile(), StandardOpenOption.CREATE, StandardOpenOption.READ,
@@ -97,8 +97,8 @@ public abstract class ProcessDirectory {
      * @param server what the server is called, for the error where one runs
      */
     public final FileLock lockFor(String server) throws IOException {
-        return tryLock().orElseThrow(() -> new IOException(path + " is held by a running " + server + ": end it ("
-            + program.name() + " down --dir " + path + ") or give another directory"));
+        return tryLock().orElseThrow(() -> new IOException(path + " is used by a running " + server + "; stop it ("
+            + program.name() + " down --dir " + path + ") or use another directory"));
     }
 
     public final boolean hasLockFile() {
@@ -119,7 +119,7 @@ public abstract class ProcessDirectory {
     public final void endLeftovers() throws IOException {
         int ended = leftovers().end();
         if (ended > 0) {
-            program.progress("ended " + ended + " processes that an earlier launcher had left behind");
+            program.progress("ended " + ended + " processes that an earlier launcher had left");
         }
     }
 
@@ -157,7 +157,7 @@ public abstract class ProcessDirectory {
 
     private void sweep() throws IOException {
         int ended = leftovers().end();
-        program.progress(ended == 0 ? "nothing is left running" : "ended " + ended + " processes");
+        program.progress(ended == 0 ? "no process was running" : "ended " + ended + " processes");
     }
 
     private FileLock lockFromLauncher(Duration limit) throws IOException {
@@ -168,11 +168,11 @@ public abstract class ProcessDirectory {
             lock = Deadline.in(limit).poll(this::tryLock);
         }
         if (lock.isEmpty()) {
-            program.progress("the launcher does not stop: killing it");
+            program.progress("the launcher does not stop; killing it");
             holder().flatMap(holder -> ProcessHandle.of(holder.pid())).ifPresent(ProcessHandle::destroyForcibly);
             lock = Deadline.in(KILLED_LIMIT).poll(this::tryLock);
         }
-        return lock.orElseThrow(() -> new IOException(path + " is still held by another process"));
+        return lock.orElseThrow(() -> new IOException(path + " is still used by another process"));
     }
 
     /** Removes what an earlier server left; never a file that is not its own, never through a link. */

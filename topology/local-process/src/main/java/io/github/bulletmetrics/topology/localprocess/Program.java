@@ -63,7 +63,7 @@ public record Program(String name) {
         try {
             return Path.of(type.getProtectionDomain().getCodeSource().getLocation().toURI());
         } catch (URISyntaxException e) {
-            throw new IllegalStateException("the launcher's own location is no path", e);
+            throw new IllegalStateException("the launcher's location is not a path", e);
         }
     }
 }

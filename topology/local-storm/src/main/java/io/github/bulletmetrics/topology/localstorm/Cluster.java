@@ -106,7 +106,7 @@ final class Cluster implements Foreground.Server {
     private synchronized void startAgain(Daemon supervisor) throws IOException {
         failIfStopping();
         LocalStorm.PROGRAM.progress("supervisor (pid " + supervisor.pid() + ") ended with code " + supervisor.exitCode()
-            + " and is started again; why is in " + directory.log("supervisor.log"));
+            + " and is restarted; why is in " + directory.log("supervisor.log"));
         daemons.remove(supervisor);
         launch(SUPERVISOR, commands.supervisor());
         Program.print(readyLine());
@@ -240,7 +240,7 @@ final class Cluster implements Foreground.Server {
             }
             return true;
         } catch (IOException e) {
-            LocalStorm.PROGRAM.progress("topologies not killed in order: " + e.getMessage());
+            LocalStorm.PROGRAM.progress("killing topologies failed: " + e.getMessage());
             return false;
         }
     }

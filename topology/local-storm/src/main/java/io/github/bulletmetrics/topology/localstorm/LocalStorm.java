@@ -12,7 +12,7 @@ import picocli.CommandLine.Command;
  */
 @Command(name = "local-storm", mixinStandardHelpOptions = true,
         version = "local-storm, built beside build/bullet-metrics: see bullet-metrics version",
-    description = "Runs a Storm cluster on this machine, as processes of their own.",
+    description = "Runs a Storm cluster on this machine, each part in its own process.",
     subcommands = {UpCommand.class, DownCommand.class, SubmitCommand.class, KillCommand.class, RebalanceCommand.class,
         WorkersCommand.class, StatusCommand.class})
 public final class LocalStorm {

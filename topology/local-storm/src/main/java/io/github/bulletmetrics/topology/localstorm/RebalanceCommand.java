@@ -8,7 +8,7 @@ import picocli.CommandLine.Option;
 
 /** Rebalances a topology over another number of workers. Nimbus has taken it when this returns; the workers follow. */
 @Command(name = "rebalance", mixinStandardHelpOptions = true,
-        description = "Rebalances a topology over another number of workers.")
+        description = "Rebalances a topology to another number of workers.")
 final class RebalanceCommand implements Callable<Integer> {
     @Option(names = "--dir", required = true, paramLabel = "DIR", description = "Directory of a running cluster.")
     private Path dir;
@@ -16,7 +16,7 @@ final class RebalanceCommand implements Callable<Integer> {
     @Option(names = "--topology", required = true, paramLabel = "NAME", description = "The topology's name.")
     private String topology;
 
-    @Option(names = "--workers", required = true, paramLabel = "N", description = "How many workers it is to have.")
+    @Option(names = "--workers", required = true, paramLabel = "N", description = "New number of workers.")
     private int workers;
 
     @Option(names = "--wait-secs", defaultValue = "0", paramLabel = "S",

@@ -24,8 +24,8 @@ record StormHome(Path path) {
             if (!Files.isDirectory(pattern.getParent())
                     || !anyMatch(pattern.getParent(), pattern.getFileName().toString())) {
                 throw new IOException(pattern
-                        + " is missing: build the distribution (mvn package in topology/local-storm) and give"
-                    + " its target/storm as --home");
+                        + " is missing: build the distribution (mvn package in topology/local-storm) and set"
+                    + " --home to its target/storm");
             }
         }
         return new StormHome(home);

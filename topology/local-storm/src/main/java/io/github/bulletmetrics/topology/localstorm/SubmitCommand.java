@@ -19,7 +19,7 @@ final class SubmitCommand implements Callable<Integer> {
     private Path dir;
 
     @Option(names = "--jar", required = true, paramLabel = "JAR",
-            description = "The topology's jar, with all it needs but Storm.")
+            description = "The topology's jar, with all dependencies except Storm.")
     private Path jar;
 
     @Option(names = "--main", required = true, paramLabel = "CLASS",
@@ -27,7 +27,7 @@ final class SubmitCommand implements Callable<Integer> {
     private String mainClass;
 
     @Option(names = "--name", paramLabel = "NAME",
-            description = "The topology's name: given to the class as the Storm option"
+            description = "Name of the topology. It is passed to the class as the Storm option"
         + " topology.name, and the command fails unless Nimbus knows a topology of this name afterwards.")
     private String name;
 
@@ -43,7 +43,7 @@ final class SubmitCommand implements Callable<Integer> {
         }
         int code = run(new JvmCommand(directory).submitter(jar.toAbsolutePath(), mainClass, stormOptions(), arguments));
         if (code == 0 && name != null && !isKnown(NimbusConnector.connect(directory, record.endpoints()))) {
-            throw new IOException(mainClass + " ended with 0, yet Nimbus knows no topology " + name);
+            throw new IOException(mainClass + " ended with 0, but Nimbus has no topology " + name);
         }
         return code;
     }

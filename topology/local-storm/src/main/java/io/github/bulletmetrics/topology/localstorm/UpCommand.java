@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
  * processes.
  */
 @Command(name = "up", mixinStandardHelpOptions = true,
-    description = "Starts a cluster and keeps it running; prints a line of JSON on stdout when it is ready, and again when a process was started again.")
+    description = "Starts a cluster and keeps it running; prints a line of JSON on stdout when it is ready, and when a process was restarted.")
 final class UpCommand implements Callable<Integer> {
     private static final int MAX_SLOTS = 64;
     private static final int MIN_HEAP_MIB = 32;
@@ -49,18 +49,18 @@ final class UpCommand implements Callable<Integer> {
             description = "More JVM options of each worker.")
     private String workerOptions;
 
-    @Option(names = "--drpc", description = "Starts a DRPC server too: drpc_http_port of the line on stdout.")
+    @Option(names = "--drpc", description = "Also starts a DRPC server; its port is drpc_http_port in the output.")
     private boolean drpc;
 
     @Option(names = "--drpc-threads", defaultValue = "" + DrpcServer.DEFAULT_HTTP_THREADS, paramLabel = "N",
-        description = "Threads of its HTTP port, of which each holds a call and the server keeps some three (default:"
-            + " ${DEFAULT-VALUE}, as Storm has it).")
+        description = "Threads of its HTTP port. Each call occupies one, and the server about three (default:"
+            + " ${DEFAULT-VALUE}, as in Storm).")
     private int drpcThreads;
 
     @Option(names = "-c", paramLabel = "storm.key=value", description = "A setting of storm.yaml; may be repeated.")
     private Map<String, String> overrides = new LinkedHashMap<>();
 
-    @Option(names = "--stop-with-stdin", description = "Stops when stdin ends, as it does when the parent dies.")
+    @Option(names = "--stop-with-stdin", description = "Stops when stdin ends, for example because the parent died.")
     private boolean stopWithStdin;
 
     @Spec
@@ -89,6 +89,6 @@ final class UpCommand implements Callable<Integer> {
         extlib.forEach(jar -> Program.require(spec, Files.isRegularFile(jar), "--extlib " + jar + " is not a file"));
         Program.require(spec, settings.refusedOverrides().isEmpty(), "the launcher itself sets "
                 + settings.refusedOverrides()
-            + ": leave out -c (options of workers go into --worker-opts)");
+            + "; remove -c (use --worker-opts for options of workers)");
     }
 }

@@ -91,7 +91,7 @@ class LocalStormIT {
         Launcher.Result down = launcher.run("down", "--dir", dir.toString());
         assertThat(processes()).isEmpty();
         assertThat(down.code()).as(down.stderr()).isZero();
-        assertThat(launcher.run("down", "--dir", dir.toString()).stderr()).contains("nothing is left running");
+        assertThat(launcher.run("down", "--dir", dir.toString()).stderr()).contains("no process was running");
     }
 
     @Test
@@ -102,7 +102,7 @@ class LocalStormIT {
         Process refused = second.up(dir);
         assertThat(refused.waitFor(STOP_LIMIT_SECS, TimeUnit.SECONDS)).isTrue();
         assertThat(refused.exitValue()).isEqualTo(1);
-        assertThat(second.stderr("up")).contains("is held by a running cluster");
+        assertThat(second.stderr("up")).contains("is used by a running cluster");
 
         interruptGroup(up);
         interruptGroup(up);

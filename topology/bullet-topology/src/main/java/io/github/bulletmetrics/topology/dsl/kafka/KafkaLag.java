@@ -60,7 +60,7 @@ public final class KafkaLag {
             field.setAccessible(true);
             return (Consumer<?, ?>) field.get(connector);
         } catch (ReflectiveOperationException | RuntimeException e) {
-            LOG.warn("No bullet_source_lag: this bullet-dsl keeps its Kafka consumer elsewhere than 1.2.2 does", e);
+            LOG.warn("Cannot report bullet_source_lag: this version of bullet-dsl is not compatible with 1.2.2", e);
             return null;
         }
     }
@@ -88,7 +88,7 @@ public final class KafkaLag {
         } catch (KafkaException | IllegalStateException e) {
             if (!failing) {
                 failing = true;
-                LOG.warn("The lag of {} is not known: {}", consumer.assignment(), e.toString());
+                LOG.warn("Cannot read the lag of {}: {}", consumer.assignment(), e.toString());
             }
             return null;
         }
