@@ -85,7 +85,7 @@ func askedOf(path string, run *report.RunReport) (*runstore.ResourceRequest, err
 	switch {
 	case found == nil:
 		return nil, fmt.Errorf(
-			"%s: the CPU and memory that the run's topologies request are unknown; give its table of components as a CSV file",
+			"%s: the resource request of the topologies is unknown; give a table of components as a CSV file",
 			path)
 	case len(configurations) > 1:
 		return nil, several(path, len(configurations), trials)

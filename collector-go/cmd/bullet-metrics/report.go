@@ -44,7 +44,7 @@ progress. The exit code is 0 if the report was written, whatever the verdict is.
 // oneDirectory takes the directory of a run.
 func oneDirectory(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError{fmt.Errorf("%s takes one directory, that of a run, not %d", cmd.CommandPath(), len(args))}
+		return usageError{fmt.Errorf("%s takes one run directory, not %d", cmd.CommandPath(), len(args))}
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (o *sizeOptions) read(target *tuning.TargetLoad) (evidence tuning.Measureme
 			return evidence, err
 		}
 		if earlier, twice := seen[about]; twice {
-			return evidence, usageError{fmt.Errorf("%s and %s are both tables of %s; give one of a kind", earlier,
+			return evidence, usageError{fmt.Errorf("%s and %s are both tables of %s; give only one of each kind", earlier,
 				path, about)}
 		}
 		seen[about] = path
@@ -32,7 +32,7 @@ func (o *sizeOptions) read(target *tuning.TargetLoad) (evidence tuning.Measureme
 		test     string
 	}{{csvtable.OfData, runstore.OfData, "Test 6"}, {csvtable.OfQueries, runstore.OfQueries, "Test 7"}} {
 		if seen[needed.table] == "" {
-			return evidence, usageError{fmt.Errorf("--from %s has no table of %s; name one more: a CSV file, or the directory of a run with analysis: %s (%s)",
+			return evidence, usageError{fmt.Errorf("--from %s has no table of %s; add a CSV file, or a run with analysis: %s (%s)",
 				strings.Join(o.from, ","), needed.table, needed.analysis, needed.test)}
 		}
 	}
@@ -54,7 +54,7 @@ func aboutOf(path string) (csvtable.Measurement, error) {
 	case runstore.OfQueries:
 		return csvtable.OfQueries, nil
 	}
-	return "", fmt.Errorf("%s is a run of experiment %s, which is about %s (analysis: %s): nothing is sized from it; name runs with analysis: %s (Test 6) and analysis: %s (Test 7)",
+	return "", fmt.Errorf("%s is a run of experiment %s (analysis: %[4]s), and %[3]s cannot be used for sizing; name runs with analysis: %[5]s (Test 6) and analysis: %[6]s (Test 7)",
 		path, run.Experiment, tableOf[run.Analysis], run.Analysis, runstore.OfData, runstore.OfQueries)
 }
 

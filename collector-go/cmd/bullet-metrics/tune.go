@@ -41,7 +41,7 @@ func (p *presentation) addFlags(flags *pflag.FlagSet, forms ...string) {
 
 func (p *presentation) validate() error {
 	if !slices.Contains(p.forms, p.output) {
-		return fmt.Errorf("--output %q is none of %s", p.output, strings.Join(p.forms, ", "))
+		return fmt.Errorf("unknown --output %q; choose one of %s", p.output, strings.Join(p.forms, ", "))
 	}
 	return nil
 }
@@ -90,7 +90,7 @@ func (i *input) addFlag(flags *pflag.FlagSet, columns string) {
 
 func (i *input) validate() error {
 	if i.path == "" {
-		return errors.New("--input is missing; name the CSV file of the measurements, or the directory of a run")
+		return errors.New("--input is missing; name a CSV file with measurements, or a run directory")
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func addCPU(flags *pflag.FlagSet) *string {
 
 func checkCPU(cpu string) error {
 	if !slices.Contains([]csvtable.CPU{csvtable.CPUUnsaid, csvtable.CPUTotal, csvtable.CPUEach}, csvtable.CPU(cpu)) {
-		return fmt.Errorf("--cpu %q is neither total nor each", cpu)
+		return fmt.Errorf("--cpu must be total or each, not %q", cpu)
 	}
 	return nil
 }

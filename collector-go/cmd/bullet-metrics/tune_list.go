@@ -68,7 +68,7 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there are no runs in %s: bullet-metrics tune run makes them, or name their directory", dir)
+		return fmt.Errorf("there are no runs in %s; name the directory of your runs, or start one with bullet-metrics tune run", dir)
 	}
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 
 func listedRun(run *runstore.Run) listed {
 	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs,
-		Trials: run.TrialsText(), Verdict: "under way or interrupted", Result: run.Result, Rows: run.Capacities(),
+		Trials: run.TrialsText(), Verdict: "running or interrupted", Result: run.Result, Rows: run.Capacities(),
 		Volume: run.Volume()}
 	if run.Result != nil {
 		l.Verdict = string(run.Result.Verdict)

@@ -30,7 +30,7 @@ func TestListShowsEachRunsVerdict(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "second")
 	assert.NotContains(t, out, "first")
-	assert.Contains(t, out, "under way or interrupted")
+	assert.Contains(t, out, "running or interrupted")
 	out, err = tune(t, "list", dir, "--output", "json")
 	require.NoError(t, err)
 	assert.Contains(t, out, `"experiment": "first"`)

@@ -38,7 +38,7 @@ func (e *engine) manifest(ctx context.Context, file *experimentfile.File, now ti
 		m.Versions.Kafka = launched.KafkaVersion()
 		if !m.Records.CompressionRatio.Known() {
 			m.Records.CompressionRatio, m.Records.Note = 1,
-				"the producer and the broker, both the run's own, compress nothing"
+				"not compressed by the producer and broker of the run"
 		}
 	}
 	return m

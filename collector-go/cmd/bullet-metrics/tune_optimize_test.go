@@ -198,7 +198,7 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 		"--simulate cannot be combined with --grid, --out or --time-limit": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--grid"},
 		`--time-limit "-1s": a time below zero`: {searches + "sample.yaml", "--time-limit", "-1s"},
-		"--output \"table\" is none of": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
+		"unknown --output \"table\"": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--output", "table"},
 		"--dry-run needs --output text or json": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--output", "html", "--dry-run"},

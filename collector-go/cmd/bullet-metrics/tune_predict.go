@@ -81,14 +81,14 @@ func (o *predictOptions) validate(args []string) error {
 	wrong := []error{o.show.validate(), tuning.CheckConfidence(*o.confidence), o.machine.machine().Validate()}
 	switch {
 	case o.check && len(args) == 0:
-		wrong = append(wrong, errors.New("--check takes runs' directories, directories of runs, or CSV files"))
+		wrong = append(wrong, errors.New("--check needs run directories, directories of runs, or CSV files"))
 	case o.check && len(o.from)+len(o.set)+len(o.queries) > 0:
-		wrong = append(wrong, errors.New("--check takes its runs as arguments, without --from, --set and --queries"))
+		wrong = append(wrong, errors.New("--check takes its runs as arguments and cannot be combined with --from, --set or --queries"))
 	case !o.check && len(o.from) == 0:
-		wrong = append(wrong, errors.New("--from is missing; name runs' directories, or CSV files of measurements"))
+		wrong = append(wrong, errors.New("--from is missing; name run directories, or CSV files with measurements"))
 	case !o.check && len(args) > 1:
 		wrong = append(wrong,
-			fmt.Errorf("one FILE may be given, an experiment or Bullet's settings, not %d; name runs with --from",
+			fmt.Errorf("at most one FILE (an experiment or Bullet settings) is allowed, not %d; name runs with --from",
 				len(args)))
 	}
 	if o.limit < 0 {
@@ -112,7 +112,7 @@ func settingsOf(set []string) (predict.Settings, error) {
 	for _, s := range set {
 		key, value, found := strings.Cut(s, "=")
 		if !found || key == "" {
-			return nil, fmt.Errorf("--set %q is no key=value", s)
+			return nil, fmt.Errorf("--set %q is not KEY=VALUE", s)
 		}
 		settings[key] = value
 	}

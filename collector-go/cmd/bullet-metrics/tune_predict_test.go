@@ -37,7 +37,7 @@ func TestPredictOfBoltsThatAreNotInTheTable(t *testing.T) {
 	capacity := p.Capacity[0]
 	assert.Equal(t, "queries at 200 ms", capacity.Name)
 	assert.True(t, capacity.Low < 650 && 600 < capacity.High, "%v", capacity)
-	assert.Contains(t, p.Beyond[0].Text(), "28 FilterBolt executors: 1.4 x the most measured, 20")
+	assert.Contains(t, p.Beyond[0].Text(), "28 FilterBolt executors: 1.4 times the largest measured value, 20")
 	assert.Equal(t, []string{test7Table}, a.Answers[0].From)
 }
 
@@ -61,8 +61,8 @@ func TestPredictOfTest5(t *testing.T) {
 	assert.True(t, held.Low < 1179.8 && 1179.8 < held.High, "%v", held)
 	text, err := tune(t, append([]string{"predict"}, args...)...)
 	require.NoError(t, err)
-	assert.Contains(t, text, "never measured, and in no figure: 680 queries")
-	assert.Contains(t, text, "1,162 executors in all")
+	assert.Contains(t, text, "never measured and not included in the figures: 680 queries")
+	assert.Contains(t, text, "1,162 executors in total")
 }
 
 // Every step of an experiment's file is asked, of runs as of tables; a run's own configuration is where --set begins.
@@ -99,8 +99,8 @@ func TestPredictStatesWhatIsWrong(t *testing.T) {
 	for want, line := range map[string][]string{
 		"--from is missing":                          {"predict"},
 		"--check takes runs'":                        {"predict", "--check"},
-		"is no key=value":                            {"predict", "--from", test7Table, "--set", "x"},
-		"is none of table":                           {"predict", "--from", test7Table, "--output", "xml"},
+		"is not KEY=VALUE":                           {"predict", "--from", test7Table, "--set", "x"},
+		"choose one of table":                        {"predict", "--from", test7Table, "--output", "xml"},
 		"one FILE may be given":                      {"predict", "--from", test7Table, "a", "b"},
 		`--queries "-1.000000": a number below zero`: {"predict", "--from", test7Table, "--queries", "-1"},
 		"takes its runs as argument":                 {"predict", "--check", test7Table, "--from", test7Table},
@@ -129,7 +129,7 @@ func TestPredictStatesWhatIsWrong(t *testing.T) {
 func TestPredictChecksItself(t *testing.T) {
 	text, err := tune(t, "predict", "--check", test6Table)
 	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(text, "Predictions of steps that were measured, each left out (goals held)\n"),
+	assert.True(t, strings.HasPrefix(text, "Check of the predictions against measured steps (goals held)\n"),
 		text)
 	assert.Contains(t, text, "data-scaling-test6.csv, line 3")
 	text, err = tune(t, "predict", "--check", test6Table, "--output", "json")

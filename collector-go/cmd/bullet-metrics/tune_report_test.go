@@ -43,7 +43,7 @@ func TestTuneCompareShowsWhatChanged(t *testing.T) {
 	require.NoError(t, err, "one launch of a baseline proves no regression")
 	assert.Contains(t, text, "Guard at 10%: not provable.")
 	assert.Contains(t, text,
-		"80 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)")
+		"80 queries: the baseline was launched once, but a proof needs 3 launches (steps.repeats: 3)")
 	assert.Equal(t, exitMissed, exitCode(regressionError{[]string{"80 queries: filter latency, mean +30%"}}))
 }
 
@@ -58,10 +58,10 @@ func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 		assert.Equal(t, exitFailed, exitCode(err))
 	}
 	for want, line := range map[string][]string{
-		"takes one directory":   {"tune", "report"},
-		"takes two directories": {"tune", "compare", sampleRun},
-		"at least 0":            {"tune", "compare", sampleRun, sampleRun, "--fail-on-regression", "-1"},
-		"is none of":            {"tune", "compare", sampleRun, sampleRun, "--output", "xml"},
+		"takes one run directory": {"tune", "report"},
+		"takes two directories":   {"tune", "compare", sampleRun},
+		"at least 0":              {"tune", "compare", sampleRun, sampleRun, "--fail-on-regression", "-1"},
+		"choose one of":           {"tune", "compare", sampleRun, sampleRun, "--output", "xml"},
 	} {
 		_, err := program(line...)
 		require.ErrorContains(t, err, want)

@@ -49,7 +49,7 @@ var tableOf = map[runstore.Analysis]string{
 	runstore.OfData:        "data volumes",
 	runstore.OfQueries:     "filter bolts by queries",
 	runstore.OfConcurrency: "simultaneous queries",
-	runstore.OfTimeline:    "a record's way through Bullet",
+	runstore.OfTimeline:    "a record timeline",
 }
 
 // openRun opens the run whose directory path is, or the trial, which is then its only one; nil where path is none, so
@@ -61,7 +61,7 @@ func openRun(path string) (*report.RunReport, error) {
 	run, err := report.OpenRunReport(path)
 	if errors.Is(err, runstore.ErrNoRun) {
 		return nil, fmt.Errorf(
-			"%s is not a run directory: it has no %s and %s; name a CSV file, or the directory that tune run wrote",
+			"%s is not a run directory, because it has no %s and %s; name a CSV file or an output directory of tune run",
 			path, runstore.ExperimentFile, runstore.PlanFile)
 	}
 	return run, err
@@ -100,7 +100,7 @@ func (s source[T]) read(path string) (*measured[T], error) {
 
 // hasNoTable is the fault of a run that is about something else.
 func hasNoTable(path string, run *report.RunReport, analysis runstore.Analysis) error {
-	return fmt.Errorf("%s is a run of experiment %s, which is about %s (analysis: %s) and has no table of %s; name a run of an experiment with analysis: %s, or a CSV file",
+	return fmt.Errorf("%s is a run of experiment %s (analysis: %[4]s) and has %[3]s but no %[5]s; name a run with analysis: %[6]s, or a CSV file",
 		path, run.Experiment, tableOf[run.Analysis], run.Analysis, tableOf[analysis], analysis)
 }
 
@@ -114,10 +114,10 @@ func nothingHeld(path string, run *report.RunReport) error {
 		}
 	}
 	if len(ended) == 0 {
-		return fmt.Errorf("%s: no step of the run was measured: go on with bullet-metrics tune run --resume %s", path,
+		return fmt.Errorf("%s: no step of the run was measured yet; continue it with bullet-metrics tune run --resume %s", path,
 			path)
 	}
-	return fmt.Errorf("%s: no configuration of the run is known to hold any of its loads (steps: %s); its report says why: bullet-metrics tune report %s",
+	return fmt.Errorf("%s: no configuration of the run held any of its loads (steps: %s); bullet-metrics tune report %s shows why",
 		path, strings.Join(ended, ", "), path)
 }
 
@@ -128,6 +128,6 @@ func several(path string, configurations int, of []report.TrialReport) error {
 		trials = append(trials,
 			filepath.Join(path, runstore.TrialsDir, runstore.PlannedTrial{Number: t.Number, Label: t.Label}.Name()))
 	}
-	return fmt.Errorf("%s is a run of %d configurations; name the directory of a trial of the one that is meant: %s",
+	return fmt.Errorf("%s is a run of %d configurations; choose one by naming the directory of one of its trials: %s",
 		path, configurations, strings.Join(trials, ", "))
 }

@@ -66,7 +66,7 @@ func TestResourcesOfARun(t *testing.T) {
 	assert.Empty(t, at(t, got, "audit"))
 	_, err := tune(t, "analyze", "resources", "--input", run7)
 	require.ErrorContains(t, err,
-		"is a run of 3 configurations; name the directory of a trial of the one that is meant: "+
+		"is a run of 3 configurations; choose one by naming the directory of one of its trials: "+
 			filepath.Join(run7, "trials", "01-4-filter-bolts"))
 }
 
@@ -119,30 +119,30 @@ func TestRunsThatHaveNotWhatIsAskedFor(t *testing.T) {
 		code int
 	}{
 		"no run": {[]string{"analyze", "queries", "--input", t.TempDir()},
-			[]string{"is not a run directory: it has no experiment.yaml",
-				"name a CSV file, or the directory that tune run wrote"}, exitFailed},
+			[]string{"is not a run directory, because it has no experiment.yaml",
+				"name a CSV file or an output directory of tune run"}, exitFailed},
 		"of queries": {[]string{"analyze", "data", "--input", run7},
-			[]string{"is a run of experiment document, which is about filter bolts by queries (analysis: queries) and has no table of data volumes",
-				"name a run of an experiment with analysis: data"}, exitFailed},
+			[]string{"is a run of experiment document (analysis: queries) and has filter bolts by queries but no data volumes",
+				"name a run with analysis: data"}, exitFailed},
 		"of volumes": {[]string{"analyze", "concurrency", "--input", run6},
-			[]string{"about data volumes (analysis: data) and has no table of simultaneous queries"}, exitFailed},
-		"of one, scaling": {[]string{"analyze", "scaling", "--input", run7}, []string{"has no table of data volumes"},
+			[]string{"(analysis: data) and has data volumes but no simultaneous queries"}, exitFailed},
+		"of one, scaling": {[]string{"analyze", "scaling", "--input", run7}, []string{"but no data volumes"},
 			exitFailed},
 		"nothing measured": {[]string{"analyze", "data", "--input", empty},
 			[]string{"no step of the run was measured", "tune run --resume " + empty}, exitFailed},
-		"a damaged step": {[]string{"analyze", "data", "--input", damaged}, []string{"is not what was written"},
+		"a damaged step": {[]string{"analyze", "data", "--input", damaged}, []string{"was changed: its SHA-256"},
 			exitFailed},
 		"no components": {[]string{"analyze", "resources", "--input", sampleRun},
-			[]string{"the CPU and memory that the run's topologies request are unknown"}, exitFailed},
+			[]string{"the resource request of the topologies is unknown"}, exitFailed},
 		"size, one of two": {append(load, run6), []string{"has no table of filter bolts by queries",
-			"the directory of a run with analysis: queries (Test 7)"}, exitUsage},
+			"or a run with analysis: queries (Test 7)"}, exitUsage},
 		"size, two of one": {append(load, run7, run7), []string{"are both tables of filter bolts by queries"},
 			exitUsage},
 		"no step was OK": {[]string{"analyze", "data", "--input", failing(t, run6)},
-			[]string{"no configuration of the run is known to hold any of its loads (steps: 5 FAIL, 11 inconclusive)",
+			[]string{"no configuration of the run held any of its loads (steps: 5 FAIL, 11 inconclusive)",
 				"tune report"}, exitFailed},
 		"size, none was OK": {append(load, run6, failing(t, run7)),
-			[]string{"is known to hold any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exitFailed},
+			[]string{"held any of its loads (steps: 6 FAIL, 16 inconclusive)"}, exitFailed},
 		"size, below all": {append(load, run6, run7, "--limit", "1ms"),
 			[]string{"every measured point is above the limit of 1 ms"}, exitFailed},
 		"size, nothing yet": {append(load, empty, run7), []string{"no step of the run was measured"}, exitFailed},

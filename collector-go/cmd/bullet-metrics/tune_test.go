@@ -81,7 +81,7 @@ func TestMaxSpoutPendingOfTheDocument(t *testing.T) {
 	assert.Equal(t, 15_000.0, at(t, got, "spouts", "records_per_spout"))
 	assert.Equal(t, 960_000.0, at(t, got, "spouts", "records_in_all"))
 	assert.Equal(t, 2.0, at(t, got, "spouts", "filter_bolts_per_spout"))
-	assert.Contains(t, at(t, got, "spouts", "warnings", 0), "4 of them have nothing to read")
+	assert.Contains(t, at(t, got, "spouts", "warnings", 0), "4 of them have no partition")
 }
 
 func TestConcurrencyOfTheDocument(t *testing.T) {
@@ -224,7 +224,7 @@ func TestWrongUsageOfTune(t *testing.T) {
 	}{
 		"no input": {[]string{"analyze", "queries"}, "--input is missing"},
 		"unknown form": {[]string{"analyze", "queries", "--input", plain, "--output", "xml"},
-			"none of table, json, markdown"},
+			"choose one of table, json, markdown"},
 		"limit without unit": {[]string{"analyze", "queries", "--input", plain, "--limit", "200"},
 			"write a duration such as 30s or 5m"},
 		"limit of nothing": {[]string{"analyze", "queries", "--input", plain, "--limit", "0s"}, "positive time"},
@@ -233,10 +233,10 @@ func TestWrongUsageOfTune(t *testing.T) {
 		"machine": {[]string{"analyze", "resources", "--input", plain, "--cores-per-machine", "0"},
 			"cores per machine"},
 		"cpu word": {[]string{"analyze", "resources", "--input", plain, "--cpu", "some"},
-			"neither total nor each"},
+			"must be total or each"},
 		"cpu unsaid": {[]string{"analyze", "resources", "--input", plain}, "--cpu each"},
 		"cpu said otherwise": {[]string{"analyze", "resources", "--input", documents + "resources-test1-3.csv",
-			"--cpu", "each"}, "leave out --cpu"},
+			"--cpu", "each"}, "remove --cpu"},
 		"misspelled analysis": {[]string{"analyze", "querys"}, `did you mean "queries"`},
 		"unknown command":     {[]string{"conjure"}, "tune --help lists them"},
 		"an argument":         {[]string{"analyze", "data", "file.csv"}, "takes no argument"},
@@ -245,14 +245,14 @@ func TestWrongUsageOfTune(t *testing.T) {
 		"size without a grid": {[]string{"size", "--records-per-s", "300000", "--queries", "1", "--from",
 			documents + "data-scaling-test6.csv"}, "no table of filter bolts by queries"},
 		"size of two grids": {[]string{"size", "--records-per-s", "300000", "--queries", "1", "--from",
-			documents + "query-scaling-test7.csv", documents + "query-scaling-test7.csv"}, "give one of a kind"},
+			documents + "query-scaling-test7.csv", documents + "query-scaling-test7.csv"}, "give only one of each kind"},
 		"size outside": {[]string{"size", "--records-per-s", "2009000", "--queries", "700", "--from",
 			documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"}, "700 queries is 40% above"},
 		"size outside, records": {[]string{"size", "--records-per-s", "2009000", "--queries", "300", "--from",
 			documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"},
-			"2,009,000 records/s is 100% above the most that was measured, 1,004,500. Measure there, or give --extrapolate"},
+			"2,009,000 records/s is 100% above the largest value that was measured, 1,004,500. Measure there, or give --extrapolate"},
 		"size outside, below": {[]string{"size", "--records-per-s", "6970", "--queries", "300", "--from",
-			documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"}, "90% below the least"},
+			documents + "data-scaling-test6.csv", documents + "query-scaling-test7.csv"}, "90% below the smallest value"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := tune(t, c.args...)

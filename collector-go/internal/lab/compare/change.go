@@ -184,7 +184,7 @@ func marginal(a, b Configuration, confidence float64) (all []FigureChange) {
 			}
 			d := tuning.CompareSlopes(before.Line, after.Line, confidence)
 			if !before.Estimate.Value.Known() || !after.Estimate.Value.Known() {
-				d.NotCompared("what a query costs is not determined on both sides")
+				d.NotCompared("the cost per query was not determined in both runs")
 			} else if min(len(a.Launches), len(b.Launches)) < 2 {
 				d.WithoutInterval()
 			}

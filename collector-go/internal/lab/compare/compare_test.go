@@ -11,9 +11,9 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// side returns an operand with one configuration and one launch. The steps have the given mean CPU, in slices that vary
-// by about 1%.
-func side(label string, unit string, cpu ...float64) compare.Operand {
+// operand returns an operand with one configuration and one launch. The steps have the given mean CPU, in slices that
+// vary by about 1%.
+func operand(label string, unit string, cpu ...float64) compare.Operand {
 	launch, measured := compare.Launch{}, []tuning.Measured{}
 	for i, mean := range cpu {
 		step := compare.Step{Value: float64(100 * i), Name: []string{"0 queries", "100 queries"}[i], Verdicts: []tuning.Verdict{tuning.OK},
@@ -62,7 +62,7 @@ func launched(s compare.Operand) compare.Operand {
 }
 
 func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
-	c, err := compare.Operands(launched(side("little", "queries", 100, 200)), launched(side("much", "queries", 80)), 0.95)
+	c, err := compare.Operands(launched(operand("little", "queries", 100, 200)), launched(operand("much", "queries", 80)), 0.95)
 	require.NoError(t, err)
 	require.Len(t, c.Configurations, 1)
 	change := c.Configurations[0]
@@ -82,7 +82,7 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 	assert.Equal(t, "better", verdict)
 	assert.Contains(t, why, "Clearly better: 0 queries: CPU of all workers -20.0% (95%: -")
 
-	back, err := compare.Operands(launched(side("much", "queries", 80)), launched(side("little", "queries", 100)), 0.95)
+	back, err := compare.Operands(launched(operand("much", "queries", 80)), launched(operand("little", "queries", 100)), 0.95)
 	require.NoError(t, err)
 	assert.Len(t, back.Guard(0.05).Regressions, 1)
 	assert.Equal(t, compare.Regressed, back.Guard(0.05).Verdict)
@@ -94,46 +94,46 @@ func TestTwoSidesOfOneConfigurationEach(t *testing.T) {
 // With one launch, the variation between launches is unknown: no change is clear, and the guard says that nothing is
 // provable.
 func TestOneLaunchASideShowsNoClearChange(t *testing.T) {
-	c, err := compare.Operands(side("much", "queries", 80, 120), side("little", "queries", 100, 150), 0.95)
+	c, err := compare.Operands(operand("much", "queries", 80, 120), operand("little", "queries", 100, 150), 0.95)
 	require.NoError(t, err)
 	cpu := c.Configurations[0].Steps[0].Figures[0]
 	assert.False(t, cpu.Clear || cpu.Change.Low.Known())
 	guard := c.Guard(0.05)
 	assert.Equal(t, compare.NotProvable, guard.Verdict)
 	assert.Empty(t, guard.Regressions)
-	assert.Equal(t, []string{"0 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)",
-		"100 queries: the baseline was launched once, and a regression takes 3 launches of it (steps.repeats: 3)"},
+	assert.Equal(t, []string{"0 queries: the baseline was launched once, but a proof needs 3 launches (steps.repeats: 3)",
+		"100 queries: the baseline was launched once, but a proof needs 3 launches (steps.repeats: 3)"},
 		guard.NotProvable)
 	verdict, _ := c.Verdict()
 	assert.Equal(t, "cannot tell", verdict)
 	for _, cost := range c.Configurations[0].Marginal {
 		assert.False(t, cost.Clear || cost.Change.Low.Known(), "%v", cost)
 	}
-	assert.Contains(t, strings.Join(c.Configurations[0].Doubts(""), "\n"), "one launch against one")
+	assert.Contains(t, strings.Join(c.Configurations[0].Doubts(""), "\n"), "Only one launch each")
 }
 
 // Regression: two launches of one configuration gave a "clear" change of +104%.
 func TestTwoLaunchesOfOneConfigurationSaySo(t *testing.T) {
-	c, err := compare.Operands(side("same", "", 100), side("same", "", 204), 0.95)
+	c, err := compare.Operands(operand("same", "", 100), operand("same", "", 204), 0.95)
 	require.NoError(t, err)
 	assert.Contains(t, c.Configurations[0].Findings(0.95, ""),
-		"Both sides are launches of one configuration, as far as it is known: what differs between them is how one "+
-			"launch differs from the next. The most is CPU of all workers +104.0% at 0 queries: a change of a configuration that is no larger may be none.")
+		"Before and after have the same configuration, as far as known, so the differences are the variation between "+
+			"launches. The largest is CPU of all workers +104.0% at 0 queries: a smaller change between configurations may be no change.")
 
-	c, err = compare.Operands(launched(side("same", "", 100)), launched(side("same", "", 204)), 0.95)
+	c, err = compare.Operands(launched(operand("same", "", 100)), launched(operand("same", "", 204)), 0.95)
 	require.NoError(t, err)
 	require.True(t, c.Configurations[0].Steps[0].Figures[0].Clear)
 	assert.Contains(t, strings.Join(c.Configurations[0].Findings(0.95, ""), "\n"),
-		"Changes are clear all the same: something else than the configuration changed, "+
+		"There are clear changes nevertheless, so something other than the configuration changed, "+
 			"such as the machine, its load or the data.")
-	other, err := compare.Operands(side("one", "", 100), side("other", "", 204), 0.95)
+	other, err := compare.Operands(operand("one", "", 100), operand("other", "", 204), 0.95)
 	require.NoError(t, err)
 	assert.NotContains(t, strings.Join(other.Configurations[0].Findings(0.95, ""), "\n"),
 		"launches of one configuration")
 }
 
 func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
-	c, err := compare.Operands(launched(side("little", "", 100)), launched(side("little", "", 100)), 0.95)
+	c, err := compare.Operands(launched(operand("little", "", 100)), launched(operand("little", "", 100)), 0.95)
 	require.NoError(t, err)
 	change := c.Configurations[0]
 	assert.Nil(t, change.Capacity, "no unit, no capacity")
@@ -147,7 +147,7 @@ func TestASideAgainstItselfHasNoClearChange(t *testing.T) {
 // such queries.
 func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
 	of := func(own tuning.Figure, ms ...tuning.Figure) compare.Operand {
-		s := side("one", "queries", 100)
+		s := operand("one", "queries", 100)
 		c := &s.Configurations[0]
 		c.OwnMs, c.Launches[0].Steps[0].Figures = own, map[string][]tuning.Figure{compare.TimeToResult: ms}
 		return s
@@ -177,8 +177,8 @@ func TestTimesToResultAreWhatIsBeyondTheQuerysOwn(t *testing.T) {
 }
 
 func TestSidesWithNothingInCommon(t *testing.T) {
-	a, b := side("little", "queries", 100), side("much", "queries", 80)
-	a.Configurations = append(a.Configurations, side("third", "queries", 1).Configurations...)
+	a, b := operand("little", "queries", 100), operand("much", "queries", 80)
+	a.Configurations = append(a.Configurations, operand("third", "queries", 1).Configurations...)
 	_, err := compare.Operands(a, b, 0.95)
-	require.ErrorContains(t, err, `no configuration in common ("little", "third" against "much")`)
+	require.ErrorContains(t, err, `no configuration in common ("little", "third" and "much")`)
 }

@@ -30,7 +30,7 @@ func Operands(before, after Operand, confidence float64) (*Comparison, error) {
 		c.Configurations, c.Notes = append(c.Configurations, change), append(c.Notes, notes...)
 	}
 	if len(c.Configurations) == 0 {
-		return nil, fmt.Errorf("%s and %s have no configuration in common (%s against %s)",
+		return nil, fmt.Errorf("%s and %s have no configuration in common (%s and %s)",
 			before.Directory, after.Directory, before.labels(), after.labels())
 	}
 	return c, nil
@@ -83,18 +83,18 @@ func (c *Comparison) Verdict() (verdict, why string) {
 	})
 	switch {
 	case len(measured) == 0:
-		return "nothing to compare", "No step was measured on both sides."
+		return "nothing to compare", "No step was measured in both runs."
 	case len(worse) > 0 && len(better) > 0:
-		return "better and worse", fmt.Sprintf("Clearly worse: %s (of %d); clearly better: %s (of %d).", worse[0],
+		return "better and worse", fmt.Sprintf("Clearly worse: %s (one of %d figures). Clearly better: %s (one of %d).", worse[0],
 			len(worse), better[0], len(better))
 	case len(worse) > 0:
-		return "worse", fmt.Sprintf("Clearly worse: %s (of %d figures); none is clearly better.", worse[0], len(worse))
+		return "worse", fmt.Sprintf("Clearly worse: %s (one of %d figures). No figure is clearly better.", worse[0], len(worse))
 	case len(better) > 0:
-		return "better", fmt.Sprintf("Clearly better: %s (of %d figures); none is clearly worse.", better[0],
+		return "better", fmt.Sprintf("Clearly better: %s (one of %d figures). No figure is clearly worse.", better[0],
 			len(better))
 	case len(untellable) == len(measured):
 		return "cannot tell",
-			"How much a launch differs from the next was not measured: launch each side more than once (steps.repeats)."
+			"The variation between launches is unknown: launch each configuration more than once (steps.repeats)."
 	}
 	return "no clear change", "No figure that can get worse clearly changed."
 }
@@ -124,27 +124,27 @@ type Guard struct {
 	// Regressions are sentences. They name the figures whose whole interval is worse than allowed, and the capacities
 	// that are lower than allowed.
 	Regressions []string `json:"regressions"`
-	// NotProvable says, for each figure that could not be judged, why a regression could not be proven.
+	// NotProvable says, for each figure that could not be compared, why a regression could not be proven.
 	NotProvable []string `json:"not_provable"`
 }
 
 // Guard compares the operand After with the baseline Before and returns the verdict.
 func (c *Comparison) Guard(allowed float64) Guard {
 	g := Guard{Allowed: allowed, Regressions: []string{}, NotProvable: []string{}}
-	judged := false
+	compared := false
 	for _, configuration := range c.Configurations {
 		suffix := ""
 		if len(c.Configurations) > 1 {
 			suffix = " (" + configuration.After + ")"
 		}
 		for _, s := range configuration.Steps {
-			judged = g.step(s, suffix, c.Confidence) || judged
+			compared = g.step(s, suffix, c.Confidence) || compared
 		}
 		g.capacity(configuration, suffix)
 	}
-	if !judged {
+	if !compared {
 		g.NotProvable = append(g.NotProvable,
-			"no figure that can get worse was measured on both sides: run both with the same steps")
+			"no figure that can get worse was measured in both runs; run both with the same steps")
 	}
 	switch {
 	case len(g.Regressions) > 0:
@@ -158,13 +158,13 @@ func (c *Comparison) Guard(allowed float64) Guard {
 }
 
 // step judges the figures of one step. It reports whether any figure could be compared.
-func (g *Guard) step(s StepChange, suffix string, confidence float64) (judged bool) {
+func (g *Guard) step(s StepChange, suffix string, confidence float64) (compared bool) {
 	fewest := LeastLaunches
 	for _, f := range s.Figures {
 		if f.Worse == "" || !f.Change.Value.Known() {
 			continue
 		}
-		judged = true
+		compared = true
 		switch {
 		case f.LaunchesBefore < LeastLaunches:
 			fewest = min(fewest, f.LaunchesBefore)
@@ -178,10 +178,10 @@ func (g *Guard) step(s StepChange, suffix string, confidence float64) (judged bo
 	}
 	if fewest < LeastLaunches {
 		g.NotProvable = append(g.NotProvable,
-			fmt.Sprintf("%s%s: the baseline was launched %s, and a regression takes %d launches of it (steps.repeats: %d)",
-				s.Name, suffix, times(fewest), LeastLaunches, LeastLaunches))
+			fmt.Sprintf("%s%s: the baseline was launched %s, but a proof needs %d launches (steps.repeats: %d)",
+				s.Name, suffix, tuning.Times(fewest), LeastLaunches, LeastLaunches))
 	}
-	return judged
+	return compared
 }
 
 // capacity judges the capacity. It is proven worse if a load failed that is lower than the load that the baseline held,
@@ -214,11 +214,4 @@ func (g Guard) Text() string {
 		return text + fmt.Sprintf(" of %d figures", len(g.Regressions))
 	}
 	return text
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }

@@ -76,20 +76,20 @@ func TestTheGuardIsAsSureAsItsInterval(t *testing.T) {
 
 func TestACapacityThatFellIsARegression(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	side := func(launches int, verdicts ...tuning.Verdict) compare.Operand {
+	of := func(launches int, verdicts ...tuning.Verdict) compare.Operand {
 		return held(drawn(random, launches, 100, 0), verdicts...)
 	}
-	fell := guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.OK, tuning.Fail), 0)
+	fell := guarded(t, of(3, tuning.OK, tuning.OK), of(1, tuning.OK, tuning.Fail), 0)
 	require.Equal(t, compare.Regressed, fell.Verdict)
 	assert.Contains(t, fell.Regressions[0], "capacity: ")
-	assert.Equal(t, compare.NoneProven, guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.OK, tuning.Fail),
+	assert.Equal(t, compare.NoneProven, guarded(t, of(3, tuning.OK, tuning.OK), of(1, tuning.OK, tuning.Fail),
 		0.1).Verdict, "200 is above 0.9 x 200")
-	assert.Equal(t, compare.Regressed, guarded(t, side(3, tuning.OK, tuning.OK), side(1, tuning.Fail, tuning.Fail),
+	assert.Equal(t, compare.Regressed, guarded(t, of(3, tuning.OK, tuning.OK), of(1, tuning.Fail, tuning.Fail),
 		0.1).Verdict)
-	assert.Equal(t, compare.NoneProven, guarded(t, side(3, tuning.OK, tuning.Fail), side(1, tuning.OK, tuning.Fail),
+	assert.Equal(t, compare.NoneProven, guarded(t, of(3, tuning.OK, tuning.Fail), of(1, tuning.OK, tuning.Fail),
 		0).Verdict)
 	assert.Equal(t, compare.NotProvable,
-		guarded(t, side(2, tuning.OK, tuning.OK), side(3, tuning.OK, tuning.Fail), 0).Verdict)
+		guarded(t, of(2, tuning.OK, tuning.OK), of(3, tuning.OK, tuning.Fail), 0).Verdict)
 }
 
 func TestAGuardThatComparesNothingPassesNothingAsProven(t *testing.T) {
@@ -99,6 +99,6 @@ func TestAGuardThatComparesNothingPassesNothingAsProven(t *testing.T) {
 	}
 	g := guarded(t, before, after, 0.1)
 	assert.Equal(t, compare.NotProvable, g.Verdict)
-	assert.Equal(t, []string{"no figure that can get worse was measured on both sides: run both with the same steps"},
+	assert.Equal(t, []string{"no figure that can get worse was measured in both runs; run both with the same steps"},
 		g.NotProvable)
 }

@@ -28,7 +28,7 @@ const (
 	FilterLatency  = "filter latency, mean"
 	ResultSize     = "result size"
 	TimeToResult   = "time to result"
-	Lateness       = "result after the query's own time" // replaces TimeToResult if the queries run for a fixed time
+	Lateness       = "result after the query duration" // replaces TimeToResult if the queries run for a fixed time
 	QueriesRunning = "queries running"
 	Records        = "records"
 	HostIdle       = "host idle"

@@ -12,8 +12,8 @@ import (
 const NotClear = "~"
 
 // WorkersMean explains why totals are shown beside means.
-const WorkersMean = "A worker's mean falls when the worker gets smaller, without the topology costing less: " +
-	"compare the figures of all workers, beside the number of workers."
+const WorkersMean = "The mean of a worker is lower for a smaller worker, although the topology costs the same. " +
+	"Compare the totals of all workers, and the number of workers."
 
 // Text returns the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)". It returns the absolute change
 // if there is no ratio.
@@ -68,11 +68,11 @@ func (c CapacityChange) Text() string {
 	text := fmt.Sprintf("%s before, %s after (%s)", c.Before.Text(), c.After.Text(), c.Unit)
 	switch {
 	case c.Overlap == nil:
-		return text + ": of one side nothing is known, so that they cannot be compared"
+		return text + "; they cannot be compared, because one of them is unknown"
 	case *c.Overlap:
-		return text + ": the intervals overlap, so that the capacity may be the same"
+		return text + "; the intervals overlap, so the capacity may be the same"
 	}
-	return text + ": the intervals do not overlap, so that the capacity is another"
+	return text + "; the intervals do not overlap, so the capacity changed"
 }
 
 // OverlapText returns Overlap as the text of a table cell.
@@ -101,7 +101,7 @@ func (c *ConfigurationChange) Findings(confidence float64, suffix string) []stri
 	}
 	for i, gc := range []*tuning.GCReport{c.GCBefore, c.GCAfter} {
 		if gc != nil {
-			out = append(out, fmt.Sprintf("%s%s, GC time went along with CPU by %s and with the filter latency by %s.",
+			out = append(out, fmt.Sprintf("%s%s: correlation of GC time with CPU %s, with the filter latency %s.",
 				[]string{"Before", "After"}[i], suffix, gc.WithCPU.Text(gc.Confidence, ""),
 				gc.WithLatency.Text(gc.Confidence, "")))
 		}
@@ -112,7 +112,7 @@ func (c *ConfigurationChange) Findings(confidence float64, suffix string) []stri
 // movedText says how many values differ and which of the controlled variables moved.
 func (c *ConfigurationChange) movedText(suffix string) string {
 	if len(c.Changes) == 0 {
-		return fmt.Sprintf("Configuration%s: nothing that is known of it differs.", suffix)
+		return fmt.Sprintf("Configuration%s: no known difference.", suffix)
 	}
 	text := fmt.Sprintf("Configuration%s: %d values differ", suffix, len(c.Changes))
 	if len(c.Changes) == 1 {
@@ -120,11 +120,11 @@ func (c *ConfigurationChange) movedText(suffix string) string {
 	}
 	switch len(c.Moved) {
 	case 0:
-		return text + ", none of them one of the document's eight controlled variables."
+		return text + ", but none of the eight controlled variables."
 	case 1:
-		return text + fmt.Sprintf("; of the eight controlled variables one moved: %s.", c.Moved[0])
+		return text + fmt.Sprintf(". One of the eight controlled variables changed: %s.", c.Moved[0])
 	}
-	return text + fmt.Sprintf("; of the eight controlled variables %d moved (%s), so that no change can be put down to one "+
+	return text + fmt.Sprintf(". %d of the eight controlled variables changed (%s), so no change of a figure can be attributed to one "+
 		"of them.", len(c.Moved), strings.Join(tuning.Texts(c.Moved), ", "))
 }
 
@@ -146,11 +146,11 @@ func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
 	if at == "" {
 		return nil
 	}
-	text := fmt.Sprintf("Both sides%s are launches of one configuration, as far as it is known: what differs between them "+
-		"is how one launch differs from the next. The most is %s %s at %s: a change of a configuration that is no larger "+
-		"may be none.", suffix, most.Name, tuning.SignedPercent(most.Ratio.Value), at)
+	text := fmt.Sprintf("Before and after%s have the same configuration, as far as known, so the differences are the variation between "+
+		"launches. The largest is %s %s at %s: a smaller change between configurations "+
+		"may be no change.", suffix, most.Name, tuning.SignedPercent(most.Ratio.Value), at)
 	if clear {
-		text += " Changes are clear all the same: something else than the configuration changed, such as the machine, " +
+		text += " There are clear changes nevertheless, so something other than the configuration changed, such as the machine, " +
 			"its load or the data."
 	}
 	return []string{text}
@@ -177,7 +177,7 @@ func (f FigureChange) marginalText(suffix string, confidence float64) string {
 	if f.Note != "" {
 		text += tuning.InBrackets(f.Note)
 	} else if !f.Clear {
-		text += ", which may be none"
+		text += ", not a clear change"
 	}
 	return text + "."
 }
@@ -196,7 +196,7 @@ func (c *ConfigurationChange) UnknownMoves() string {
 	if len(c.Undetermined) == 0 {
 		return ""
 	}
-	return "Not known of both sides, so that whether they moved is unknown: " +
+	return "It is unknown whether these variables changed, because one of the runs does not state them: " +
 		strings.Join(tuning.Texts(c.Undetermined), ", ") + "."
 }
 
@@ -208,13 +208,13 @@ func (c *ConfigurationChange) Doubts(suffix string) (all []string) {
 			if verdict == tuning.Inconclusive || verdict == tuning.Limited {
 				when := []string{"before", "after"}[i]
 				all = append(all, fmt.Sprintf(
-					"%s was %s %s: what changed there may be the host's or the load's rather than the topology's.",
+					"%s was %s %s, so its changes may come from the host or the load and not from the topology.",
 					s.Name+suffix, verdict, when))
 			}
 		}
 		for _, f := range s.Figures {
 			if strings.HasPrefix(f.Note, tuning.OneLaunch) {
-				all = append(all, "Intervals: "+f.Note+". Launch each side more than once (steps.repeats).")
+				all = append(all, strings.ToUpper(f.Note[:1])+f.Note[1:]+". Launch each configuration more than once (steps.repeats).")
 			}
 		}
 	}

@@ -42,6 +42,6 @@ func About(path string) (Measurement, error) {
 	case t.Has(tuning.ColumnComponent):
 		return OfResources, nil
 	}
-	return "", fmt.Errorf("%s: line 1: none of the columns %s (a grid of queries), %s (data volumes) and %s (components) is there: what the table is about is not known",
+	return "", fmt.Errorf("%s: line 1: the kind of the table is unknown, because it has none of the columns %s (a grid of queries), %s (data volumes) and %s (components)",
 		path, tuning.ColumnFilterBolts, tuning.ColumnDataRate, tuning.ColumnComponent)
 }

@@ -59,14 +59,14 @@ func (c Column) parse(text string) (tuning.Figure, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	switch {
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return tuning.Unknown, fmt.Errorf("%q is not a finite number; leave out the row that was not measured", text)
+		return tuning.Unknown, fmt.Errorf("%q is not a finite number; remove rows that were not measured", text)
 	case err != nil:
 		return tuning.Unknown,
 			fmt.Errorf("%q is not a number; write digits and a point, such as 1234.5, without a unit", text)
 	case v < 0:
 		return tuning.Unknown, fmt.Errorf("%s is negative; a %s is at least 0", text, c.Name)
 	case v > largestNumber:
-		return tuning.Unknown, fmt.Errorf("%s is more than any %s; at most %g is taken", text, c.Name,
+		return tuning.Unknown, fmt.Errorf("%s is too large for a %s; the maximum is %g", text, c.Name,
 			float64(largestNumber))
 	case c.Kind == Whole && (v != math.Trunc(v) || v > largestWhole):
 		return tuning.Unknown, fmt.Errorf("%s is not a whole number up to %d", text, largestWhole)
@@ -97,9 +97,9 @@ func withoutComma(text string) string {
 	case decimal && thousands:
 		return fmt.Sprintf("write %s if the comma marks the decimals, or %s if it separates thousands", point, plain)
 	case decimal:
-		return fmt.Sprintf("write %s if the comma marks the decimals; separators of thousands are left out", point)
+		return fmt.Sprintf("write %s if the comma marks the decimals, without separators of thousands", point)
 	case thousands:
-		return fmt.Sprintf("write %s: separators of thousands are left out", plain)
+		return fmt.Sprintf("write %s, without separators of thousands", plain)
 	}
 	return "write digits and a point, such as 1234.5"
 }

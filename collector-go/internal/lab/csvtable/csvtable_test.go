@@ -59,7 +59,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"semicolons and decimal commas": {strings.ReplaceAll(good, ",", ";") + "4;20;8,5;78,3;1000\n",
 			[]string{"line 1", "separated by semicolons", "and write decimals with a point"}},
 		"column twice": {"filter_bolts,queries,queries,average_latency_ms,topology_cpu_cores\n4,1,1,8,78\n",
-			[]string{"column 3: queries is there twice, first as column 2"}},
+			[]string{"column 3: duplicate column queries, first as column 2"}},
 		"text in a number": {good + "4,twenty,8,78.3,1000\n",
 			[]string{"line 3, column 2 (queries)", `"twenty" is not a number`}},
 		"a unit":      {good + "4,20,8ms,78.3,1000\n", []string{"line 3, column 3", "without a unit"}},
@@ -71,7 +71,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"NaN":          {good + "4,20,NaN,78.3,1000\n", []string{"line 3, column 3", "not a finite number"}},
 		"infinite":     {good + "4,20,-inf,78.3,1000\n", []string{"line 3, column 3", "not a finite number"}},
 		"too large":    {good + "4,20,1e999,78.3,1000\n", []string{"line 3, column 3", "not a finite number"}},
-		"astronomical": {good + "4,20,1e16,78.3,1000\n", []string{"line 3, column 3", "at most 1e+15"}},
+		"astronomical": {good + "4,20,1e16,78.3,1000\n", []string{"line 3, column 3", "the maximum is 1e+15"}},
 		"thousands":    {good + "4,20,\"1,234\",78.3,1000\n", []string{"line 3, column 3", "write 1.234 if the comma marks the decimals, or 1234 if it separates thousands"}},
 		"half a query": {good + "4,20.5,8,78.3,1000\n", []string{"line 3, column 2", "whole number"}},
 		"empty cell": {good + "4,20,,78.3,1000\n", []string{"line 3, column 3 (average_latency_ms)",
@@ -79,7 +79,7 @@ func TestWhatIsWrongWithAFile(t *testing.T) {
 		"too few fields":  {good + "4,20,8\n", []string{"line 3 has 3 fields", "5 columns"}},
 		"too many fields": {good + "4,20,1,234,78.3,1000\n", []string{"line 3 has 6 fields"}},
 		"duplicate row": {good + "\n8,10,9,82,1000\n4,10,9,78.3,1000\n",
-			[]string{"line 5, column 2 (queries)", "there twice", "first in line 2"}},
+			[]string{"line 5, column 2 (queries)", "occur twice", "first in line 2"}},
 		"other cores": {good + "4,20,9,80,1000\n", []string{"line 3, column 4 (topology_cpu_cores)",
 			"first in line 2"}},
 		"no filter bolts": {good + "0,20,9,80,1000\n",
@@ -192,23 +192,23 @@ func TestComponents(t *testing.T) {
 		says string
 	}{
 		"component twice": {componentHead + "a,4,2,100,50,600\nA,2,0.5,10,0,20\n", "",
-			`line 3, column 1 (component): "A" is there twice; keep one row a component (first in line 2)`},
+			`line 3, column 1 (component): "A" occurs twice; keep one row per component (first in line 2)`},
 		"totals twice": {componentHead + "a,4,2,100,50,600\nTotal,4,,,,\ntotal,4,,,,\n", "",
-			"line 4, column 1 (component): a second row of totals"},
+			"line 4, column 1 (component): duplicate row of totals"},
 		"no CPU": {componentHead + "a,4,,100,50,600\n", "",
 			"line 2, column 3 (cpu_cores_each): the cell is empty"},
-		"no memory": {componentHead + "a,4,2,,,\n", "", "line 2, column 4 (on_heap_mib): a needs its memory"},
+		"no memory": {componentHead + "a,4,2,,,\n", "", "line 2, column 4 (on_heap_mib): the memory of a is missing"},
 		"no instances": {componentHead + "a,0,2,1,1,\n", "",
 			"line 2, column 2 (parallelism): 0 is not at least 1"},
 		"only a total":  {componentHead + "Total,4,2,1,1,\n", "", "there are no components"},
 		"no CPU column": {"component,parallelism,on_heap_mib\na,4,2\n", "", "column cpu_cores_total is missing"},
 		"two CPU columns": {"component,parallelism,cpu_cores_each,cpu_cores_total,on_heap_mib\na,4,2,8,1\n", "",
-			"both cpu_cores_total and cpu_cores_each are there; keep one"},
+			"the columns cpu_cores_total and cpu_cores_each exclude each other"},
 		"CPU unsaid": {"component,parallelism,cpu_cores,on_heap_mib\na,4,2,1\n", "",
-			"line 1, column 3: cpu_cores does not say what it counts; give --cpu total"},
+			"line 1, column 3: cpu_cores is ambiguous; use --cpu total"},
 		"CPU said another": {componentHead + "a,4,2,1,1,8\n", csvtable.CPUTotal, `cpu_cores_each is not "total"`},
 		"data volumes": {"data_mib_per_s," + componentHead + "1,a,4,2,1,1,8\n", "",
-			"line 1, column 1: with data_mib_per_s this is a table of data volumes"},
+			"line 1, column 1: data_mib_per_s makes this a table of data volumes"},
 		"control character": {componentHead + "\"a\x1b[2J\",4,2,1,1,8\n", "", "line 2, column 1 (component)"},
 		"heap misspelled": {"component,parallelism,cpu_cores_each,on_heap_mb\na,4,2,1\n", "",
 			`unknown column "on_heap_mb"; did you mean on_heap_mib?`},
@@ -224,9 +224,9 @@ func TestVolumes(t *testing.T) {
 	head := "data_mib_per_s,records_per_s,total_cpu_cores,total_memory_mib\n"
 	for name, c := range map[string]struct{ text, says string }{
 		"volume twice": {head + "10,100,5,1000\n10,100,5,1000\n",
-			"line 3, column 1 (data_mib_per_s): 10 MiB/s with 100 records/s is there twice; keep one row (first in line 2)"},
+			"line 3, column 1 (data_mib_per_s): 10 MiB/s with 100 records/s occurs twice; keep one row (first in line 2)"},
 		"other total": {head + "10,100,5,1000\n10,100,6,1000\n",
-			"line 3, column 3 (total_cpu_cores): 6 cores in all, but the same volume has 5 in another row (first in line 2)"},
+			"line 3, column 3 (total_cpu_cores): 6 cores in total, but the same volume has 5 in another row (first in line 2)"},
 		"no records": {head + "10,0,5,1000\n", "line 2, column 2 (records_per_s): 0 is not above 0"},
 		"half a table": {"data_mib_per_s,records_per_s,component,total_cpu_cores,total_memory_mib\n1,1,a,1,1\n",
 			"column parallelism is missing"},
@@ -252,12 +252,12 @@ func TestSteps(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tuning.AnalyzeConcurrency(rows, tuning.DefaultGoals(), 0.95)
 	assert.ErrorContains(t, table.Locate(err, nil),
-		"line 4, column 1 (simultaneous_queries): the step of 0 queries is there twice; keep one row a step (first in line 2)")
+		"line 4, column 1 (simultaneous_queries): the step of 0 queries occurs twice; keep one row per step (first in line 2)")
 	c, err := tuning.AnalyzeConcurrency(rows[:2], tuning.DefaultGoals(), 0.95)
 	require.NoError(t, err)
 	assert.Equal(t, tuning.Figure(200), c.Steps[0].TotalCPUMsPerMinute, "workers times their mean")
 	assert.Equal(t, tuning.Figure(900), c.Steps[1].TotalCPUMsPerMinute, "as stated")
-	assert.Contains(t, strings.Join(c.Notes, "\n"), "900 ms/min is not 4 workers times their mean, which is 800")
+	assert.Contains(t, strings.Join(c.Notes, "\n"), "900 ms/min differs from 4 workers times their mean, which is 800")
 	assert.Contains(t, strings.Join(c.Notes, "\n"), "the number of workers differs")
 }
 
@@ -267,12 +267,12 @@ func TestCurves(t *testing.T) {
 	assert.Equal(t, tuning.ScalingColumns{Size: "nodes", Throughput: "throughput"}, curve.Names)
 	_, err = csvtable.Scaling(file(t, "node,throughput\n1,100\n"))
 	assert.ErrorContains(t, err,
-		`none of the columns nodes, cores, senders, used_cpu_cores, total_cpu_cores is there (the nearest there is "node")`)
+		`none of the columns nodes, cores, senders, used_cpu_cores, total_cpu_cores exists (the nearest there is "node")`)
 	curve, err = csvtable.Scaling(file(t, "nodes,throughput\n1,100\n2,190\n2,191\n"))
 	require.NoError(t, err)
 	_, err = tuning.AnalyzeScaling(curve.Rows, curve.Names, 0.25, 0.95)
 	assert.ErrorContains(t, curve.Locate(err, curve.Places),
-		"line 4, column 1 (nodes): size 2 is there twice; keep one row a size (first in line 3)")
+		"line 4, column 1 (nodes): size 2 occurs twice; keep one row per size (first in line 3)")
 }
 
 func TestWhatATableIsAbout(t *testing.T) {
@@ -285,7 +285,7 @@ func TestWhatATableIsAbout(t *testing.T) {
 		assert.Equal(t, want, about)
 	}
 	_, err := csvtable.About("testdata/document/concurrency-test3.csv")
-	assert.ErrorContains(t, err, "what the table is about is not known")
+	assert.ErrorContains(t, err, "the kind of the table is unknown")
 }
 
 func FuzzQueries(f *testing.F) {
@@ -312,10 +312,10 @@ func TestACommaInANumberIsReadInNoWayThatChangesIt(t *testing.T) {
 		"-9,95":        "write -9.95 if",
 		"0,125":        "write 0.125 if", // a number cannot begin with an empty group
 		"90,000":       "write 90.000 if the comma marks the decimals, or 90000 if it separates thousands",
-		"1,234,567":    "write 1234567:",
+		"1,234,567":    "write 1234567, without",
 		"1.234,5":      "write 1234.5 if",
 		"1.234.567,8":  "write 1234567.8 if",
-		"1,234.5":      "write 1234.5:",
+		"1,234.5":      "write 1234.5, without",
 		"1 234,5":      "write 1234.5 if",
 		"1\u00a0234,5": "write 1234.5 if",
 		"1'234,5":      "write 1234.5 if",

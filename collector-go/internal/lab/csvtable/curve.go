@@ -65,6 +65,6 @@ func (t *Table) oneOf(names []string) (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("%s: line 1: none of the columns %s is there%s", t.name, strings.Join(names, ", "),
+	return "", fmt.Errorf("%s: line 1: none of the columns %s exists%s", t.name, strings.Join(names, ", "),
 		t.near(names[0]))
 }

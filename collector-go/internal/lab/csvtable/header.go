@@ -25,7 +25,7 @@ func (t *Table) header(head []string) error {
 	for i, cell := range head {
 		name := strings.ToLower(strings.TrimSpace(cell))
 		if earlier, twice := t.places[name]; twice {
-			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: %s is there twice, first as column %d", t.name,
+			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: duplicate column %s, first as column %d", t.name,
 				i+1, name, earlier+1))
 			continue
 		}

@@ -42,7 +42,7 @@ func Queries(path string) (*QueryTable, error) {
 			Verdict: t.verdict(i)})
 		rate := t.Figure(i, tuning.ColumnRecordRate)
 		if i > 0 && rate.Known() && rate != q.RecordsPerS {
-			return nil, fmt.Errorf("%s: %g records/s, but line %d has %g; a grid is measured at one rate, so keep a file for each",
+			return nil, fmt.Errorf("%s: %g records/s, but line %d has %g; use one file per record rate",
 				t.at(i, tuning.ColumnRecordRate), float64(rate), t.lines[0], float64(q.RecordsPerS))
 		}
 		q.RecordsPerS = rate

@@ -27,8 +27,8 @@ const columnCPU = "cpu_cores"
 // given that contradicts the name of the column.
 var (
 	ErrCPUUnsaid = errors.New(
-		"give --cpu total where it is each component's total, or --cpu each where it is one instance's")
-	ErrCPUSaidTwice = errors.New("leave out --cpu, which is for a column cpu_cores")
+		"use --cpu total if it is the total of each component, or --cpu each if it is that of one instance")
+	ErrCPUSaidTwice = errors.New("remove --cpu, which only applies to a column cpu_cores")
 )
 
 // requestColumns are the resources that a component requests, for one instance or for all. A topology need not request
@@ -65,7 +65,7 @@ func Resources(path string, cpu CPU) (*ResourceTable, error) {
 		return nil, err
 	}
 	if t.Has(tuning.ColumnDataRate) {
-		return nil, fmt.Errorf("%s: line 1, column %d: with %s this is a table of data volumes, which analyze data takes; keep the rows of one volume for resources",
+		return nil, fmt.Errorf("%s: line 1, column %d: %s makes this a table of data volumes; use analyze data, or keep the rows of one volume for resources",
 			t.name, t.places[tuning.ColumnDataRate]+1, tuning.ColumnDataRate)
 	}
 	column, cpu, err := t.cpuColumn(cpu)
@@ -79,7 +79,7 @@ func Resources(path string, cpu CPU) (*ResourceTable, error) {
 			continue
 		}
 		if r.Stated != nil {
-			return nil, fmt.Errorf("%s: a second row of totals; keep one (first in line %d)",
+			return nil, fmt.Errorf("%s: duplicate row of totals; keep one (first in line %d)",
 				t.at(i, tuning.ColumnComponent), r.statedLine)
 		}
 		r.statedLine = t.lines[i]
@@ -97,7 +97,7 @@ func (t *Table) emptyCells(rows []int, cpuColumn string) error {
 	for _, i := range rows {
 		for _, column := range []string{tuning.ColumnParallelism, cpuColumn} {
 			if !t.Figure(i, column).Known() {
-				wrong = append(wrong, fmt.Errorf("%s: the cell is empty; only a row of totals may leave it out",
+				wrong = append(wrong, fmt.Errorf("%s: the cell is empty; only a row of totals may omit it",
 					t.at(i, column)))
 			}
 		}
@@ -144,13 +144,13 @@ func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
 			tuning.ColumnCPUEach, columnCPU)
 	}
 	if len(there) > 1 {
-		return "", cpu, fmt.Errorf("%s: line 1: both %s are there; keep one", t.name, strings.Join(there, " and "))
+		return "", cpu, fmt.Errorf("%s: line 1: the columns %s exclude each other; keep one", t.name, strings.Join(there, " and "))
 	}
 	column := there[0]
 	said := map[string]CPU{tuning.ColumnCPUTotal: CPUTotal, tuning.ColumnCPUEach: CPUEach}[column]
 	switch {
 	case said == CPUUnsaid && cpu == CPUUnsaid:
-		return "", cpu, fmt.Errorf("%s: line 1, column %d: %s does not say what it counts; %w", t.name,
+		return "", cpu, fmt.Errorf("%s: line 1, column %d: %s is ambiguous; %w", t.name,
 			t.places[column]+1, column, ErrCPUUnsaid)
 	case said == CPUUnsaid:
 		return column, cpu, nil

@@ -86,7 +86,7 @@ func (t *Table) cell(row int, c Column) (err error) {
 	switch {
 	case text == "" && c.MayBeEmpty:
 	case text == "":
-		err = errors.New("the cell is empty; fill it in or leave out the row")
+		err = errors.New("the cell is empty; fill it in or remove the row")
 	case c.Kind == VerdictOfRun:
 		_, err = verdictOf(text)
 	case c.Kind != Text:

@@ -22,8 +22,8 @@ func verdictOf(text string) (tuning.Verdict, error) {
 	case text == "", strings.EqualFold(text, string(tuning.Baseline)): // a step with 0 queries is a baseline anyway
 		return "", nil
 	case at < 0:
-		return "", fmt.Errorf("%q is no verdict; write OK, FAIL, limited or inconclusive, "+
-			"or leave the cell empty to have the row judged by its figures", text)
+		return "", fmt.Errorf("%q is not a verdict; write OK, FAIL, limited or inconclusive, "+
+			"or leave the cell empty to judge the row by its figures", text)
 	}
 	return verdicts[at], nil
 }

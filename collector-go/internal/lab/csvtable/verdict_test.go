@@ -23,7 +23,7 @@ func TestVerdictsOfATable(t *testing.T) {
 
 	_, err = csvtable.Queries(file(t, head+"4,10,8,78.3,passed\n4,20,8,78.3,2\n"))
 	assert.ErrorContains(t, err,
-		`line 2, column 5 (verdict): "passed" is no verdict; write OK, FAIL, limited or inconclusive`)
+		`line 2, column 5 (verdict): "passed" is not a verdict; write OK, FAIL, limited or inconclusive`)
 	assert.ErrorContains(t, err, "line 3, column 5 (verdict)")
 
 	steps := "simultaneous_queries,average_cpu_ms_per_minute,average_result_size,verdict\n"
@@ -31,7 +31,7 @@ func TestVerdictsOfATable(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []tuning.Verdict{"", tuning.Limited}, []tuning.Verdict{rows[0].Verdict, rows[1].Verdict})
 	_, _, err = csvtable.Concurrency(file(t, steps+"10,200,10,fine\n"))
-	assert.ErrorContains(t, err, "is no verdict")
+	assert.ErrorContains(t, err, "is not a verdict")
 }
 
 // A topology may not have reported everything about its components. Required columns are still required.
@@ -44,7 +44,7 @@ func TestVolumesOfWhichNotAllIsKnown(t *testing.T) {
 	assert.Empty(t, d.Rows[0].Components)
 	assert.Equal(t, 4, d.Rows[1].Components[0].Parallelism)
 	assert.False(t, d.Rows[0].TotalMemoryMiB.Known())
-	assert.Contains(t, d.Notes, "the memory of 2 of 2 volumes is not known: they are not in GiB per core")
+	assert.Contains(t, d.Notes, "the memory of 2 of 2 volumes is unknown; they are not part of GiB per core")
 
 	table, rows, err := csvtable.Data(file(t, head+"20,200,FilterBolt,,,,,6,\n"), csvtable.CPUUnsaid)
 	require.NoError(t, err)

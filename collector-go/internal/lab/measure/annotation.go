@@ -25,7 +25,7 @@ const KilledTag = "killed"
 // Killed returns the annotation for a topology that is killed at the given time because its measurement is over.
 func Killed(topology string, at time.Time) Annotation {
 	return Annotation{ID: KilledTag, Topology: topology, Start: at,
-		Title: "Killed by bullet-metrics: its trial is over",
+		Title: "Killed by bullet-metrics at the end of its trial",
 		Tags:  []string{KilledTag}}
 }
 
@@ -102,7 +102,7 @@ func (s *Session) annotate(ctx context.Context, m Annotation) {
 			select {
 			case <-ticker.C:
 			case <-ctx.Done():
-				s.ports.Progress.Say("no annotation for %q: %v", m.Title, err)
+				s.ports.Progress.Say("annotation %q could not be stored: %v", m.Title, err)
 				return
 			}
 		}

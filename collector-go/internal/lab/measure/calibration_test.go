@@ -49,10 +49,10 @@ func ended(target float64, idleAt func(rate float64) float64) (calibration, tuni
 func TestACalibrationThatFindsNothingSaysSo(t *testing.T) {
 	c, found := ended(0.4, func(float64) float64 { return 0 })
 	assert.LessOrEqual(t, len(c.readings), maxReadings)
-	assert.Contains(t, found.Missed(tuning.Unknown), "no record rate was found that leaves 40% of the host idle")
+	assert.Contains(t, found.Missed(tuning.Unknown), "no record rate leaves 40% of the host idle")
 
 	_, found = ended(0.5, func(rate float64) float64 { return max(0.03, 0.25-rate/5000) })
-	assert.Equal(t, "no record rate was found that leaves 50% of the host idle: 50 records/s left 24%, 1,000 records/s 5.0%",
+	assert.Equal(t, "no record rate leaves 50% of the host idle: 50 records/s left 24%, 1,000 records/s 5.0%",
 		found.Missed(tuning.Unknown))
 
 	_, found = ended(0.5, func(float64) float64 { return 0.97 })
@@ -67,7 +67,7 @@ func TestACalibrationThatFindsNothingSaysSo(t *testing.T) {
 func TestARateThatWasNotTriedIsNoAnswer(t *testing.T) {
 	found := tuning.Calibration{TargetIdle: 0.4, RecordsPerSecond: 3000,
 		Readings: []tuning.Reading{{RecordsPerSecond: 1000, HostIdle: 0.8}}}
-	assert.Contains(t, found.Missed(tuning.Unknown), "3,000 records/s are an estimate that was not tried")
+	assert.Contains(t, found.Missed(tuning.Unknown), "3,000 records/s is an estimate that was not measured")
 	assert.Empty(t, found.Missed(0.43))
 	assert.NotEmpty(t, found.Missed(0.7))
 }

@@ -23,14 +23,14 @@ func (s *Session) addClocks(t *tuning.Timeline, since time.Time) {
 	t.Notes = append(t.Notes, roles.Flag(t.Skews)...)
 	if s.local() {
 		t.Notes = append(t.Notes,
-			"All parts ran on this machine, by one clock. That the bounds of its skew hold 0 shows only that the stamps are in order.")
+			"All parts ran on this machine and used one clock. Bounds that include 0 only show that the order of the times is right.")
 	}
 	hosts, err := s.hostClocks(since, time.Now())
 	switch {
 	case err != nil:
-		t.Notes = append(t.Notes, fmt.Sprintf("The clocks of the workers' hosts could not be asked for: %v.", err))
+		t.Notes = append(t.Notes, fmt.Sprintf("The clocks of the worker hosts could not be read: %v.", err))
 	case len(hosts) == 0 && !s.local():
-		t.Notes = append(t.Notes, "The collector has no reading of the workers' clocks ("+collectionSkew+").")
+		t.Notes = append(t.Notes, "The collector has no skew of the workers' clocks ("+collectionSkew+").")
 	}
 	t.Hosts = hosts
 }

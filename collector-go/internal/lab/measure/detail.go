@@ -15,7 +15,7 @@ import (
 func (s *Session) detail(step *runstore.Step) {
 	if err := addDetail(s.ctx, s.ports.Slices, s.ports.Calculator, s.o.Topology, step); err != nil &&
 		s.ctx.Err() == nil {
-		step.Notes = append(step.Notes, fmt.Sprintf("what is kept beside the step's figures is missing: %v", err))
+		step.Notes = append(step.Notes, fmt.Sprintf("further details of the step could not be read: %v", err))
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *Session) untilCertain(ctx context.Context, measured, end time.Time, sta
 			// an error of the collector proves nothing, so the step goes on
 			if err == nil && float64(leastMean(all, measured, slice, end, s.width)) > float64(limit) {
 				early := nextSlice(time.Now(), s.width)
-				s.ports.Progress.Say("the mean filter latency is certain to be above %s ms: the step ends %s early",
+				s.ports.Progress.Say("the step ends %[2]s early, because its mean filter latency is certain to exceed %[1]s ms",
 					tuning.Digits(limit), end.Sub(early))
 				end = early
 				break

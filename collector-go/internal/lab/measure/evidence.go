@@ -67,7 +67,7 @@ func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRa
 	g.spouts()
 	g.source()
 	if g.err != nil {
-		return tuning.Evidence{}, fmt.Errorf("evidence of what limited the step: %w", g.err)
+		return tuning.Evidence{}, fmt.Errorf("gather evidence for the limiter of the step: %w", g.err)
 	}
 	return g.Evidence, nil
 }
@@ -185,7 +185,7 @@ func (g *evidence) spouts() {
 	}
 	g.Spout.HeldByPending, g.Spout.HeldByBackPressure = held("max_spout_pending"), held("backpressure")
 	if len(skipped) == 0 {
-		g.note("Storm reported no time for which %s was held back (Storm 1.x counts calls instead)", g.Spout.Component)
+		g.note("Storm did not report for how long %s was throttled (Storm 1.x counts calls instead)", g.Spout.Component)
 	}
 	g.Spout.CompleteLatencyMs = meanOf(g.Span,
 		g.read(completeMetric, "component="+strconv.Quote(g.Spout.Component))) * 1000
@@ -209,7 +209,7 @@ func (g *evidence) source() {
 	}
 	switch {
 	case estimated:
-		g.note("no record source reports its records; records/s are what Storm counted of DataSource's tuples, an estimate from a sample")
+		g.note("no record source reports its records; records/s is an estimate from Storm's sample of the tuples of DataSource")
 	case len(records) == 0:
 		g.note("no record source reports its records (bullet.topology.source.metrics.enable)")
 	}

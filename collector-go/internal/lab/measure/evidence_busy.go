@@ -227,7 +227,7 @@ func (t Topology) sampleRate() float64 {
 // the estimate is refused, it sets the reason instead.
 func (g *evidence) busiest(b *tuning.BoltEvidence, of busyTasks) {
 	if len(of.tasks) == 0 {
-		b.BusyUnknown = "none of its tasks is known to have executed anything"
+		b.BusyUnknown = "none of its tasks reported an execution"
 		return
 	}
 	b.WorkersCPU = 0

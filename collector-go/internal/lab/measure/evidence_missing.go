@@ -74,7 +74,7 @@ func (g *evidence) wholeness(ctx context.Context, collector Stored) {
 	}
 	health, err := asked.Collection(ctx, g.topology.Name, g.of.From, g.of.To)
 	if err != nil {
-		g.note("how many samples came late or were dropped is not known: %v", err)
+		g.note("the numbers of late and dropped samples are unknown: %v", err)
 		return
 	}
 	g.Collector.LateSamples, g.Collector.DroppedSamples = tuning.Figure(health.Late), 0
@@ -82,6 +82,6 @@ func (g *evidence) wholeness(ctx context.Context, collector Stored) {
 		g.Collector.DroppedSamples += tuning.Figure(n)
 	}
 	if n := health.StormDropped; n > 0 {
-		g.note("Storm dropped %d reports of tasks before the metrics consumer had them", n)
+		g.note("Storm dropped %d reports of tasks before they reached the metrics consumer", n)
 	}
 }

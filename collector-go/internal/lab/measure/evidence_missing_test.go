@@ -98,12 +98,12 @@ func TestLateAndDroppedSamplesAreEvidence(t *testing.T) {
 	e := gatherAt(t, c, 31)
 	assert.Equal(t, []tuning.Figure{7, 5}, []tuning.Figure{e.Collector.LateSamples, e.Collector.DroppedSamples})
 	assert.Equal(t, [2]time.Time{stretchAt(31, 0).From, stretchAt(31, 0).To}, c.asked, "of the step's measured time")
-	assert.Contains(t, e.Notes, "Storm dropped 4 reports of tasks before the metrics consumer had them")
+	assert.Contains(t, e.Notes, "Storm dropped 4 reports of tasks before they reached the metrics consumer")
 	assert.False(t, gatherAt(t, c.stored, 31).Collector.LateSamples.Known(), "nobody reports it")
 
 	e = gatherAt(t, &accountable{stored: collected(), err: errors.New("404")}, 31)
 	assert.False(t, e.Collector.DroppedSamples.Known())
-	assert.Contains(t, e.Notes, "how many samples came late or were dropped is not known: 404")
+	assert.Contains(t, e.Notes, "the numbers of late and dropped samples are unknown: 404")
 }
 
 func TestQueriesInFlightBySlice(t *testing.T) {

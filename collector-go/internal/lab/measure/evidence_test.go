@@ -248,7 +248,7 @@ func TestACapacityWithoutExecutionsIsNoBusyShare(t *testing.T) {
 		executed func(float64) float64
 		why      string
 	}{
-		"it stands still": {always(7000), "none of its tasks is known to have executed anything"},
+		"it stands still": {always(7000), "none of its tasks reported an execution"},
 		"a few":           {func(t float64) float64 { return 20 * math.Floor(t/60) }, "of task 7: Storm sampled only about 5 of its 100 executed tuples; at least 20 samples are required"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -140,7 +140,7 @@ func (s *Session) catchUp(step *runstore.Step) error {
 	o.from = nextSlice(time.Now(), width)
 	o.to = nextSlice(o.from.Add(milliseconds(asked.CatchUpMs)), width)
 	status := func() string {
-		return fmt.Sprintf("step %d: catching up, %g times %s records/s offered", step.Number,
+		return fmt.Sprintf("step %d: catch-up, offering %g times %s records/s", step.Number,
 			float64(asked.CatchUpFactor), shortNumber(o.base))
 	}
 	looks := &o.looks
@@ -173,7 +173,7 @@ func (s *Session) caughtUp(step *runstore.Step) error {
 		taken = read - tuning.Figure(s.probesPerSecond())
 		if float64(o.made) < shortOffer*o.asked {
 			step.Notes = append(step.Notes,
-				fmt.Sprintf("of the %s records/s that were to be caught up only %s were made: the topology might take more",
+				fmt.Sprintf("the source emitted only %[2]s of the %[1]s records/s for the catch-up, so the topology might take more",
 					shortNumber(o.asked), shortNumber(float64(o.made))))
 		}
 	}
@@ -209,7 +209,7 @@ func (s *Session) drain(step *runstore.Step) error {
 		since = s.submitted
 	}
 	left := tuning.Unknown
-	err := s.poll(s.ctx, drainLimit, "the topology to read what earlier load left",
+	err := s.poll(s.ctx, drainLimit, "the topology to read the backlog of earlier load",
 		func(ctx context.Context) (bool, error) {
 			lag, known, err := s.lagSince(ctx, since)
 			if err != nil || !known {
@@ -231,11 +231,11 @@ func (s *Session) drain(step *runstore.Step) error {
 	}
 	if err != nil && left.Known() {
 		step.Notes = append(step.Notes,
-			fmt.Sprintf("%s records of earlier load were still unread when the step began: its figures have them",
+			fmt.Sprintf("%s records of earlier load were still unread when the step began, so its figures include them",
 				shortNumber(float64(left))))
 	} else if err != nil {
 		step.Notes = append(step.Notes,
-			fmt.Sprintf("how many records of earlier load were unread when the step began is not known: %v", err))
+			fmt.Sprintf("the number of unread records of earlier load is unknown: %v", err))
 	}
 	return nil
 }
@@ -245,14 +245,14 @@ func (s *Session) drain(step *runstore.Step) error {
 func (s *Session) finishQueries() {
 	s.asker.Hold(0, time.Now(), 0)
 	left := 0
-	err := s.poll(s.ctx, s.queryLimit(), "the queries of the load before", func(ctx context.Context) (ended bool,
+	err := s.poll(s.ctx, s.queryLimit(), "the queries of the previous load", func(ctx context.Context) (ended bool,
 		err error) {
 		left, err = s.asker.InFlightBefore(ctx, time.Now().Add(s.asker.Lead())) // no new query begins after this
 		return err == nil && left == 0, err
 	})
 	if err != nil && s.ctx.Err() == nil {
 		s.notes = append(s.notes,
-			fmt.Sprintf("%d queries of earlier load were still under way when the step began: its figures have them",
+			fmt.Sprintf("%d queries of earlier load were still running when the step began, so its figures include them",
 				left))
 	}
 }

@@ -82,7 +82,7 @@ func (s *Session) Written() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.writeErr != nil {
-		return fmt.Errorf("keep the queries' outcomes: %w", s.writeErr)
+		return fmt.Errorf("store the outcomes of the queries: %w", s.writeErr)
 	}
 	return nil
 }

@@ -89,14 +89,14 @@ func (s *Session) calibrate(ctx context.Context) (tuning.Calibration, error) {
 			return tuning.Calibration{}, err
 		}
 		c.add(rate, idle)
-		s.ports.Progress.Say("calibration: %.0f records/s leave %.0f%% of the host idle (wanted: %.0f%%)", rate,
-			100*idle, 100*c.targetIdle)
+		s.ports.Progress.Say("calibration: %.0f records/s leave %s of the host idle (target: %s)", rate,
+			tuning.PercentIn(tuning.Figure(idle), 0), tuning.PercentIn(tuning.Figure(c.targetIdle), 0))
 	}
 	found := calibrationReport(c, rate)
 	if missed := found.Missed(tuning.Unknown); missed != "" {
-		s.ports.Progress.Say("calibration: %s; measuring at %.0f records/s, which answers nothing about that load", missed, rate)
+		s.ports.Progress.Say("calibration: %s; measuring at %.0f records/s, so the run will be inconclusive", missed, rate)
 	} else {
-		s.ports.Progress.Say("calibration: %.0f records/s it is", rate)
+		s.ports.Progress.Say("calibration: using %.0f records/s", rate)
 	}
 	return found, s.setRate(ctx, rate)
 }
@@ -168,9 +168,9 @@ func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
 // workersHint returns where to look if workers do not report.
 func (s *Session) workersHint() string {
 	if s.elsewhere() {
-		return "see the workers' logs on the cluster, whether they reach the collector, and whether launch.command.workers is their number (bullet-metrics doctor has more)"
+		return "check the logs of the workers, whether they reach the collector, and launch.command.workers (bullet-metrics doctor helps)"
 	}
-	return "see the workers' logs in storm/logs"
+	return "see the logs of the workers in storm/logs"
 }
 
 // quiet is a Progress that prints no current state.

@@ -36,7 +36,7 @@ func GatherSharing(ctx context.Context, collector Slices, topology string, from,
 	g.queues()
 	g.traffic()
 	if g.err != nil {
-		return nil, fmt.Errorf("who shares what: %w", g.err)
+		return nil, fmt.Errorf("read how resources were shared: %w", g.err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.flows)) {
 		g.Components = append(g.Components, *g.flows[name])
@@ -73,10 +73,10 @@ const (
 
 // Reasons why a tuple figure is unknown.
 const (
-	threeSamples = "execute time not known: from Storm 2.3 on its figure is the mean of the last three tuples that it sampled, in whole milliseconds, and its capacity is made of the same; the plugin's latency hook measures it (bullet.topology.metrics.collector.latency.enabled)"
-	tooFewTimed  = "execute time not known: too few tuples, or too short ones, for Storm's sample in whole milliseconds"
-	toASpout     = "queue wait not known: to a spout come acks, and Storm's figure is made from their number and rate"
-	tooFewCame   = "queue wait not known: fewer than 1,000 tuples came"
+	threeSamples = "execute time unknown: Storm 2.3 and later only report the mean of the last three sampled tuples in whole milliseconds; enable the latency hook (bullet.topology.metrics.collector.latency.enabled)"
+	tooFewTimed  = "execute time unknown: the tuples are too few or too short for Storm's sample in whole milliseconds"
+	toASpout     = "queue wait unknown: a spout receives acks, and Storm's figure is about those"
+	tooFewCame   = "queue wait unknown: fewer than 1,000 tuples arrived"
 	tooFewSlices = "fewer than 3 slices"
 )
 
@@ -125,7 +125,7 @@ func (g *sharing) executions() {
 		case len(capacities) > 0 && !hooked:
 			g.because(component, threeSamples)
 		case slices < tuning.LeastSlices:
-			g.because(component, "execute time not known: "+tooFewSlices)
+			g.because(component, "execute time unknown: "+tooFewSlices)
 		case timed < leastTuples || !(spent >= leastSeconds):
 			g.because(component, tooFewTimed)
 		default:
@@ -155,7 +155,7 @@ func (g *sharing) queues() {
 		case len(bolts[component]) == 0:
 			g.because(component, toASpout)
 		case w.slices < tuning.LeastSlices:
-			g.because(component, "queue wait not known: "+tooFewSlices)
+			g.because(component, "queue wait unknown: "+tooFewSlices)
 		case w.tuples < leastTuples:
 			g.because(component, tooFewCame)
 		default:

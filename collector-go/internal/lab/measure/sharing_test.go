@@ -78,7 +78,7 @@ func TestAGaugeOfThreeSamplesIsNoExecuteTime(t *testing.T) {
 	filter := flowOf(t, sharingAt(t, c), "FilterBolt")
 	assert.False(t, filter.ExecuteMs.Known(), "%v", filter)
 	assert.InDelta(t, 1000, float64(filter.TuplesPerSecond), 1e-9)
-	assert.Contains(t, filter.Note, "the last three tuples")
+	assert.Contains(t, filter.Note, "the last three sampled tuples")
 	assert.Contains(t, filter.Note, "bullet.topology.metrics.collector.latency.enabled")
 }
 
@@ -102,7 +102,7 @@ func TestTheHooksTotalIsAnExecuteTime(t *testing.T) {
 	assert.Empty(t, filter.Note)
 	join := flowOf(t, s, "JoinBolt")
 	assert.False(t, join.ExecuteMs.Known(), "%v", join)
-	assert.Contains(t, join.Note, "too few tuples")
+	assert.Contains(t, join.Note, "the tuples are too few")
 }
 
 // Samples of an older Storm show nothing if there are few tuples, or if tuples are so short that the samples contain

@@ -183,7 +183,7 @@ func (s *Session) hold(step *runstore.Step, start, measured, end time.Time) erro
 		defer s.ended(done)
 	}
 	status := func() string {
-		return fmt.Sprintf("step %d: %s %s, %s left; %d queries under way", step.Number, shortNumber(step.Value),
+		return fmt.Sprintf("step %d: %s %s, %s left; %d queries running", step.Number, shortNumber(step.Value),
 			s.o.Plan.Axis.Unit(),
 			time.Until(end).Round(time.Second), s.asker.InFlight())
 	}
@@ -222,10 +222,10 @@ func openOptions(rate float64, length, life time.Duration, probes int) load.Open
 // queries is unknown, because a lost load client makes the step worthless.
 func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	limit := s.queryLimit() + s.tail()
-	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not in after %s", limit.Round(time.Second)))
+	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not complete after %s", limit.Round(time.Second)))
 	defer cancel()
 	if err := s.awaitSlices(ctx, limit, s.loaded, s.lateSeries()...); err != nil && s.ctx.Err() == nil {
-		step.Notes = append(step.Notes, fmt.Sprintf("the last slices were not all in when the step was judged: %v",
+		step.Notes = append(step.Notes, fmt.Sprintf("some of the last slices were missing when the step was judged: %v",
 			err))
 	}
 	var unknown error
@@ -237,7 +237,7 @@ func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	case err != nil && unknown != nil:
 		return err
 	case err != nil && s.ctx.Err() == nil:
-		step.Notes = append(step.Notes, fmt.Sprintf("%d of the step's queries were still under way when it was judged",
+		step.Notes = append(step.Notes, fmt.Sprintf("%d queries of the step were still running when it was judged",
 			step.Overdue))
 	}
 	return nil
@@ -276,7 +276,7 @@ func (s *Session) judge(step *runstore.Step) error {
 		goals.Evidence, goals.HostIdle = e, e.Host.IdleRatio
 		outcomes, judgement, limitation = tuning.JudgeGoals(s.o.Plan.Goals, goals)
 		step.Notes = append(step.Notes,
-			"the limiter is that of the catch-up period, since that is what the step missed")
+			"the limiter is the one of the catch-up period, because the step missed only the catch-up goal")
 	}
 	step.Figures, step.Verdict, step.Reasons = outcomes, judgement.Verdict, append([]string{}, judgement.Reasons...)
 	step.Evidence, step.Limitation = &e, &limitation

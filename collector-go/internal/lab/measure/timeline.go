@@ -31,7 +31,7 @@ func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 		return
 	}
 	if err != nil {
-		step.Notes = append(step.Notes, fmt.Sprintf("the timeline is not whole: %v", err))
+		step.Notes = append(step.Notes, fmt.Sprintf("the timeline is incomplete: %v", err))
 	}
 	t := tuning.TimelineOf(traces, asked.TimelineQueries, generated, s.clocks())
 	s.addClocks(&t, measured)

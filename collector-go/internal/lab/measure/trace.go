@@ -49,9 +49,9 @@ func (o traceOptions) Validate() error {
 	case o.Queries < 1:
 		return fmt.Errorf("a probe needs at least 1 query, not %d", o.Queries)
 	case o.Duration <= 0 || o.Grace < 0 || o.Over < 0:
-		return errors.New("times of a probe must be above 0")
+		return errors.New("the times of a probe must be above 0")
 	case o.Generated && (!(o.PerSecond > 0) || o.Probe == ""):
-		return errors.New("a probe for records that are generated needs their rate and their value")
+		return errors.New("a probe for generated records needs their rate and their value")
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func (p *tracer) Run(ctx context.Context) ([]tuning.Trace, error) {
 			if outcome.Error != "" {
 				why = outcome.Error
 			}
-			return traces, fmt.Errorf("stopped after %d queries in a row without a record (%d had found theirs): %s",
+			return traces, fmt.Errorf("stopped after %d queries in a row without a record (%d queries found one): %s",
 				mostWithoutRecord, len(traces), why)
 		}
 	}
@@ -199,7 +199,7 @@ func stagesOf(answer load.Answer) (map[string]float64, error) {
 	takeStages(at, meta.Query, map[string]string{tuning.QueryReceived: "Receive Time", tuning.QueryFinished: "Finish Time"})
 	if _, known := at[tuning.QueryReceived]; !known {
 		return nil, errors.New(
-			"the result's metadata do not contain the time at which the query was received: bullet.result.metadata.enable must be true, with Bullet's own names of its metrics")
+			"the metadata of the result do not contain the time at which the query was received; set bullet.result.metadata.enable to true and keep Bullet's metric names")
 	}
 	return at, nil
 }

@@ -108,7 +108,7 @@ func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 	traces, err := p.Run(context.Background())
 	assert.Len(t, traces, 1)
 	assert.ErrorContains(t, err,
-		"stopped after 10 queries in a row without a record (1 had found theirs): 503 queue full")
+		"stopped after 10 queries in a row without a record (1 queries found one): 503 queue full")
 	assert.Equal(t, 13, ended)
 }
 

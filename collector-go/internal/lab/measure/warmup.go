@@ -32,16 +32,16 @@ func (s *Session) warmUp() error {
 	for {
 		costs, err := s.recordCosts(s.ctx, began)
 		if err == nil && tuning.Steady(costs) {
-			s.ports.Progress.Say("the topology came to rest after %s of warm-up", time.Since(began).Round(time.Second))
+			s.ports.Progress.Say("the topology was steady after %s of warm-up", time.Since(began).Round(time.Second))
 			return nil
 		}
 		next := nextSlice(time.Now().Add(time.Millisecond), s.width)
-		if s.until(ctx, next, func() string { return "letting the workers warm up" }) == nil {
+		if s.until(ctx, next, func() string { return "warming up the workers" }) == nil {
 			continue
 		}
 		if s.ctx.Err() == nil {
-			note := fmt.Sprintf("the start-up of the launch ended after %s, before the CPU that a record costs was seen to be "+
-				"steady: workers may still have been compiling", limit.Round(time.Second))
+			note := fmt.Sprintf("the warm-up of the launch ended after %s, before the CPU per record was "+
+				"steady; workers may still have been compiling", limit.Round(time.Second))
 			s.ports.Progress.Say("%s", note)
 			s.notes = append(s.notes, note)
 		}

@@ -12,13 +12,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
+// shown replaces the names of two figures for people. Their names in JSON stay, because the random draws of a figure
+// depend on its name, and other draws would change the predictions.
+var shown = strings.NewReplacer(string(CoresHeld), "CPU for the load", string(MemoryHeld), "memory for the load")
+
 // Document returns the predictions for people, with a section for each question. Figures are rounded here; the JSON has
 // all their digits.
 func (a *Answers) Document() *document.Document {
-	d := &document.Document{Title: "What a configuration would do that was never run"}
+	d := &document.Document{Title: "Prediction for configurations that were not measured"}
 	within := tuning.ConfidencePercent(a.Confidence)
 	for i, answer := range a.Answers {
-		d.Findings = append(d.Findings, fmt.Sprintf("From %s in %s; intervals of %s.",
+		d.Findings = append(d.Findings, fmt.Sprintf("Based on %s from %s, with intervals of %s.",
 			tuning.Counted(answer.Steps, "step"), strings.Join(answer.From, ", "), within))
 		for _, p := range answer.Predictions {
 			title := p.title()
@@ -27,7 +31,7 @@ func (a *Answers) Document() *document.Document {
 			}
 			d.Add(title, document.List(p.beyond()), document.Tabled(p.table(within)), document.List(p.Notes),
 				document.Heading("Components"), document.Tabled(busyTable(p.Busy)),
-				document.Heading("What one more costs"), document.Tabled(forecasts(p.Costs, within)))
+				document.Heading("Cost of one more"), document.Tabled(forecasts(p.Costs, within)))
 		}
 		if f, drawn := answer.figure(i); drawn {
 			d.Figures = append(d.Figures, f)
@@ -36,7 +40,7 @@ func (a *Answers) Document() *document.Document {
 	for _, n := range a.Notes {
 		d.Note(n)
 	}
-	d.Note(fmt.Sprintf("Beyond what was measured each doubling adds a scatter of %s to a figure: an assumption, since nothing was measured there.",
+	d.Note(fmt.Sprintf("Outside the measurements, each doubling is assumed to add an uncertainty of %s to a figure.",
 		tuning.Percent(perDoubling)))
 	return d
 }
@@ -71,13 +75,13 @@ func (p *Prediction) beyond() (lines []string) {
 		}
 	}
 	if len(never) > 0 {
-		lines = append(lines, "never measured, and in no figure: "+strings.Join(never, ", "))
+		lines = append(lines, "never measured and not included in the figures: "+strings.Join(never, ", "))
 	}
 	switch {
 	case len(lines) == 0:
-		return []string{"within what was measured"}
+		return []string{"within the measurements"}
 	case p.Scatter > 0:
-		lines = append(lines, fmt.Sprintf("so far beyond, the figures scatter by %s more",
+		lines = append(lines, fmt.Sprintf("at this distance, the uncertainty of the figures is %s larger",
 			tuning.Percent(tuning.Figure(p.Scatter))))
 	}
 	return lines
@@ -90,7 +94,7 @@ func (p *Prediction) table(within string) document.Table {
 	if r := p.Request; r != nil {
 		exact := func(name, unit string, v float64) Forecast {
 			return Forecast{name, unit, tuning.Estimate{Value: tuning.Figure(v), Low: tuning.Figure(v),
-				High: tuning.Figure(v), Note: "exact, of the scheduler"}}
+				High: tuning.Figure(v), Note: "exact: the resource request"}}
 		}
 		all = append(all, exact("CPU requested", "cores", r.CPUCores), exact("memory requested", "MiB", r.MemoryMiB))
 	}
@@ -103,7 +107,7 @@ func (p *Prediction) table(within string) document.Table {
 // forecasts returns a table of figures with their intervals. The last column has the note of a figure.
 func forecasts(all []Forecast, within string) document.Table {
 	return document.TableOf(all,
-		document.Text("Figure", func(f Forecast) string { return f.Name }),
+		document.Text("Figure", func(f Forecast) string { return shown.Replace(f.Name) }),
 		document.Number("Predicted", "", func(f Forecast) string { return roughly(f.Value) }),
 		document.Number("Interval ("+within+")", "", func(f Forecast) string { return span(f.Estimate) }),
 		document.Text("Unit", func(f Forecast) string { return f.Unit }),
@@ -151,9 +155,9 @@ func busyTable(all []Busy) document.Table {
 		document.Text("", func(b Busy) string {
 			switch {
 			case b.Low >= 1:
-				return "holds the topology up"
+				return "a bottleneck"
 			case b.High >= 1:
-				return "may hold the topology up"
+				return "possibly a bottleneck"
 			}
 			return b.Note
 		}))
@@ -204,47 +208,47 @@ func (p *Prediction) configuration() string {
 // Document returns the result of a validation for people.
 func (c *Check) Document() *document.Document {
 	all := c.Summaries[len(c.Summaries)-1]
-	d := &document.Document{Title: "Predictions of steps that were measured, each left out", Verdict: c.verdict()}
+	d := &document.Document{Title: "Check of the predictions against measured steps", Verdict: c.verdict()}
 	d.Findings = []string{
-		fmt.Sprintf("%s of the steps of %s, each predicted from all steps but it and its repeats: %s inside the interval of %s (goal: %s), the median error is %s, half the median interval %s.",
+		fmt.Sprintf("%s of the steps of %s, each predicted without its own step and repeats: %s are inside the interval of %s (goal: %s). The median error is %s, and half the median interval is %s.",
 			tuning.Counted(all.Held, "figure"),
 			tuning.Counted(c.Launches, "launch"), tuning.Percent(all.Inside),
 			tuning.ConfidencePercent(c.Confidence), tuning.Percent(CoverageGoal), tuning.Percent(all.MedianError),
 			tuning.Percent(all.HalfWidth)),
-		fmt.Sprintf("Half the median interval is %s median errors (goal: %s). Of normal errors it is 2.9 at 95%%, and 2.4 at 90%%: narrower ones would hold fewer.",
+		fmt.Sprintf("Half the median interval is %s times the median error (goal: %s). For normally distributed errors it is 2.9 at 95%% and 2.4 at 90%%; a narrower interval would contain fewer values.",
 			tuning.TwoDigits(all.WidthOverError), tuning.Digits(WidthGoal)),
 	}
 	if c.Capacity.Held > 0 {
 		d.Findings = append(d.Findings,
-			fmt.Sprintf("%s, each predicted from the other configurations: %s inside, the median error is %s (goal: below %s).",
+			fmt.Sprintf("%s, each predicted from the other configurations: %s are inside the interval. The median error is %s (goal: below %s).",
 				tuning.Counted(c.Capacity.Held, "capacity"),
 				tuning.Percent(c.Capacity.Inside), tuning.Percent(c.Capacity.MedianError),
 				tuning.Percent(CapacityErrorGoal)))
 	}
 	d.Add("By figure", document.Tabled(document.TableOf(c.Summaries,
-		document.Text("Figure", func(s Summary) string { return s.Name }),
-		document.Number("Held out", "", func(s Summary) string { return fmt.Sprint(s.Held) }),
+		document.Text("Figure", func(s Summary) string { return shown.Replace(s.Name) }),
+		document.Number("Count", "", func(s Summary) string { return fmt.Sprint(s.Held) }),
 		document.Number("Inside", "", func(s Summary) string { return tuning.Percent(s.Inside) }),
 		document.Number("Median error", "", func(s Summary) string { return tuning.Percent(s.MedianError) }),
 		document.Number("Half the median interval", "", func(s Summary) string { return tuning.Percent(s.HalfWidth) }),
-		document.Number("over the error", "", func(s Summary) string { return tuning.TwoDigits(s.WidthOverError) }))))
+		document.Number("Ratio to the error", "", func(s Summary) string { return tuning.TwoDigits(s.WidthOverError) }))))
 	d.Add("Capacities", document.Tabled(document.TableOf(c.Capacities,
 		document.Text("Configuration", func(h HeldCapacity) string { return h.Configuration }),
 		document.Number("Measured", "", func(h HeldCapacity) string { return h.measured() }),
 		document.Number("Predicted", "", func(h HeldCapacity) string { return roughly(h.Predicted.Value) }),
 		document.Number("Interval", "", func(h HeldCapacity) string { return span(h.Predicted) }),
 		document.Text("Unit", func(h HeldCapacity) string { return h.Unit }),
-		document.Text("Inside", func(h HeldCapacity) string { return yes(h.Inside) }))))
+		document.Text("Inside", func(h HeldCapacity) string { return tuning.YesNo(h.Inside) }))))
 	d.Add("Steps", document.Tabled(document.TableOf(c.Steps,
 		document.Text("Step", func(s HeldStep) string { return s.Step }),
-		document.Text("Figure", func(s HeldStep) string { return string(s.Figure) }),
+		document.Text("Figure", func(s HeldStep) string { return shown.Replace(string(s.Figure)) }),
 		document.Number("Measured", "", func(s HeldStep) string { return tuning.Digits(tuning.Figure(s.Measured)) }),
 		document.Number("Predicted", "", func(s HeldStep) string { return roughly(s.Predicted.Value) }),
 		document.Number("Interval", "", func(s HeldStep) string { return span(s.Predicted) }),
 		document.Text("Unit", func(s HeldStep) string { return s.Unit }),
-		document.Text("Inside", func(s HeldStep) string { return yes(s.Inside) }))))
+		document.Text("Inside", func(s HeldStep) string { return tuning.YesNo(s.Inside) }))))
 	for _, why := range slices.Sorted(maps.Keys(c.LeftOut)) {
-		d.Note(fmt.Sprintf("%s not looked at, %s", tuning.Counted(c.LeftOut[why], "step"), why))
+		d.Note(fmt.Sprintf("%s not used: %s", tuning.Counted(c.LeftOut[why], "step"), why))
 	}
 	for _, n := range c.Notes {
 		d.Note(n)
@@ -254,29 +258,22 @@ func (c *Check) Document() *document.Document {
 
 // measured formats the bracket that contains the measured capacity.
 func (h HeldCapacity) measured() string {
-	if h.FirstFail.Known() {
-		return fmt.Sprintf("[%s, %s)", tuning.Digits(tuning.Figure(h.LastOK)), tuning.Digits(h.FirstFail))
+	bracket := tuning.Interval{LastOK: &h.LastOK}
+	if failed := float64(h.FirstFail); h.FirstFail.Known() {
+		bracket.FirstFail = &failed
 	}
-	return "at least " + tuning.Digits(tuning.Figure(h.LastOK))
-}
-
-// yes formats a boolean for a table.
-func yes(inside bool) string {
-	if inside {
-		return "yes"
-	}
-	return "no"
+	return bracket.Text()
 }
 
 // Missed returns a sentence for each goal that the validation missed. WidthGoal is not among them, because with normal
 // errors it contradicts the goal for coverage.
 func (c *Check) Missed() (all []string) {
 	if s := c.Summaries[len(c.Summaries)-1]; float64(s.Inside) < CoverageGoal {
-		all = append(all, fmt.Sprintf("%s of the figures are inside their interval, less than %s",
+		all = append(all, fmt.Sprintf("%s of the figures are inside their interval; the goal is %s",
 			tuning.Percent(s.Inside), tuning.Percent(CoverageGoal)))
 	}
 	if float64(c.Capacity.MedianError) >= CapacityErrorGoal {
-		all = append(all, fmt.Sprintf("the median error of the capacity is %s, not below %s",
+		all = append(all, fmt.Sprintf("the median error of the capacity is %s; the goal is below %s",
 			tuning.Percent(c.Capacity.MedianError), tuning.Percent(CapacityErrorGoal)))
 	}
 	return all

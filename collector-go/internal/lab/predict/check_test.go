@@ -44,7 +44,7 @@ func TestPredictionsOfTheDocumentsTables(t *testing.T) {
 	}
 	text := c.Document().Text()
 	assert.Contains(t, text,
-		"46 figures of the steps of 11 launches, each predicted from all steps but it and its repeats")
+		"46 figures of the steps of 11 launches, each predicted without its own step and repeats")
 	assert.Contains(t, text, "[140, 160)")
 	assert.Contains(t, text, "(goals held)")
 	_, err = json.Marshal(c)
@@ -185,9 +185,9 @@ func TestRepeatsLeaveTogether(t *testing.T) {
 
 func TestPathsThatHoldNothing(t *testing.T) {
 	for want, path := range map[string]string{
-		"neither a run's directory nor one of runs": t.TempDir(),
-		"of which no step was measured":             tables + "resources-test1-3.csv",
-		"no such file":                              filepath.Join(t.TempDir(), "none.csv"),
+		"neither a run directory nor a directory of runs": t.TempDir(),
+		"and has no steps": tables + "resources-test1-3.csv",
+		"no such file":     filepath.Join(t.TempDir(), "none.csv"),
 	} {
 		_, err := Open(tuning.Unknown, path)
 		assert.ErrorContains(t, err, want)

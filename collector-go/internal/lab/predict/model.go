@@ -28,7 +28,7 @@ type Model struct {
 const seed = 18
 
 // ErrTooFew means that there are too few steps for a prediction.
-var ErrTooFew = errors.New("no figure was measured in 3 steps or more that are alike in machine, records and query")
+var ErrTooFew = errors.New("no figure was measured in at least 3 steps with the same machine, records and query")
 
 // Fit fits a model for each figure that enough steps have. All observations must be of one world.
 func Fit(all []Observation, confidence float64) (*Model, error) { return fit(all, confidence, nil) }
@@ -286,7 +286,7 @@ const unbounded = 1e15
 
 // notKnown returns an unknown estimate whose note has the interval that was withheld.
 func notKnown(e tuning.Estimate, unit string, write func(tuning.Figure) string) tuning.Estimate {
-	note := strings.TrimSpace(fmt.Sprintf("not known: anything from %s to %s %s", write(e.Low), write(e.High), unit))
+	note := strings.TrimSpace(fmt.Sprintf("unknown: anywhere from %s to %s %s", write(e.Low), write(e.High), unit))
 	return tuning.Estimate{Value: tuning.Unknown, Low: tuning.Unknown, High: tuning.Unknown, Note: note}
 }
 
@@ -294,7 +294,7 @@ func notKnown(e tuning.Estimate, unit string, write func(tuning.Figure) string) 
 func (p *Prediction) machines(q Question) {
 	if q.Request != nil && q.Request.Machines > 0 {
 		n := tuning.Figure(q.Request.Machines)
-		p.Machines = &tuning.Estimate{Value: n, Low: n, High: n, Note: "by what the configuration requests"}
+		p.Machines = &tuning.Estimate{Value: n, Low: n, High: n, Note: "from the resource request"}
 		return
 	}
 	for _, f := range p.Figures {
@@ -316,7 +316,7 @@ func (m *Model) answers(q Question) error {
 		}
 	}
 	if q.Load.RecordsPerSecond.Known() {
-		return fmt.Errorf("no answer at %s records/s: the record rate of the steps is not known; give --query-records-per-s",
+		return fmt.Errorf("no prediction at %s records/s, because the record rate of the steps is unknown; set --query-records-per-s",
 			tuning.Digits(q.Load.RecordsPerSecond))
 	}
 	return nil
@@ -335,10 +335,10 @@ func (m *Model) notes(p *Prediction, q Question) {
 		asked := of(q.Load, q.Setup)
 		switch {
 		case asked > 0 && most <= 0:
-			p.Notes = append(p.Notes, fmt.Sprintf("no step had %s: what one costs is not in the prediction", what))
+			p.Notes = append(p.Notes, fmt.Sprintf("no step had %s, so the prediction does not include their cost", what))
 		case most > 0 && most <= least*(1+beside) && math.Abs(asked/most-1) > beside:
 			p.Notes = append(p.Notes,
-				fmt.Sprintf("all steps had %s %s: what another number costs is the model's word, and its interval holds every split",
+				fmt.Sprintf("all steps had %s %s, so the effect of another number is an assumption of the model, and its interval covers every possibility",
 					tuning.Digits(tuning.Figure(most)), what))
 		}
 	}
@@ -348,7 +348,7 @@ func (m *Model) notes(p *Prediction, q Question) {
 	launches := len(launchesOf(m.observed))
 	if launches < leastLaunches {
 		p.Notes = append(p.Notes,
-			fmt.Sprintf("launches differ from each other by an assumed 4%%, give or take a factor of 2.5: %d were measured",
+			fmt.Sprintf("the variation between launches is assumed to be 4%%, within a factor of 2.5, because only %d were measured",
 				launches))
 	}
 }

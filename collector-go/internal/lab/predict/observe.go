@@ -30,9 +30,9 @@ type Source struct {
 
 // The reasons for leaving out a step.
 const (
-	starved  = "inconclusive: the host or the measurement is in their figures"
-	outside  = "limited by something outside of the topology"
-	timeline = "timelines: one query after the other"
+	starved  = "inconclusive, affected by the host or the measurement"
+	outside  = "limited by something outside the topology"
+	timeline = "timelines, which run one query after the other"
 )
 
 // OfRun reads the steps of a run directory. The latency limit is the limit of the goal for the mean filter latency.

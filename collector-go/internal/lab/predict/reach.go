@@ -34,10 +34,10 @@ func (r Reach) Text() string {
 	case !r.Times.Known():
 		return fmt.Sprintf("%s %s: never measured", tuning.Digits(tuning.Figure(r.Wanted)), r.What)
 	case r.Wanted > r.Most:
-		return fmt.Sprintf("%s %s: %.3g x the most measured, %s", tuning.Digits(tuning.Figure(r.Wanted)), r.What,
+		return fmt.Sprintf("%s %s: %.3g times the largest measured value, %s", tuning.Digits(tuning.Figure(r.Wanted)), r.What,
 			float64(r.Times), tuning.Digits(tuning.Figure(r.Most)))
 	}
-	return fmt.Sprintf("%s %s: the least measured, %s, is %.3g x that", tuning.Digits(tuning.Figure(r.Wanted)), r.What,
+	return fmt.Sprintf("%s %s: the smallest measured value, %s, is %.3g times as large", tuning.Digits(tuning.Figure(r.Wanted)), r.What,
 		tuning.Digits(tuning.Figure(r.Least)), float64(r.Times))
 }
 
@@ -64,7 +64,7 @@ func dimensions(of []Observation, asked Setup) (all []dimension) {
 		known = max(known, len(o.Setup.Executors))
 	}
 	if len(asked.Executors) > 1 && known != 1 { // steps that know a single component have no sum
-		all = append(all, dimension{"executors in all", false, func(_ Load, s Setup) float64 { return s.all() }})
+		all = append(all, dimension{"executors in total", false, func(_ Load, s Setup) float64 { return s.all() }})
 	}
 	names := maps.Clone(asked.Executors)
 	if names == nil {

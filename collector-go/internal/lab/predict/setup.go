@@ -222,14 +222,14 @@ func (s Settings) Check(over Settings) (ignored []string, err error) {
 			if near := yamlfile.Nearest(name, known...); near != "" {
 				hint = fmt.Sprintf("; the nearest is %s", near)
 			}
-			return nil, fmt.Errorf("setting %q is none of the topology's%s", name, hint)
+			return nil, fmt.Errorf("unknown setting %q of the topology%s", name, hint)
 		case strings.HasSuffix(name, ".load"), s.get(plain) == over[name]:
 		case slices.Contains(childopts, plain) && mostHeap.MatchString(over[name]):
 		case !slices.Contains(s.modelled(), plain):
 			ignored = append(ignored, name)
 		default:
 			if n, valid := over.number(name); !valid || n <= 0 {
-				return nil, fmt.Errorf("setting %s: %q is no positive number", name, over[name])
+				return nil, fmt.Errorf("setting %s: %q is not a positive number", name, over[name])
 			}
 		}
 	}

@@ -61,9 +61,9 @@ func TestSettingsAreChecked(t *testing.T) {
 	assert.Equal(t, []string{"topology.max.spout.pending"}, ignored)
 	_, err = conf.Check(Settings{"bullet.topology.filter.bolts.parallelism": "6"})
 	assert.EqualError(t, err,
-		`setting "bullet.topology.filter.bolts.parallelism" is none of the topology's; the nearest is bullet.topology.filter.bolt.parallelism`)
+		`unknown setting "bullet.topology.filter.bolts.parallelism" of the topology; the nearest is bullet.topology.filter.bolt.parallelism`)
 	_, err = conf.Check(Settings{"bullet.topology.filter.bolt.parallelism": "six"})
-	assert.ErrorContains(t, err, `"six" is no positive number`)
+	assert.ErrorContains(t, err, `"six" is not a positive number`)
 }
 
 // unknownAsZero replaces unknown figures, which do not compare as equal.
@@ -84,9 +84,9 @@ func TestTheReach(t *testing.T) {
 	for _, r := range far {
 		texts = append(texts, r.Text())
 	}
-	assert.Equal(t, []string{"2 DSLBolt executors: never measured", "6 FilterBolt executors: 2 x the most measured, 3",
-		"720 queries: 1.8 x the most measured, 400",
-		"12 executors in all: 1.71 x the most measured, 7"}, texts)
+	assert.Equal(t, []string{"2 DSLBolt executors: never measured", "6 FilterBolt executors: 2 times the largest measured value, 3",
+		"720 queries: 1.8 times the largest measured value, 400",
+		"12 executors in total: 1.71 times the largest measured value, 7"}, texts)
 	assert.InDelta(t, 0.2,
 		scatter([]Reach{{Wanted: 2, Most: 1, Times: 2}, {Times: tuning.Unknown},
 			{load: true, Wanted: 1, Least: 8, Most: 8, Times: 8}}), 1e-9)
@@ -94,6 +94,6 @@ func TestTheReach(t *testing.T) {
 	assert.Equal(t, []Reach{{What: "DataSource executors", Wanted: 2}, {What: "JoinBolt executors", Wanted: 2}},
 		unknownAsZero(reach(alone, Load{100, 1000}, setupOf(2))),
 		"a table's filter bolts are no smaller topology than a whole one")
-	assert.Equal(t, "10 queries: the least measured, 100, is 10 x that",
+	assert.Equal(t, "10 queries: the smallest measured value, 100, is 10 times as large",
 		reach(observed, Load{10, 1000}, setupOf(2))[0].Text())
 }

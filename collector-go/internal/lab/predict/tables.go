@@ -41,7 +41,7 @@ func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 		s.addVolumes(rows)
 	default:
 		return nil, fmt.Errorf(
-			"%s is a table of %s, of which no step was measured; name one of filter bolts by queries, data volumes or simultaneous queries",
+			"%s is a table of %s and has no steps; name a table of filter bolts by queries, data volumes or simultaneous queries",
 			path, about)
 	}
 	return s, nil

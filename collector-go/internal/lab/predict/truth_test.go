@@ -153,8 +153,8 @@ func TestALargerClusterIsAnsweredWithItsReach(t *testing.T) {
 	l := Load{680, 756_000}
 	p := m.Predict(Question{Load: l, Setup: s, LimitMs: 200,
 		Machine: tuning.Machine{CPUCores: 47, MemoryMiB: tuning.Unknown}})
-	assert.Equal(t, "756,000 records/s: 378 x the most measured, 2,000", p.Beyond[0].Text())
-	assert.Equal(t, "1,162 executors in all: 145 x the most measured, 8", p.Beyond[2].Text())
+	assert.Equal(t, "756,000 records/s: 378 times the largest measured value, 2,000", p.Beyond[0].Text())
+	assert.Equal(t, "1,162 executors in total: 145 times the largest measured value, 8", p.Beyond[2].Text())
 	cpu := p.Figures[2]
 	require.Equal(t, string(CPU), cpu.Name)
 	truth := tuning.Figure(w.cpu(l, s))
@@ -163,10 +163,10 @@ func TestALargerClusterIsAnsweredWithItsReach(t *testing.T) {
 	assert.True(t, wide.Low < truth && truth < wide.High, "%v holds %v", wide, truth)
 	assert.Greater(t, float64(wide.High/wide.Low), float64(mostTimes), "so far beyond nothing is sharp")
 	assert.False(t, cpu.Value.Known() || cpu.Low.Known() || cpu.High.Known())
-	assert.Contains(t, cpu.Note, "not known: anything from ")
+	assert.Contains(t, cpu.Note, "unknown: anywhere from ")
 	assert.Nil(t, p.Machines)
 	assert.Contains(t, p.Notes,
-		"all steps had 2,000 records/s: what another number costs is the model's word, and its interval holds every split")
+		"all steps had 2,000 records/s, so the effect of another number is an assumption of the model, and its interval covers every possibility")
 }
 
 // The busy share of the filter bolts has one prediction, from the model of latency and capacity.

@@ -80,7 +80,7 @@ func open(path string, gridRecords tuning.Figure) ([]*Source, error) {
 			err = errors.Join(unreadable...)
 		}
 		if err == nil && len(runs) == 0 {
-			err = fmt.Errorf("%s is neither a run's directory nor one of runs: name what tune run wrote, or a CSV file",
+			err = fmt.Errorf("%s is neither a run directory nor a directory of runs; name an output of tune run, or a CSV file",
 				path)
 		}
 	}
@@ -206,7 +206,7 @@ func Predict(worlds []*World, asked []Scenario, confidence float64) (*Answers, e
 			p := m.Predict(q)
 			for _, name := range ignored {
 				p.Notes = append(p.Notes,
-					fmt.Sprintf("%s is not in the model: the prediction is as if it had not changed", name))
+					fmt.Sprintf("%s is not in the model, so the prediction ignores its change", name))
 			}
 			answer.Predictions = append(answer.Predictions, p)
 		}

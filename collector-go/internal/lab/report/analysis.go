@@ -44,7 +44,7 @@ func fitOver(name string, colour int, fitted []float64, from, to float64, at fun
 		if beyond[0] < beyond[1] {
 			dashed := line("", beyond[0], beyond[1])
 			if dashed.Dashed = true; len(all) == 1 {
-				dashed.Name = "beyond what was measured"
+				dashed.Name = "extrapolated"
 			}
 			all = append(all, dashed)
 		}
@@ -56,9 +56,9 @@ func fitOver(name string, colour int, fitted []float64, from, to float64, at fun
 // that no measured configuration held. An arrow above the largest measured number of cores shows such a load, because
 // its cores are unknown but larger.
 func demandChart(name, xLabel string, loads, cores []float64) chart.Plot {
-	line := chart.Points{Name: "least cores", Colour: chart.Series(0), Joined: true}
+	line := chart.Points{Name: "fewest cores", Colour: chart.Series(0), Joined: true}
 	dots := chart.Points{Colour: chart.Series(0)}
-	more := chart.Points{Name: "more than was run", Colour: chart.Series(1), Low: []float64{}}
+	more := chart.Points{Name: "not held by any configuration", Colour: chart.Series(1), Low: []float64{}}
 	from, most := 0.0, 0.0
 	for i, load := range loads {
 		if math.IsNaN(cores[i]) {
@@ -70,7 +70,7 @@ func demandChart(name, xLabel string, loads, cores []float64) chart.Plot {
 		from, most = load, max(most, cores[i])
 	}
 	plot := chart.Plot{
-		Name: name, Title: "Demand: the least cores that held each load", XLabel: xLabel, YLabel: coresOfTopology,
+		Name: name, Title: "Demand: the fewest cores that held each load", XLabel: xLabel, YLabel: coresOfTopology,
 		Limit: chart.NoLimit, Points: []chart.Points{line, dots},
 	}
 	if len(more.X) > 0 {
@@ -86,14 +86,14 @@ func addAudit(d *document.Document, findings []tuning.Finding, audited int) {
 	case audited == 0:
 		return
 	case len(findings) == 0:
-		d.Find("Audit: all %d stated totals follow from their rows.", audited)
+		d.Find("Audit: all %d stated totals equal the sums of their rows.", audited)
 		return
 	}
 	counts := map[tuning.Verdict]int{}
 	for _, f := range findings {
 		counts[f.Verdict]++
 	}
-	d.Find("Audit: of %d stated totals %d are wrong and %d partial.", audited, counts[tuning.Wrong],
+	d.Find("Audit: of %d stated totals, %d are wrong and %d are partial.", audited, counts[tuning.Wrong],
 		counts[tuning.Partial])
 }
 
@@ -107,7 +107,7 @@ func auditTable(findings []tuning.Finding) document.Table {
 			return knownOr(f.Line != 0, func() string { return strconv.Itoa(f.Line) })
 		}),
 		digitsColumn("Stated", "", func(f finding) Figure { return f.Stated }),
-		digitsColumn("Rows add up to", "", func(f finding) Figure { return f.Computed }),
+		digitsColumn("Sum of the rows", "", func(f finding) Figure { return f.Computed }),
 		document.Text("Audit", func(f finding) string { return string(f.Verdict) }),
 		document.Text("Reason", func(f finding) string { return f.Reason }),
 	)
@@ -117,17 +117,17 @@ func auditTable(findings []tuning.Finding) document.Table {
 // machines, and how many records its spouts may have pending. It is used for a table that a user provides and for the
 // components that a topology reported.
 func OfResources(r *tuning.Resources) *document.Document {
-	d := &document.Document{Title: "What the topology takes", Notes: r.Notes}
-	d.Find("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", grouped(r.Totals.Parallelism),
+	d := &document.Document{Title: "Resources of the topology", Notes: r.Notes}
+	d.Find("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", tuning.Count(r.Totals.Parallelism),
 		tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Totals.TotalMemoryMiB))
 	d.Find("%s", machines(r))
 	addAudit(d, r.Audit, r.AuditedTotals)
 	if s := r.Spouts; s != nil {
 		d.Find("%s", pendingText(s))
 		if bolts := s.FilterBoltsPerSpout; bolts == 1 {
-			d.Find("Fan-out: 1 filter bolt a spout.")
+			d.Find("Fan-out: 1 filter bolt per spout.")
 		} else if bolts.Known() {
-			d.Find("Fan-out: %s filter bolts a spout.", tuning.Digits(bolts))
+			d.Find("Fan-out: %s filter bolts per spout.", tuning.Digits(bolts))
 		}
 		for _, w := range s.Warnings {
 			d.Find("Warning: %s.", w)
@@ -150,7 +150,7 @@ func OfResources(r *tuning.Resources) *document.Document {
 	d.AddTable("Components", t)
 	d.AddTable("Audit", auditTable(r.Audit))
 	d.Draw(chart.Bars{
-		Name: "resources", Title: "Each component's share of the topology's CPU cores and memory",
+		Name: "resources", Title: "Share of each component in the CPU cores and memory of the topology",
 		XLabel: "share of the total", Shares: []string{"CPU cores", "memory"},
 		Rows: each(r.Components, func(c component) chart.Bar {
 			return chart.Bar{Name: c.Component, Shares: []float64{float64(c.CPUShare), float64(c.MemoryShare)}}
@@ -162,15 +162,15 @@ func OfResources(r *tuning.Resources) *document.Document {
 // pendingText says how many records can be pending.
 func pendingText(s *tuning.SpoutPending) string {
 	if s.MaxSpoutPending == 0 {
-		return fmt.Sprintf("Nothing bounds the records of the %d spouts that are on their way: topology.max.spout.pending "+
+		return fmt.Sprintf("The pending records of the %d spouts have no limit, because topology.max.spout.pending "+
 			"is not set.", s.Spouts)
 	}
-	return fmt.Sprintf("True max spout pending: %s records a spout (batches of %d x %d), %s in %d spouts.",
-		grouped(s.RecordsPerSpout), s.BatchSize, s.MaxSpoutPending, grouped(s.RecordsInAll), s.Spouts)
+	return fmt.Sprintf("True max spout pending: %s records per spout (batches of %d x %d), %s for all %d spouts.",
+		tuning.Count(s.RecordsPerSpout), s.BatchSize, s.MaxSpoutPending, tuning.Count(s.RecordsInAll), s.Spouts)
 }
 
 // machinesUnknown replaces the number of machines if the size of a machine is unknown.
-const machinesUnknown = "Machines needed: not known, since nothing is known of the cluster's: give cluster.machines."
+const machinesUnknown = "The number of machines is unknown, because the machines of the cluster are unknown: set cluster.machines."
 
 // machines says how many machines the topology needs. It shows the division that leads to the number, so that a reader
 // can redo it for another machine.
@@ -196,7 +196,7 @@ func (r *Report) requestBlocks(machine tuning.Machine) []document.Block {
 	}
 	resources, err := r.Requested.Resources(machine)
 	if err != nil {
-		return []document.Block{document.Paragraph("The components' table cannot be added up: %v.", err)}
+		return []document.Block{document.Paragraph("The resource request cannot be added up: %v.", err)}
 	}
 	d := OfResources(resources)
 	d.Figures = nil
@@ -218,13 +218,13 @@ func coresOf(v tuning.Volume) Figure { return v.Cores() }
 func fittedOf(d *tuning.Data) []fitted {
 	type volume = tuning.Volume
 	return []fitted{
-		{"data-records", "Records a second over the topology's cores", "records/s", "R/s per core",
+		{"data-records", "Records per second over the cores of the topology", "records/s", "R/s per core",
 			d.Fits.RecordsPerCore, func(v volume) Figure { return v.RecordsPerS },
 			func(v volume) Figure { return v.ResidualRecords }},
-		{"data-volume", "Data volume over the topology's cores", "MiB/s", "MiB/s per core",
+		{"data-volume", "Data volume over the cores of the topology", "MiB/s", "MiB/s per core",
 			d.Fits.MiBPerCore, func(v volume) Figure { return v.DataMiBPerS },
 			func(v volume) Figure { return v.ResidualMiB }},
-		{"data-memory", "Memory over the topology's cores", "GiB", "GiB per core",
+		{"data-memory", "Memory over the cores of the topology", "GiB", "GiB per core",
 			d.Fits.GiBPerCore, func(v volume) Figure { return v.TotalMemoryMiB / 1024 },
 			func(v volume) Figure { return v.ResidualGiB }},
 	}
@@ -233,7 +233,7 @@ func fittedOf(d *tuning.Data) []fitted {
 // OfData returns the document about how many records, how much data and how much memory go with one core. Each line is
 // fitted twice: by least squares, and through the origin as in Bullet's tuning document.
 func OfData(data *tuning.Data) *document.Document {
-	d := &document.Document{Title: "Data scaling: what a core carries", Notes: data.Notes}
+	d := &document.Document{Title: "Data scaling: records, data and memory per core", Notes: data.Notes}
 	fits := fittedOf(data)
 	for _, f := range fits {
 		slope := tuning.Estimate{Value: f.line.Slope, Low: f.line.Low, High: f.line.High}
@@ -250,19 +250,19 @@ func OfData(data *tuning.Data) *document.Document {
 		d.Draw(demandChart("data-demand", "records/s", values(loads), values(each(data.Rows, coresOf))))
 	}
 	addAudit(d, data.Audit, data.AuditedTotals)
-	d.AddTable("Fits over cores, intervals of "+tuning.ConfidencePercent(data.Confidence), document.TableOf(fits,
+	d.AddTable("Fits over cores, with intervals of "+tuning.ConfidencePercent(data.Confidence), document.TableOf(fits,
 		document.Text("Fit", func(f fitted) string { return f.perCore }),
 		digitsColumn("Least squares", "", func(f fitted) Figure { return f.line.Slope }),
 		document.Number("Interval", "", func(f fitted) string { return tuning.Between(f.line.Low, f.line.High) }),
 		document.Number("Intercept", "", func(f fitted) string { return tuning.Digits(f.line.Intercept) + " " + f.unit }),
 		digitsColumn("R-squared", "", func(f fitted) Figure { return f.line.R2 }),
-		document.Number("Scatter about the line", "",
+		document.Number("Scatter around the line", "",
 			func(f fitted) string { return tuning.Digits(f.line.ResidualDeviation) + " " + f.unit }),
 		digitsColumn("Through the origin", "", func(f fitted) Figure { return f.line.ThroughOrigin }),
 		document.Number("Interval", "",
 			func(f fitted) string { return tuning.Between(f.line.ThroughOriginLow, f.line.ThroughOriginHigh) }),
 	))
-	d.AddTable("Volumes, with each row's own ratios and what the least-squares lines leave of it", volumeTable(data))
+	d.AddTable("Volumes, with their ratios and the residuals of the least-squares lines", volumeTable(data))
 	d.AddTable("Audit", auditTable(data.Audit))
 	return d
 }
@@ -279,7 +279,7 @@ func volumeTable(d *tuning.Data) document.Table {
 		digitsColumn("R/s per core", "", func(v volume) Figure { return v.RecordsPerCore }),
 		digitsColumn("MiB/s per core", "", func(v volume) Figure { return v.MiBPerCore }),
 		digitsColumn("GiB per core", "", func(v volume) Figure { return v.GiBPerCore }),
-		digitsColumn("Bytes a record", "", func(v volume) Figure { return v.RecordBytes }),
+		digitsColumn("Bytes per record", "", func(v volume) Figure { return v.RecordBytes }),
 		digitsColumn("Residual", "R/s", func(v volume) Figure { return v.ResidualRecords }),
 		digitsColumn("Residual", "MiB/s", func(v volume) Figure { return v.ResidualMiB }),
 		digitsColumn("Residual", "GiB", func(v volume) Figure { return v.ResidualGiB }),
@@ -316,8 +316,8 @@ func (f fitted) chart(d *tuning.Data) chart.Plot {
 // value.
 func residualChart(d *tuning.Data) chart.Plot {
 	plot := chart.Plot{
-		Name: "data-residuals", Title: "What each volume has more (or less) than its least-squares line",
-		XLabel: coresOfTopology, YLabel: "% of what was measured", Limit: chart.NoLimit,
+		Name: "data-residuals", Title: "Residuals: each volume compared with its least-squares line",
+		XLabel: coresOfTopology, YLabel: "% of the measured value", Limit: chart.NoLimit,
 	}
 	for i, f := range fittedOf(d) {
 		share := func(v tuning.Volume) Figure { return 100 * f.residual(v) / f.value(v) }

@@ -19,7 +19,7 @@ func costFindings(c *tuning.Concurrency) []string {
 		}
 		return e.Text(c.Confidence, unit)
 	}
-	const worker, all, cores = "ms/min of CPU a worker", "ms/min of CPU", "cores"
+	const worker, all, cores = "ms/min of CPU per worker", "ms/min of CPU", "cores"
 	d := &document.Document{Findings: []string{baseline(c)}}
 	adds := text(c.Marginal, worker)
 	if c.MarginalCores.Value.Known() {
@@ -28,20 +28,20 @@ func costFindings(c *tuning.Concurrency) []string {
 	d.Find("Each query adds: %s.", adds)
 	differs := func(e, all tuning.Estimate) bool { return e.Value.Known() && e.Value != all.Value }
 	if differs(c.MarginalWhileComplete, c.Marginal) {
-		d.Find("Over the complete steps alone: %s.", text(c.MarginalWhileComplete, worker))
+		d.Find("Only over the complete steps: %s.", text(c.MarginalWhileComplete, worker))
 	}
 	if c.MarginalTotal.Value.Known() {
-		d.Find("In the whole topology each query adds: %s.", text(c.MarginalTotal, all))
+		d.Find("In the whole topology, each query adds: %s.", text(c.MarginalTotal, all))
 	}
 	switch total := c.MarginalTotalWhileComplete; {
 	case differs(total, c.MarginalTotal):
-		d.Find("In the whole topology over the complete steps alone: %s; %s.", text(total, all),
+		d.Find("In the whole topology, only over the complete steps: %s; %s.", text(total, all),
 			text(c.MarginalTotalCoresWhileComplete, cores))
 	case !total.Value.Known() && c.MarginalTotal.Value.Known():
-		d.Find("Over complete steps alone nothing is known: %s.", total.Note)
+		d.Find("Only over the complete steps: unknown (%s).", total.Note)
 	}
 	if c.GCCorrelation.Known() {
-		d.Find("Correlation of GC time with CPU over the steps: %s.", tuning.Digits(c.GCCorrelation))
+		d.Find("Correlation of GC time with CPU, over the steps: %s.", tuning.Digits(c.GCCorrelation))
 	}
 	return d.Findings
 }
@@ -51,7 +51,7 @@ func costFindings(c *tuning.Concurrency) []string {
 func baseline(c *tuning.Concurrency) string {
 	switch {
 	case c.BaselineCPUMsPerMinute.Known():
-		text := fmt.Sprintf("Baseline without queries: %s ms/min of CPU a worker (%s cores)",
+		text := fmt.Sprintf("Baseline without queries: %s ms/min of CPU per worker (%s cores)",
 			tuning.Digits(c.BaselineCPUMsPerMinute), tuning.Digits(c.BaselineCPUCores))
 		if c.BaselineTotalCPUMsPerMinute.Known() {
 			text += fmt.Sprintf("; %s ms/min in the whole topology (%s cores)",
@@ -59,10 +59,10 @@ func baseline(c *tuning.Concurrency) string {
 		}
 		return text + "."
 	case c.CPUFit.Intercept.Known():
-		return fmt.Sprintf("No baseline: no step had 0 queries. The fitted line has %s ms/min of CPU a worker there.",
+		return fmt.Sprintf("The baseline is unknown, because no step had 0 queries. The fitted line is at %s ms/min of CPU per worker there.",
 			tuning.Digits(c.CPUFit.Intercept))
 	}
-	return "No baseline: no step had 0 queries."
+	return "The baseline is unknown, because no step had 0 queries."
 }
 
 // OfConcurrency returns the document about which steps were complete and what a query costs. The first figure is the
@@ -71,15 +71,15 @@ func OfConcurrency(c *tuning.Concurrency) *document.Document {
 	d := &document.Document{Title: "Simultaneous queries: completeness and cost", Notes: c.Notes}
 	anyStep := func(holds func(tuning.ConcurrencyStep) bool) bool { return slices.ContainsFunc(c.Steps, holds) }
 	sizes := anyStep(func(s tuning.ConcurrencyStep) bool { return s.AverageResultSize.Known() })
-	verdict := "Completeness is not judged: no record was made for the queries to find."
+	verdict := "Completeness is not judged, because no records were made for the queries to find."
 	if sizes {
-		verdict = fmt.Sprintf("A step is OK when its average result size is at least %s of %s records.",
+		verdict = fmt.Sprintf("A step is OK if its average result size is at least %s of %s records.",
 			tuning.Digits(c.SmallestResultSize), tuning.Digits(c.ExpectedResultSize))
 	}
 	if anyStep(func(s tuning.ConcurrencyStep) bool {
 		return s.Verdict == tuning.Fail && s.AverageResultSize >= c.SmallestResultSize
 	}) {
-		verdict += " One that is FAIL although it was complete missed another goal."
+		verdict += " A complete step that is FAIL missed another goal."
 	}
 	d.Find("Capacity: %s.", c.Capacity.Of("simultaneous queries"))
 	d.Findings = append(append(d.Findings, verdict), costFindings(c)...)
@@ -99,7 +99,7 @@ func OfConcurrency(c *tuning.Concurrency) *document.Document {
 // OfCost returns the document about what queries cost, for steps that are not judged by completeness but, for example,
 // by latency. The figure has another name than that of OfConcurrency, because a report may have both.
 func OfCost(c *tuning.Concurrency) *document.Document {
-	d := &document.Document{Title: "What a query costs", Findings: costFindings(c), Notes: c.Notes}
+	d := &document.Document{Title: "Cost per query", Findings: costFindings(c), Notes: c.Notes}
 	d.AddTable("Steps", concurrencyTable(c))
 	cost := costChart(c)
 	cost.Name = "cost-cpu"
@@ -123,8 +123,8 @@ func concurrencyTable(c *tuning.Concurrency) document.Table {
 	}
 	if c.GCCorrelation.Known() || len(c.Steps) > 0 && c.Steps[0].GCShareOfTime.Known() {
 		columns = append(columns,
-			percentColumn("GC of CPU", func(s step) Figure { return s.GCShareOfCPU }),
-			percentColumn("GC of time", func(s step) Figure { return s.GCShareOfTime }),
+			percentColumn("GC share of CPU", func(s step) Figure { return s.GCShareOfCPU }),
+			percentColumn("GC share of time", func(s step) Figure { return s.GCShareOfTime }),
 			digitsColumn("Total GC", "ms/min", func(s step) Figure { return s.TotalGCMsPerMinute }))
 	}
 	return document.TableOf(c.Steps, columns...)
@@ -151,8 +151,8 @@ func queriesPlot(name, title, yLabel string, points ...chart.Points) chart.Plot 
 const measuredSteps = "measured (hollow: FAIL)"
 
 // costNames are the legend names of the points that a cost was fitted to, by the source of the points.
-var costNames = map[tuning.CostSource]string{"": "measured", tuning.FromClimb: "measured, of steps that were OK",
-	tuning.FromMirroredLoads: "measured for the cost"}
+var costNames = map[tuning.CostSource]string{"": "measured", tuning.FromClimb: "measured, OK capacity steps",
+	tuning.FromMirroredLoads: "measured, cost steps"}
 
 // costChart draws the points that the cost was fitted to, with the line over their range. Steps that were not fitted
 // have another colour, so that a reader sees what was left out.
@@ -166,7 +166,7 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 			func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })
 	}
 	plot := queriesPlot("concurrency-cpu", "CPU time of a worker over simultaneous queries",
-		"CPU ms per minute, mean over workers (60K is a core)", points)
+		"CPU ms per minute, mean over workers (60K is one core)", points)
 	if len(others) > 0 {
 		rest := measuredPoints("other steps, not fitted (hollow: FAIL)", 2, others, load, cpu)
 		rest.Full = each(others, func(p tuning.CostPoint) bool { return p.Verdict != tuning.Fail })
@@ -180,10 +180,10 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 
 // completenessChart draws the average result size over the queries, with the smallest size that counts as complete.
 func completenessChart(c *tuning.Concurrency) chart.Plot {
-	plot := queriesPlot("concurrency-completeness", "Average result size over simultaneous queries", "records a query",
+	plot := queriesPlot("concurrency-completeness", "Average result size over simultaneous queries", "records per query",
 		overQueries(measuredSteps, 0, c, func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize }))
 	plot.Limit = chart.Limit{
-		At: float64(c.SmallestResultSize), Name: "least that is complete: " + tuning.Digits(c.SmallestResultSize),
+		At: float64(c.SmallestResultSize), Name: "required: " + tuning.Digits(c.SmallestResultSize),
 	}
 	return plot
 }
@@ -205,25 +205,25 @@ func configurationsChart(all []NamedConcurrency) chart.Plot {
 // stamp the stages. The document therefore states how large the skew between them may be, and does not correct the
 // delays.
 func OfTimeline(t *tuning.Timeline) *document.Document {
-	d := &document.Document{Title: "A record's way through Bullet", Notes: t.Notes}
+	d := &document.Document{Title: "Record timeline: the stages of a record in Bullet", Notes: t.Notes}
 	d.Find("%d of %d queries found their record.", t.Returned, t.Queries)
 	for _, e := range []struct {
 		name string
 		tuning.Estimate
-	}{{"Delay that Bullet adds", t.AddedDelay}, {"Time to find a record that we generate", t.FindTime}} {
+	}{{"Delay added by Bullet", t.AddedDelay}, {"Time to find a generated record", t.FindTime}} {
 		if e.Value.Known() || e.Note != "" {
 			d.Find("%s: %s.", e.name, e.Text(tuning.DefaultConfidence, "ms"))
 		}
 	}
 	if len(t.Skews) > 0 {
-		d.Find("Delays are as stamped: how far the clocks may be apart is stated below, and not taken out of them.")
+		d.Find("The delays are not corrected for clock skew. Its bounds are below.")
 	}
 	if len(t.Hosts) > 0 {
 		d.Find("%s", hostsFinding(t.Hosts))
 	}
 	d.AddTable("Delay of each stage relative to Query Received", stageTable(t.Stages))
-	d.AddTable("How far a clock is ahead of another", skewTable(t.Skews))
-	d.AddTable("How far each worker host's clock is ahead of the collector's, at least (negative: behind it by no more)",
+	d.AddTable("Clock skew between stages", skewTable(t.Skews))
+	d.AddTable("Clock skew of each worker host relative to the collector, lower bound",
 		hostTable(t.Hosts))
 	if len(t.Stages) > 0 {
 		d.Draw(stageChart(t.Stages))
@@ -240,10 +240,10 @@ func stageTable(stages []tuning.Stage) document.Table {
 		countColumn("Records", func(s stage) int { return s.Count }),
 		digitsColumn("Mean delay", "ms", func(s stage) Figure { return s.MeanMs }),
 		digitsColumn("Standard deviation", "ms", func(s stage) Figure { return s.DeviationMs }),
-		digitsColumn("Least", "ms", func(s stage) Figure { return s.LeastMs }),
+		digitsColumn("Minimum", "ms", func(s stage) Figure { return s.LeastMs }),
 		digitsColumn("Median", "ms", func(s stage) Figure { return s.MedianMs }),
 		digitsColumn("p95", "ms", func(s stage) Figure { return s.P95Ms }),
-		digitsColumn("Most", "ms", func(s stage) Figure { return s.MostMs }),
+		digitsColumn("Maximum", "ms", func(s stage) Figure { return s.MostMs }),
 	)
 }
 
@@ -251,7 +251,7 @@ func stageTable(stages []tuning.Stage) document.Table {
 func stageChart(stages []tuning.Stage) chart.Ranges {
 	return chart.Ranges{
 		Name: "timeline-stages", XLabel: "ms relative to Query Received (negative: before it)", Unit: "ms",
-		Title: "A record's way through Bullet: mean, standard deviation (thick) and range (thin) of each stage",
+		Title: "Stages of a record in Bullet: mean, standard deviation (thick) and range (thin)",
 		Rows: each(stages, func(s tuning.Stage) chart.Range {
 			return chart.Range{
 				Name: s.Name, Text: tuning.Digits(s.MeanMs), Mean: float64(s.MeanMs), Deviation: float64(s.DeviationMs),
@@ -272,7 +272,7 @@ func skewTable(skews []tuning.Skew) document.Table {
 		digitsColumn("At most", "ms", func(s skew) Figure { return s.MostMs }),
 		document.Text("Known by", func(s skew) string {
 			if s.Empty() {
-				return s.Method + "; no one skew fits all of them"
+				return s.Method + "; no single skew fits all of them"
 			}
 			return s.Method
 		}),
@@ -292,14 +292,14 @@ func hostsFinding(hosts []tuning.HostClock) string {
 	ahead := hosts[0].AheadMs
 	switch {
 	case len(hosts) > 1:
-		return fmt.Sprintf("The workers ran on %d hosts, whose clocks seem to be up to %s ms apart, by the times of their "+
-			"freshest samples: no delay between two hosts is known better than that.", len(hosts),
+		return fmt.Sprintf("The workers ran on %d hosts. According to their freshest samples, the clocks differ by up to %s ms. "+
+			"Delays between two hosts are no more exact than that.", len(hosts),
 			tuning.Digits(tuning.Apart(hosts)))
 	case ahead > 0:
-		return fmt.Sprintf("The workers ran on one host, whose clock is ahead of the collector's by at least %s ms.",
+		return fmt.Sprintf("The workers ran on one host. Its clock is at least %s ms ahead of the clock of the collector.",
 			tuning.Digits(ahead))
 	}
-	return fmt.Sprintf("The workers ran on one host, whose clock is no more than %s ms behind the collector's.",
+	return fmt.Sprintf("The workers ran on one host. Its clock is at most %s ms behind the clock of the collector.",
 		tuning.Digits(-ahead))
 }
 

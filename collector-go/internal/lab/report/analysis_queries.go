@@ -49,7 +49,7 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 	slices.Sort(loads)
 	loads = slices.Compact(loads)
 	all := each(loads, func(load float64) leastCores {
-		least := leastCores{load, math.NaN(), "more than was run"}
+		least := leastCores{load, math.NaN(), "not held"}
 		for _, r := range q.Rows {
 			// A load between two steps counts as held only if a larger step was OK. Nothing is interpolated.
 			held := r.Capacity.LastOK != nil && *r.Capacity.LastOK >= load
@@ -59,9 +59,9 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 		}
 		return least
 	})
-	d.AddTable("Demand: the least that held each load", document.TableOf(all,
-		document.Number("Queries", "", func(held leastCores) string { return grouped(int(held.queries)) }),
-		digitsColumn("Least cores", "", func(held leastCores) Figure { return Figure(held.cores) }),
+	d.AddTable("Demand: the smallest configuration that held each load", document.TableOf(all,
+		document.Number("Queries", "", func(held leastCores) string { return tuning.Count(int(held.queries)) }),
+		digitsColumn("Fewest cores", "", func(held leastCores) Figure { return Figure(held.cores) }),
 		document.Number("Filter bolts", "", func(held leastCores) string { return held.filterBolts }),
 	))
 	cores := each(all, func(held leastCores) float64 { return held.cores })
@@ -74,18 +74,19 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 func addQueriesFindings(d *document.Document, q *tuning.Queries) {
 	f := q.Fit
 	perCore := tuning.Estimate{Value: f.QueriesPerCore, Low: f.Low, High: f.High, Note: f.Note}
-	d.Find("Queries per core: %s, by interval-censored maximum likelihood over %d intervals and %d bounds.",
-		perCore.Text(f.Confidence, ""), f.IntervalRows, f.BoundRows)
+	d.Find("Queries per core: %s.", perCore.Text(f.Confidence, ""))
+	d.Find("The fit is an interval-censored maximum likelihood over %s and %s.",
+		tuning.Counted(f.IntervalRows, "interval"), tuning.Counted(f.BoundRows, "bound"))
 	if f.CoresWithoutQueries.Known() {
-		d.Find("Capacity = %s queries/core x cores %s queries: %s cores before the first query.",
+		d.Find("Capacity = %s queries/core x cores %s queries. The topology needs %s cores before the first query.",
 			tuning.Digits(f.QueriesPerCore), signed(f.Intercept), tuning.Digits(f.CoresWithoutQueries))
 	}
 	if f.SlopesLow.Known() && f.SlopesHigh.Known() && f.SlopesLow != f.SlopesHigh {
-		d.Find("Lines through all intervals, all equally likely, have %s queries per core.",
+		d.Find("All lines through the intervals are equally likely. They have %s queries per core.",
 			tuning.Between(f.SlopesLow, f.SlopesHigh))
 	}
 	if f.Midpoints.Slope.Known() {
-		d.Find("Beside it, least squares of the intervals' midpoints without the censored rows: %s queries per core, "+
+		d.Find("For comparison, least squares of the midpoints, without open intervals: %s queries per core, "+
 			"R-squared %s.", tuning.Digits(f.Midpoints.Slope), tuning.Digits(f.R2Midpoints))
 	}
 }
@@ -108,13 +109,13 @@ func capacityTable(q *tuning.Queries) document.Table {
 		digitsColumn("Memory", "MiB", func(r row) Figure { return r.TopologyMemoryMiB }),
 		document.Number("Capacity, queries", "", func(r row) string { return r.Capacity.Text() }),
 		document.Number("Knee, queries", "", func(r row) string {
-			return knownOr(r.Knee != nil, func() string { return grouped(r.Knee.Queries) })
+			return knownOr(r.Knee != nil, func() string { return tuning.Count(r.Knee.Queries) })
 		}),
 		document.Text("Knee stable", func(r row) string {
-			return knownOr(r.Knee != nil, func() string { return yesNo(r.Knee.Stable) })
+			return knownOr(r.Knee != nil, func() string { return tuning.YesNo(r.Knee.Stable) })
 		}),
 		document.Number("Recommended queries", "", func(r row) string {
-			return knownOr(r.Recommended != nil, func() string { return grouped(*r.Recommended) })
+			return knownOr(r.Recommended != nil, func() string { return tuning.Count(*r.Recommended) })
 		}),
 		percentColumn("Headroom", func(r row) Figure { return r.Headroom }),
 	)
@@ -126,7 +127,7 @@ func pointTable(q *tuning.Queries) document.Table {
 		document.Numbers("Average latency", "ms"), document.Words("Verdict"))
 	for _, r := range q.Rows {
 		for _, p := range r.Points {
-			t.Add(strconv.Itoa(r.FilterBolts), grouped(p.Queries), tuning.Digits(p.LatencyMs), string(p.Verdict))
+			t.Add(strconv.Itoa(r.FilterBolts), tuning.Count(p.Queries), tuning.Digits(p.LatencyMs), string(p.Verdict))
 		}
 	}
 	return t
@@ -168,8 +169,8 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 		High: each(q.Rows, func(r row) float64 { return bound(r.Capacity.FirstFail, math.Inf(1)) }),
 	}
 	plot := chart.Plot{
-		Name: "queries-capacity", XLabel: coresOfTopology + " (the axis does not begin at 0)", YLabel: simultaneousQueries,
-		Title: "Capacity over the topology's cores: between the last OK step and the first that failed",
+		Name: "queries-capacity", XLabel: coresOfTopology + " (the axis does not start at 0)", YLabel: simultaneousQueries,
+		Title: "Capacity over the cores of the topology: from the last OK step to the first FAIL",
 		Limit: chart.NoLimit, Crop: true, Points: []chart.Points{intervals},
 	}
 	if q.Fit.QueriesPerCore.Known() {
@@ -188,25 +189,25 @@ func OfScaling(s *tuning.Scaling) *document.Document {
 		Title: fmt.Sprintf("Scaling: %s over %s", s.Columns.Throughput, s.Columns.Size), Notes: s.Notes,
 	}
 	last, u := s.Rows[len(s.Rows)-1], s.USL
-	d.Find("At %s %s: %s, which is %s of the ideal and %s of the projection discounted by %s.",
+	d.Find("At %s %s: %s. That is %s of the ideal, and %s of the projection with a discount of %s.",
 		tuning.Digits(last.Size), s.Columns.Size, tuning.Digits(last.Throughput), tuning.Percent(last.Efficiency),
 		tuning.Percent(last.VersusDiscounted), tuning.Percent(s.Discount))
 	if u.Rate.Value.Known() {
-		d.Find("Universal Scalability Law: rate %s.", u.Rate.Text(u.Confidence, "of one unit alone"))
-		d.Find("Contention: %s; coherency: %s; R-squared %s.", u.Contention.Text(u.Confidence, "of the work waits"),
-			u.Coherency.Text(u.Confidence, "a pair"), tuning.Digits(u.R2))
+		d.Find("Universal Scalability Law: rate %s.", u.Rate.Text(u.Confidence, "for one unit"))
+		d.Find("Contention: %s; coherency: %s; R-squared %s.", u.Contention.Text(u.Confidence, "of the work is serial"),
+			u.Coherency.Text(u.Confidence, "per pair"), tuning.Digits(u.R2))
 	}
 	if u.PeakAt.Known() {
-		d.Find("The law's peak: %s at %s %s.", tuning.Digits(u.Peak), tuning.Digits(u.PeakAt), s.Columns.Size)
+		d.Find("Peak of the law: %s at %s %s.", tuning.Digits(u.Peak), tuning.Digits(u.PeakAt), s.Columns.Size)
 	}
 	type point = tuning.ScalingPoint
 	d.AddTable("Curve", document.TableOf(s.Rows,
 		digitsColumn(s.Columns.Size, "", func(p point) Figure { return p.Size }),
 		digitsColumn(s.Columns.Throughput, "", func(p point) Figure { return p.Throughput }),
 		digitsColumn("Ideal", "", func(p point) Figure { return p.Ideal }),
-		percentColumn("Of ideal", func(p point) Figure { return p.Efficiency }),
+		percentColumn("Share of ideal", func(p point) Figure { return p.Efficiency }),
 		digitsColumn("Discounted", "", func(p point) Figure { return p.Discounted }),
-		percentColumn("Of discounted", func(p point) Figure { return p.VersusDiscounted }),
+		percentColumn("Share of discounted", func(p point) Figure { return p.VersusDiscounted }),
 		digitsColumn("USL", "", func(p point) Figure { return p.Law }),
 	))
 	d.Draw(scalingChart(s))
@@ -276,12 +277,12 @@ func OfSizing(s *tuning.Sizing) *document.Document {
 // sizeChart draws the requested load among the measured volumes, with the interval of its cores if it is known.
 func sizeChart(s *tuning.Sizing) chart.Plot {
 	plot := chart.Plot{
-		Name: "size-cores", Title: "The topology's cores over the record rate: measured, and what is asked for",
+		Name: "size-cores", Title: "Cores of the topology over the record rate: measured and requested",
 		XLabel: "records/s", YLabel: "CPU cores", Limit: chart.NoLimit, Points: []chart.Points{
 			measuredPoints("measured", 0, s.Measured, func(v tuning.Volume) Figure { return v.RecordsPerS }, coresOf),
 		},
 	}
-	request := chart.Points{Name: "asked for", Colour: chart.Series(1), X: []float64{float64(s.RecordsPerS)}}
+	request := chart.Points{Name: "requested", Colour: chart.Series(1), X: []float64{float64(s.RecordsPerS)}}
 	if low, high := s.CPUCores.Low, s.CPUCores.High; low.Known() && high.Known() {
 		interval := request
 		interval.Name, interval.Low, interval.High = "interval", []float64{float64(low)}, []float64{float64(high)}

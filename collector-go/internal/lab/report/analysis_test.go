@@ -53,7 +53,7 @@ func queries(t *testing.T) *tuning.Queries {
 func TestCapacitiesAsPeopleReadThem(t *testing.T) {
 	a := report.OfQueries(queries(t))
 	out := a.Text()
-	for _, want := range []string{"[300, 400)", "below 200", "at least 1,200", "unknown: a slope needs rows",
+	for _, want := range []string{"[300, 400)", "below 200", "at least 1,200", "unknown: a slope needs at least two rows",
 		"900  FAIL"} {
 		assert.Contains(t, out, want)
 	}
@@ -119,7 +119,7 @@ func TestTheFigureThatAStepWasJudgedByComesFirst(t *testing.T) {
 			assert.Contains(t, string(svg), "measured (hollow: FAIL)", "one legend, whatever the step missed")
 		}
 		assert.Equal(t, want, names)
-		assert.Equal(t, !lost, strings.Contains(d.Text(), "although it was complete missed another goal"))
+		assert.Equal(t, !lost, strings.Contains(d.Text(), "A complete step that is FAIL missed another goal"))
 	}
 }
 
@@ -147,5 +147,5 @@ func TestAnalysesOfOneRow(t *testing.T) {
 		})
 	}
 	assert.Contains(t, report.OfConcurrency(c).Text(), "180,000", "three workers' total beside their mean")
-	assert.Contains(t, fmt.Sprint(c.Notes), "no step of 0 queries")
+	assert.Contains(t, fmt.Sprint(c.Notes), "no step has 0 queries")
 }

@@ -24,13 +24,13 @@ func TestTheClocksOfATimeline(t *testing.T) {
 		Hosts: []tuning.HostClock{host("host-a", -12, -4), host("host-b", 20, 31)}}
 	text := report.OfTimeline(timeline).Markdown("")
 	for _, want := range []string{
-		"The workers ran on 2 hosts, whose clocks seem to be up to 35 ms apart",
-		"| the filter bolt's worker (2 hosts) | this host | 44 | -44 | the order of cause and effect in 20 records; no one skew fits all of them |",
+		"the clocks differ by up to 35 ms",
+		"| the filter bolt's worker (2 hosts) | this host | 44 | -44 | the order of cause and effect in 20 records; no single skew fits all of them |",
 		"| host-a | 2 | 2 | -4 | -8 | 5.657 | -12 |", "| host-b | 2 | 2 | 31 | 25.5 | 7.778 | 20 |",
 	} {
 		assert.Contains(t, text, want)
 	}
 	timeline.Hosts = timeline.Hosts[:1]
 	assert.Contains(t, report.OfTimeline(timeline).Markdown(""),
-		"one host, whose clock is no more than 4 ms behind the collector's.")
+		"one host. Its clock is at most 4 ms behind the clock of the collector.")
 }

@@ -14,7 +14,7 @@ func TestTheAnswerNamesWhatLimited(t *testing.T) {
 		"  a: limited by filter CPU, GC": {"filter CPU", "cannot tell", "GC", "nothing"},
 		"  a: limited by the host":       {"the host"},
 		"  a: nothing was at its limit":  {"nothing"},
-		"  a: what limited it is not known: evidence is missing or contradicts itself; the report names it": {"nothing",
+		"  a: the limiter is unknown, because evidence is missing or contradictory; the report has details": {"nothing",
 			"cannot tell"},
 	} {
 		r := RunReport{Rows: []RowReport{{Label: "a", RunJudgement: tuning.RunJudgement{Limiters: limiters}}}}

@@ -110,9 +110,9 @@ func (r *Report) gcBlocks() []document.Block {
 		document.Number(r.stepHead(), "", func(s step) string { return r.stepCell(*r.stepAt(s.StartMs)) }),
 		document.Text("Collector", func(s step) string { return s.Collector }),
 		figureColumn("Average", "ms/min", 0, func(s step) Figure { return s.AverageMsPerMinute }),
-		percentColumn("of CPU", func(s step) Figure { return s.ShareOfCPU }),
-		percentColumn("of time", func(s step) Figure { return s.ShareOfTime }),
-		percentColumn("of time, worst worker", func(s step) Figure { return s.MostShareOfTime }),
+		percentColumn("Share of CPU", func(s step) Figure { return s.ShareOfCPU }),
+		percentColumn("Share of time", func(s step) Figure { return s.ShareOfTime }),
+		percentColumn("Share of time, worst worker", func(s step) Figure { return s.MostShareOfTime }),
 		figureColumn("Collections/min", "", 1, func(s step) Figure { return s.CollectionsPerMin }),
 		figureColumn("Mean collection", "ms", 1, func(s step) Figure { return s.MeanCollectionInMs }),
 		figureColumn("Total", "ms/min", 0, func(s step) Figure { return s.TotalMsPerMinute }),
@@ -120,8 +120,8 @@ func (r *Report) gcBlocks() []document.Block {
 	)
 	return []document.Block{document.Tabled(t), document.List([]string{
 		tuning.GCIsWallTime + ".",
-		"Correlation of GC time with CPU time over the measured slices: " + r.GC.WithCPU.Text(r.GC.Confidence, "") + ".",
-		"Correlation of GC time with the mean filter latency over the measured slices: " +
+		"Correlation of GC time with CPU time, over the measured slices: " + r.GC.WithCPU.Text(r.GC.Confidence, "") + ".",
+		"Correlation of GC time with the mean filter latency, over the measured slices: " +
 			r.GC.WithLatency.Text(r.GC.Confidence, "") + ".",
 	})}
 }

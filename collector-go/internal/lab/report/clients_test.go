@@ -15,7 +15,7 @@ func TestQueriesThatWereRefusedOrNotSubmittedAreInTheTable(t *testing.T) {
 	text := func() string {
 		return markdown(t, run)
 	}
-	heads := []string{"Of the failed refused", "Due and not submitted", "Times that are lower bounds"}
+	heads := []string{"Failed: refused", "Scheduled, not submitted", "Times as lower bounds"}
 	for _, head := range heads {
 		assert.NotContains(t, text(), head)
 	}
@@ -54,11 +54,11 @@ func TestSpoutsWithoutPartitionsAreAWarning(t *testing.T) {
 		counted := tuning.PendingOf(500, pending, 4, 2, 2)
 		run.Requested.Spouts = &counted
 		text := markdown(t, run)
-		assert.Contains(t, text, "Warning: 4 spouts read 2 Kafka partitions: 2 of them have nothing to read.")
+		assert.Contains(t, text, "Warning: 4 spouts read 2 Kafka partitions, so 2 of them have no partition.")
 		if pending == 0 {
 			assert.NotContains(t, text, "True max spout pending")
 		} else {
-			assert.Contains(t, text, "True max spout pending: 15,000 records a spout")
+			assert.Contains(t, text, "True max spout pending: 15,000 records per spout")
 		}
 	}
 }

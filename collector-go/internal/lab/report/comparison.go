@@ -37,7 +37,7 @@ func Compare(before, after string, confidence float64) (*Comparison, error) {
 	}
 	c, err := compare.Operands(a.Operand, b.Operand, confidence)
 	if err != nil {
-		return nil, fmt.Errorf("%w; name a trial of each, a directory below %s", err,
+		return nil, fmt.Errorf("%w; compare two trials instead, directories below %s", err,
 			filepath.Join(before, runstore.TrialsDir))
 	}
 	return &Comparison{Comparison: c, before: a, after: b}, nil
@@ -72,12 +72,14 @@ func (c *Comparison) Document() *document.Document {
 	if d.Main == nil {
 		d.Main, d.Figures = &d.Figures[0], d.Figures[1:]
 	}
-	d.Note("A change is after less before. " + compare.NotClear + " marks one whose interval of " +
-		tuning.ConfidencePercent(c.Confidence) + " holds 0: it may be none; the relative change has an interval of " +
-		"its own, of the logarithms. Where a figure has no interval it was measured once a side, or in too few slices.")
+	d.Note("A change is the value after minus the value before. " + notClear + "The relative change has an interval of " +
+		"its own, from the logarithms. A figure has no interval if each run has one launch or too few slices.")
 	addMeanings(d)
 	return d
 }
+
+// notClear explains the mark of a change that is not clear.
+const notClear = compare.NotClear + " marks a change that is not clear, because its interval includes 0. "
 
 // suffix returns the suffix for titles that names a configuration. It is "" if there is only one.
 func (c *Comparison) suffix(i int) string {
@@ -102,30 +104,30 @@ func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table 
 	return t
 }
 
-// add adds one configuration: the differences in its settings, its steps, and what a query costs. Its figures follow,
-// the relative changes first.
+// add adds one configuration, with a table for each step. The figure over time of both runs follows.
 func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, suffix string) {
-	addDiff(d, p, suffix)
-	for _, s := range p.Steps {
-		t := figureTable(c.Confidence)
-		t.Add("verdict", "", string(s.VerdictBefore), string(s.VerdictAfter), "", "", "")
-		addFigures(&t, s.Figures)
-		d.AddTable(s.Name+suffix, t)
-	}
-	for _, doubt := range p.Doubts(suffix) {
-		d.Note(doubt)
-	}
-	addCosts(d, p, c.Confidence, suffix)
+	addChange(d, p, c.Confidence, suffix, func() {
+		for _, s := range p.Steps {
+			t := figureTable(c.Confidence)
+			t.Add("verdict", "", string(s.VerdictBefore), string(s.VerdictAfter), "", "", "")
+			addFigures(&t, s.Figures)
+			d.AddTable(s.Name+suffix, t)
+		}
+		for _, doubt := range p.Doubts(suffix) {
+			d.Note(doubt)
+		}
+	})
 	d.Figures = append(append(d.Figures, changeFigures(p, suffix)...),
 		overlay(c.before.first[p.Before], c.after.first[p.After], suffix))
 }
 
-// addDiff adds the differing settings as a diff, and the controlled variables that they affect. They come before all
-// figures, because a change can be attributed only if a single variable moved.
-func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string) {
+// addChange adds the change of one configuration. The comparison of two runs and the comparison of two configurations
+// in the report of a run are both made by it; only the tables of the steps differ. The diff comes before all figures,
+// because a change can be attributed only if a single variable moved.
+func addChange(d *document.Document, p *compare.ConfigurationChange, confidence float64, suffix string, steps func()) {
 	d.Add("Configuration diff"+suffix, document.Diff(strings.Join(p.Lines, "\n")))
 	type change = tuning.Change
-	d.AddTable("What differs, by controlled variable"+suffix, document.TableOf(p.Changes,
+	d.AddTable("Differences by controlled variable"+suffix, document.TableOf(p.Changes,
 		document.Text("Value", func(c change) string { return c.Key }),
 		document.Text("Before", func(c change) string { return settingText(c.Before) }),
 		document.Text("After", func(c change) string { return settingText(c.After) }),
@@ -136,14 +138,10 @@ func addDiff(d *document.Document, p *compare.ConfigurationChange, suffix string
 	if text := p.UnknownMoves(); text != "" {
 		d.Note(text)
 	}
-}
-
-// addCosts adds what a query costs, and the garbage collectors. The comparison of runs and the comparison within a run
-// both use it.
-func addCosts(d *document.Document, p *compare.ConfigurationChange, confidence float64, suffix string) {
+	steps()
 	t := figureTable(confidence)
 	addFigures(&t, p.Marginal)
-	d.AddTable("What a query costs"+suffix, t)
+	d.AddTable("Cost per query"+suffix, t)
 	d.AddTable("Garbage collectors before and after"+suffix, collectorTable(p.GC, confidence))
 }
 
@@ -164,7 +162,7 @@ func capacitiesTable(all []compare.ConfigurationChange) document.Table {
 			case c.Before != c.After && c.Before != "":
 				return c.Before + " against " + c.After
 			case c.After == "":
-				return "the only one"
+				return "the only configuration"
 			}
 			return c.After
 		}),
@@ -196,7 +194,7 @@ func addFigures(t *document.Table, figures []compare.FigureChange, more ...strin
 		add(f.Name, f.Unit, tuning.Digits(f.Before), tuning.Digits(f.After), f.Absolute(), f.Relative(), f.Mark())
 		if strings.HasPrefix(f.Name, "CPU") { // GC time is not CPU time
 			const perCore = Figure(minuteMs)
-			add("  the same", "cores", tuning.Digits(f.Before/perCore), tuning.Digits(f.After/perCore),
+			add("  in cores", "cores", tuning.Digits(f.Before/perCore), tuning.Digits(f.After/perCore),
 				tuning.SignedDigits(f.Change.Value/perCore), "", "")
 		}
 	}
@@ -218,16 +216,16 @@ func collectorTable(all []compare.GCChange, confidence float64) document.Table {
 			document.Number(before, "", func(c change) string { return of(c.Before, text) }),
 			document.Number(after, "", func(c change) string { return of(c.After, text) }))
 	}
-	pair("Total ms/min before", "after", func(s step) string { return number(s.TotalMsPerMinute, 0) })
+	pair("Total ms/min before", "after", func(s step) string { return tuning.Fixed(s.TotalMsPerMinute, 0) })
 	columns = append(columns, document.Number("Relative", "", func(c change) string {
 		if c.Before == nil || c.After == nil {
-			return "only on one side"
+			return "only in one run"
 		}
 		return compare.FigureChange{Difference: c.Change}.Text(confidence)
 	}))
-	pair("of CPU before", "after", func(s step) string { return tuning.Percent(s.ShareOfCPU) })
-	pair("of time before", "after", func(s step) string { return tuning.Percent(s.ShareOfTime) })
-	pair("Collections/min before", "after", func(s step) string { return number(s.CollectionsPerMin, 1) })
+	pair("Share of CPU before", "after", func(s step) string { return tuning.Percent(s.ShareOfCPU) })
+	pair("Share of time before", "after", func(s step) string { return tuning.Percent(s.ShareOfTime) })
+	pair("Collections/min before", "after", func(s step) string { return tuning.Fixed(s.CollectionsPerMin, 1) })
 	return document.TableOf(all, columns...)
 }
 
@@ -241,8 +239,8 @@ func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure
 		return nil
 	}
 	plot := chart.Plot{
-		Name: "changes" + nameSuffix(suffix), Title: "Relative change of each step, with its interval" + suffix,
-		XLabel: "steps, each figure beside the others", YLabel: "% of what it was before",
+		Name: "changes" + nameSuffix(suffix), Title: "Relative change of each step, with intervals" + suffix,
+		XLabel: "steps", YLabel: "change, % of the value before",
 		Limit: chart.Limit{At: 0, Name: "no change"}, Crop: true,
 		XNames: each(p.Steps, func(s compare.StepChange) string { return s.Name }),
 	}
@@ -287,8 +285,8 @@ func (r *RunReport) compareConfigurations(dir string) {
 	first := s.Configurations[0]
 	for i, other := range s.Configurations[1:] {
 		if i == mostCompared {
-			r.Notes = append(r.Notes, fmt.Sprintf("%d more configurations are not compared with %s here: "+
-				"name two trials to bullet-metrics tune compare", len(s.Configurations)-1-i, first.Label))
+			r.Notes = append(r.Notes, fmt.Sprintf("%d more configurations are not compared with %s; "+
+				"compare two trials with bullet-metrics tune compare", len(s.Configurations)-1-i, first.Label))
 			break
 		}
 		change, notes := compare.Configurations(first, other, tuning.DefaultConfidence)
@@ -307,21 +305,21 @@ var betweenConfigurations = []string{
 // the reader must decide which configuration is better.
 func (c *ComparedConfiguration) Document() *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s against %s", c.After, c.Before), Notes: slices.Clone(c.Notes)}
-	d.Find("Before is %s, after is %s, of the same run.", c.Before, c.After)
+	d.Find("Before: %s. After: %s. Both are configurations of this run.", c.Before, c.After)
 	d.Findings = append(d.Findings, c.Findings(tuning.DefaultConfidence, "")...)
 	if len(c.Steps) == 0 {
-		d.Find("No step was measured in both, so that no figures are compared.")
+		d.Find("No figures are compared, because no step was measured in both configurations.")
 	}
-	addDiff(d, &c.ConfigurationChange, "")
-	d.AddTable("CPU, garbage collection and heap", c.stepsTable())
-	addCosts(d, &c.ConfigurationChange, tuning.DefaultConfidence, "")
-	addMeanings(d)
-	d.Note(compare.NotClear + " marks a change whose interval holds 0: it may be none.")
-	if slices.ContainsFunc(c.Steps, compare.StepChange.OfOneLaunch) {
-		d.Note("One launch against one: how much a launch differs from the next was not measured, so that there are no " +
-			"intervals. Repeat the launches (steps.repeats) to have them.")
-	}
+	addChange(d, &c.ConfigurationChange, tuning.DefaultConfidence, "", func() {
+		d.AddTable("CPU, garbage collection and heap", c.stepsTable())
+	})
 	d.Figures = changeFigures(&c.ConfigurationChange, ": "+c.After)
+	addMeanings(d)
+	d.Note(strings.TrimSpace(notClear))
+	if slices.ContainsFunc(c.Steps, compare.StepChange.OfOneLaunch) {
+		d.Note("Only one launch each: the variation between launches is unknown, so there are no confidence intervals. " +
+			"Repeat the launches (steps.repeats).")
+	}
 	return d
 }
 

@@ -97,15 +97,15 @@ func TestAComparisonIsWrittenOut(t *testing.T) {
 	require.NoError(t, err)
 	a := c.Document()
 	text := a.Text()
-	for _, want := range []string{"3 values differ, none of them one of the document's eight controlled variables",
+	for _, want := range []string{"3 values differ, but none of the eight controlled variables",
 		"bullet.topology.filter.bolt.memory.on.heap.load", "CPU of all workers -2", "G1 Young Generation",
 		"the same", "cores"} {
 		assert.Contains(t, text, want)
 	}
 	assert.Contains(t, text, "\nConfiguration diff\n  "+strings.Join(storyLines, "\n  ")+
-		"\n\nWhat differs, by controlled variable\n")
+		"\n\nDifferences by controlled variable\n")
 	assert.Contains(t, a.Markdown(""), "\n## Configuration diff\n\n```diff\n"+strings.Join(storyLines, "\n")+"\n```\n")
-	assert.Contains(t, text, "whether they moved is unknown: how free the cluster is.")
+	assert.Contains(t, text, "one of the runs does not state them: how free the cluster is.")
 	out := t.TempDir()
 	if dir := os.Getenv("REPORT_OUT"); dir != "" {
 		out = filepath.Join(dir, "compare")
@@ -139,7 +139,7 @@ func TestOneLaunchASideHasNoIntervals(t *testing.T) {
 		}
 	}
 	assert.Contains(t, c.Document().Text(),
-		"one launch against one: how much a launch differs from the next was not measured")
+		"only one launch each: the variation between launches is unknown")
 }
 
 // Configurations that were measured at different values are compared at the common ones. This does not count as a
@@ -177,10 +177,10 @@ func TestCapacitiesAreCompared(t *testing.T) {
 		overlap                   bool
 	}{
 		"another": {before, after, "| as it is | [200, 300) | at least 300 | queries | no |",
-			"Capacity: [200, 300) before, at least 300 after (queries): the intervals do not overlap, so that the capacity is another.",
+			"Capacity: [200, 300) before, at least 300 after (queries); the intervals do not overlap, so the capacity changed.",
 			false},
 		"the same": {before, before, "| as it is | [200, 300) | [200, 300) | queries | yes |",
-			"Capacity: [200, 300) before, [200, 300) after (queries): the intervals overlap, so that the capacity may be the same.",
+			"Capacity: [200, 300) before, [200, 300) after (queries); the intervals overlap, so the capacity may be the same.",
 			true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,13 +30,13 @@ func TestARunComparesItsConfigurations(t *testing.T) {
 	assert.Equal(t, []string{"384 MiB", "1024 MiB"}, []string{c.Before, c.After})
 	assert.Equal(t, storyLines, c.Lines)
 	for _, want := range []string{
-		"## 1024 MiB against 384 MiB", "Before is 384 MiB, after is 1024 MiB, of the same run.",
+		"## 1024 MiB against 384 MiB", "Before: 384 MiB. After: 1024 MiB. Both are configurations of this run.",
 		"| bullet.topology.filter.bolt.memory.on.heap.load | 384 | 1024 | – |", "\n```diff\n" +
 			strings.Join(storyLines, "\n") + "\n```\n",
 		"| 0 queries | CPU of all workers | ms/min |", "| GC of all workers | ms/min |",
 		"| heap used, all workers | MiB |", "| heap used, mean of a worker | MiB |",
-		"| 100 queries | G1 Young Generation |", "GC time is wall time", "figures/changes-1024-MiB.svg",
-		"One launch against one: how much a launch differs from the next was not measured, so that there are no intervals.",
+		"| 100 queries | G1 Young Generation |", "GC time is the wall time of pauses", "figures/changes-1024-MiB.svg",
+		"Only one launch each: the variation between launches is unknown, so there are no confidence intervals.",
 	} {
 		assert.Contains(t, text, want)
 	}
@@ -64,7 +64,7 @@ func TestTheCostOfAQueryIsCompared(t *testing.T) {
 	change := tuning.Figure(truth(muchHeap) - truth(littleHeap))
 	assert.True(t, total.Change.Low <= change && change <= total.Change.High, "%v holds %g", total.Change, change)
 	text := c.Document().Text()
-	assert.Contains(t, text, "What a query costs")
+	assert.Contains(t, text, "Cost per query")
 	assert.Contains(t, text, "CPU that a query adds, all workers: before ")
 
 	assert.Len(t, p.GCBefore.Steps, 3*4, "of all launches")
@@ -86,7 +86,7 @@ func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, runstore.PlanFile), plan, 0o644))
 	r, text := written(t, dir)
 	assert.Contains(t, text, "## Query scaling at a filter latency")
-	assert.Contains(t, text, "## What a query costs")
+	assert.Contains(t, text, "## Cost per query")
 	assert.Contains(t, text, "figures/cost-cpu.svg")
 	assert.Empty(t, r.Results.Concurrency)
 	require.Len(t, r.Results.Costs, 1)
@@ -98,7 +98,7 @@ func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	a := report.OfCost(c.Concurrency).Text()
 	assert.Contains(t, a, "Baseline without queries: ")
 	assert.Contains(t, a, " ms/min in the whole topology (")
-	assert.Contains(t, a, "In the whole topology each query adds: ")
+	assert.Contains(t, a, "In the whole topology, each query adds: ")
 	assert.Equal(t, tuning.FromClimb, c.CostFrom)
 	assert.Contains(t, a, "Total GC ms/min")
 	assert.NotContains(t, a, "A step is OK when")
@@ -114,5 +114,5 @@ func TestConfigurationsWithoutACommonStepHaveNoPictureOfChanges(t *testing.T) {
 	assert.Len(t, common.Figures, 1)
 	assert.NotContains(t, strings.Join(common.Findings, "\n"), "in both")
 	assert.Empty(t, apart.Figures)
-	assert.Contains(t, apart.Findings, "No step was measured in both, so that no figures are compared.")
+	assert.Contains(t, apart.Findings, "No figures are compared, because no step was measured in both configurations.")
 }

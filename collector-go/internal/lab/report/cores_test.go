@@ -32,10 +32,10 @@ func TestSizingGoesByWhatWasUsedAndShowsWhatWasDeclared(t *testing.T) {
 	require.NotNil(t, r.Results.Queries)
 	assert.InDelta(t, 1.63, float64(r.Results.Queries.Rows[0].TopologyCPUCores), 1e-9, "at the last step that held")
 	assert.Contains(t, text,
-		"cores are those that the workers used at the last step that held, 1.63, beside 1.28 declared")
+		"the cores are those that the workers used in the last OK step (1.63; 1.28 declared)")
 	require.NotNil(t, r.Results.Sizing.Sizing, r.Results.Sizing.Note)
 	assert.Contains(t, r.Results.Sizing.YAML,
-		"bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held, with 20% left free, one core at most; declared 20")
+		"bullet.topology.join.bolt.cpu.load: 100.0  # the busiest instance was 85% busy at the last step that held; plus 20% headroom, at most one core; declared 20")
 }
 
 // Regression: the table showed 1.061 cores for 200 queries, which two filter bolts used only at 800 queries.
@@ -57,7 +57,7 @@ func TestTheDemandOfALoadIsWhatWasUsedAtIt(t *testing.T) {
 	r, text := written(t, asRun(t, runstore.OfQueries, runstore.Queries, columns))
 	demand := section(t, text, "Query scaling at a filter latency of at most 200 ms")
 	assert.Contains(t, demand,
-		"| 200 | 0.6 | 1 |\n| 500 | 0.9 | 2 |\n| 800 | 1.061 | 2 |\n| 1,000 | – | more than was run |\n")
+		"| 200 | 0.6 | 1 |\n| 500 | 0.9 | 2 |\n| 800 | 1.061 | 2 |\n| 1,000 | – | not held |\n")
 	assert.InDelta(t, 1.061, float64(r.Results.Queries.Rows[1].TopologyCPUCores), 1e-9, "of all it held")
 }
 
@@ -86,11 +86,11 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	assert.InDelta(t, 1.28, float64(most.TotalCPUCores), 1e-9, "what it declared stands beside")
 	assert.InDelta(t, 16_000, float64(most.RecordsPerCore), 1e-6)
 	assert.Contains(t, text, "| Cores declared | Cores used |")
-	assert.Contains(t, text, "Small and medium held the most: at least 8,000 records/s.")
+	assert.Contains(t, text, "Largest capacity: at least 8,000 records/s (small and medium).")
 	require.NotNil(t, r.Results.Sizing.Sizing, r.Results.Sizing.Note)
 	assert.InDelta(t, 0.5, float64(r.Results.Sizing.Sizing.CPUCores.Value), 0.01)
 	assert.Contains(t, r.Results.Sizing.YAML,
-		"cores are those that the workers used at each volume: 0.5 at 8,000 records/s, beside 1.28 declared")
+		"cores are those that the workers used at each volume: 0.5 at 8,000 records/s, while 1.28 were declared")
 
 	// The CSV file has both, so that an analysis of the file gives the figures of the report.
 	_, out := reported(t, dir)
@@ -117,7 +117,7 @@ func TestDataScalingGoesByTheCoresThatWereUsed(t *testing.T) {
 	}
 	mixed, err := tuning.AnalyzeData(rows, tuning.DefaultConfidence)
 	require.NoError(t, err)
-	assert.Contains(t, mixed.Notes, "the cores used are known of 1 of 2 volumes: of the others those asked for are taken")
+	assert.Contains(t, mixed.Notes, "the used cores are known for 1 of 2 volumes; for the others the requested cores are used")
 	rows[0].UsedCPUCores = -1
 	_, err = tuning.AnalyzeData(rows, tuning.DefaultConfidence)
 	assert.ErrorContains(t, err, tuning.ColumnUsedCPU)

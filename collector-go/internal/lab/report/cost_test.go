@@ -36,10 +36,10 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	cost := r.Results.Concurrency[0]
 	assert.Equal(t, 5, cost.CPUFit.Points, "the cost's loads that were OK")
 	assert.Less(t, float64(cost.Marginal.Value), 120.0, "0.1 cores in 60 queries, not 0.6 in 100")
-	assert.Contains(t, text, "what a query costs is by the loads that were measured for it alone")
+	assert.Contains(t, text, "the cost per query is fitted to the dedicated cost steps")
 	assert.Equal(t, "at least 100", r.Rows[0].Capacity.String())
 	assert.Equal(t, []float64{200}, r.Rows[0].Capacity.Inconclusive, "its attempts contradict each other")
-	assert.Contains(t, section(t, text, "Steps that were not OK"), "200 queries (FAIL, and OK in another attempt): ",
+	assert.Contains(t, section(t, text, "Steps that were not OK"), "200 queries (FAIL; another attempt was OK): ",
 		"what the attempt before its last missed is explained")
 	verdicts := map[int]tuning.Verdict{}
 	for _, s := range cost.Steps {
@@ -51,7 +51,7 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 	assert.Contains(t, text, "| FAIL (for the cost) |")
 	answer := strings.Join(r.Answer(), "\n")
 	assert.Contains(t, answer, "  as it is: each query adds: ")
-	assert.Contains(t, answer, "  as it is: what limited it is not known", "an attempt at 200 failed without evidence")
+	assert.Contains(t, answer, "  as it is: the limiter is unknown", "an attempt at 200 failed without evidence")
 }
 
 // Each measurement of a load in one launch is a point of the cost's fit, so that the drift widens the interval.
@@ -94,7 +94,7 @@ func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
 	r, text = written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{estimated}))
 	assert.InDelta(t, 1.8, float64(r.Volume.MiBPerSecond), 1e-9)
 	assert.Contains(t, text,
-		"MiB/s are an estimate: records/s times the stated mean size of a record (1,843 bytes), since the source counts no bytes.")
+		"MiB/s is an estimate: records/s times the stated mean record size (1,843 bytes), because the source does not count bytes.")
 }
 
 // The queries were not meant to find any record, so an average result size of 0.00 would be meaningless.
@@ -104,5 +104,5 @@ func TestNoResultSizeWhereNoneWasToMatch(t *testing.T) {
 	r, text := written(t, dir)
 	assert.False(t, r.Trials[0].Report.Steps[1].AverageResultSize.Known())
 	assert.NotContains(t, text, "A step is OK when its average result size")
-	assert.Contains(t, text, "Completeness is not judged: no record was made for the queries to find.")
+	assert.Contains(t, text, "Completeness is not judged, because no records were made for the queries to find.")
 }

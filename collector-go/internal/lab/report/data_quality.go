@@ -35,11 +35,11 @@ func stateOf(c *collection.Collection) string {
 // collector from samples that came too late, because the remedies differ.
 func completeness(c *collection.Collection) string {
 	if c.Complete {
-		return fmt.Sprintf("Collection %s: all %s samples of %d workers are there.", complete, samples(c.Samples),
+		return fmt.Sprintf("Collection %s: all %s samples of %d workers arrived.", complete, samples(c.Samples),
 			len(c.Workers))
 	}
 	parts := []string{
-		fmt.Sprintf("%s of %s samples of %d workers are missing (%s), %s of them since they came late",
+		fmt.Sprintf("%s of %s samples of %d workers are missing (%s); %s of them came too late",
 			samples(c.Missing), samples(c.Expected()), len(c.Workers), percentOf(c.Missing, c.Expected()),
 			samples(c.Late)),
 	}
@@ -47,14 +47,14 @@ func completeness(c *collection.Collection) string {
 		parts = append(parts, "the plugin dropped "+dropped)
 	}
 	if c.StormDropped > 0 {
-		parts = append(parts, fmt.Sprintf("Storm dropped %s reports before the metrics consumer", samples(c.StormDropped)))
+		parts = append(parts, fmt.Sprintf("Storm dropped %s reports before they reached the metrics consumer", samples(c.StormDropped)))
 	}
 	return fmt.Sprintf("Collection with %s: %s.", gaps, strings.Join(parts, "; "))
 }
 
 // percentOf formats a part as a percentage with two decimals, or Unknown if the whole is 0.
 func percentOf(part, all uint64) string {
-	return knownOr(all > 0, func() string { return number(Figure(part)/Figure(all)*100, 2) + "%" })
+	return tuning.PercentIn(Figure(part)/Figure(all), 2)
 }
 
 // reasonsOf formats counts by reason: "3 queue_full, 1 expired". It returns "" if all are 0.
@@ -84,7 +84,7 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 		samplesColumn("Missing", func(w worker) uint64 { return w.Missing }),
 		samplesColumn("Late", func(w worker) uint64 { return w.Late }),
 		document.Text("Refused", func(w worker) string { return reasonsOf(w.Refused) }),
-		secondsColumn("Seen, longest", "intervals", func(w worker) *float64 { return w.IntervalSeenRatio }),
+		secondsColumn("Longest interval", "intervals", func(w worker) *float64 { return w.IntervalSeenRatio }),
 		secondsColumn("Clock skew", "s", func(w worker) *float64 { return w.SkewSeconds }),
 		samplesColumn("Restarts", func(w worker) uint64 { return w.Restarts }),
 	))}
@@ -96,9 +96,9 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 	slices.SortStableFunc(missing, func(a, b workerMetric) int { return -cmp.Compare(a.Missing, b.Missing) })
 	more := ""
 	if n := len(missing) - mostGaps; n > 0 {
-		more, missing = fmt.Sprintf("%d more are in the table of all below.", n), missing[:mostGaps]
+		more, missing = fmt.Sprintf("%d more are in the section \"Collected metrics\" of the trial.", n), missing[:mostGaps]
 	}
-	return append(blocks, document.Heading("Where samples are missing"), document.Tabled(metricTable(missing)),
+	return append(blocks, document.Heading("Metrics with missing samples"), document.Tabled(metricTable(missing)),
 		document.Paragraph("%s", more))
 }
 
@@ -114,7 +114,7 @@ func collectedBlocks(c *collection.Collection) []document.Block {
 			return &interval
 		})))}
 	if wrong := metricsOf(c); len(wrong) > 0 {
-		blocks = append(blocks, document.Heading("Metrics with which something was wrong"),
+		blocks = append(blocks, document.Heading("Metrics with problems"),
 			document.Tabled(metricTable(wrong)))
 	}
 	return blocks
@@ -147,8 +147,8 @@ func metricTable(all []workerMetric) document.Table {
 			return m.Metric.Metric
 		}),
 		secondsColumn("Interval", "s", func(m workerMetric) *float64 { return m.IntervalSeconds }),
-		secondsColumn("Seen, median", "s", func(m workerMetric) *float64 { return m.SeenMedianSeconds }),
-		secondsColumn("Seen, longest", "s", func(m workerMetric) *float64 { return m.SeenMaxSeconds }),
+		secondsColumn("Median interval", "s", func(m workerMetric) *float64 { return m.SeenMedianSeconds }),
+		secondsColumn("Longest interval", "s", func(m workerMetric) *float64 { return m.SeenMaxSeconds }),
 		samplesColumn("Samples", func(m workerMetric) uint64 { return m.Samples }),
 		samplesColumn("Missing", func(m workerMetric) uint64 { return m.Missing }),
 		samplesColumn("Late", func(m workerMetric) uint64 { return m.Late }),
@@ -170,7 +170,7 @@ func (r *RunReport) dataQualityBlocks() []document.Block {
 	blocks := []document.Block{document.Tabled(r.dataQualityTable()), document.List(r.stepNotes())}
 	if shares, left := r.busiestTable(); shares.Rows() > 0 {
 		blocks = append(blocks,
-			document.Heading("Share of "+withArticle(r.host())+"'s processors in each trial's step with the least idle"),
+			document.Heading("CPU of "+withArticle(r.host())+" by process, in the busiest step of each trial"),
 			document.Tabled(shares), document.Paragraph("%s", r.sharesNote(left)))
 	}
 	return append(blocks, r.healthBlocks()...)
@@ -185,7 +185,7 @@ func (r *RunReport) dataQualityTable() document.Table {
 		document.Number("Missing slices", "", func(t trial) string {
 			return fmt.Sprintf("%d of %d", t.Report.Collection.MissingSlices, t.Report.Collection.ExpectedSlices)
 		}),
-		document.Number("Between launches, a known gap", "",
+		document.Number("Gap between launches", "",
 			func(t trial) string { return t.Report.Collection.betweenLaunches() }),
 		countColumn("Collector restarts", func(t trial) int { return t.Report.Collection.CollectorRestarts }),
 		countColumn("Worker restarts", func(t trial) (restarts int) {
@@ -194,7 +194,7 @@ func (r *RunReport) dataQualityTable() document.Table {
 			}
 			return restarts
 		}),
-		percentColumn("Least "+r.host()+" idle", func(t trial) Figure {
+		percentColumn(idleHead(r.host())+", minimum", func(t trial) Figure {
 			if step := t.Report.busiestStep(); step != nil {
 				return step.HostIdle
 			}
@@ -277,12 +277,12 @@ func sharesOf(all []busy) document.Table {
 // sharesNote says which host the shares are for and how many trials the table omits. On a cluster it is the host of the
 // load, which a reader must not take for a worker host.
 func (r *RunReport) sharesNote(left int) string {
-	note := "The host is the one that everything ran on."
+	note := "Everything ran on this host."
 	if hostOfRun(r.plan) {
-		note = "No worker runs on that host; the cluster's own hosts are not looked at."
+		note = "No worker runs on this host. The hosts of the cluster are not measured."
 	}
 	if left > 0 {
-		note += fmt.Sprintf(" %s with more idle stand only below, with the trials.", counted(left, "trial"))
+		note += fmt.Sprintf(" %s with a less busy host only show it in their own sections.", tuning.Counted(left, "trial"))
 	}
 	return note
 }

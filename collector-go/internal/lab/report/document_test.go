@@ -243,12 +243,12 @@ func TestTheReportOfTest7(t *testing.T) {
 		"what was changed between the trials")
 	assert.Contains(t, text, "figures/trials.svg")
 	assert.NotContains(t, text, "n 2)", "nothing was repeated")
-	for _, want := range []string{"| 50 | 78.3 | 4 |", "| 500 | ", "| 550 | – | more than was run |",
-		"figures/queries-demand.svg", "The most was held by 20 filter bolts: [500, 550) simultaneous queries."} {
+	for _, want := range []string{"| 50 | 78.3 | 4 |", "| 500 | ", "| 550 | – | not held |",
+		"figures/queries-demand.svg", "Largest capacity: [500, 550) simultaneous queries (20 filter bolts)."} {
 		assert.Contains(t, text, want)
 	}
 	assert.Contains(t, text,
-		"# for up to 400 simultaneous queries: 20% left free of the last step that held, capacity [500, 550), the knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
+		"# for up to 400 simultaneous queries: 20% below the last OK step, capacity [500, 550), knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
 }
 
 // test6 returns the document's volumes. Each configuration holds its own rate and the previous one, and fails at the
@@ -305,7 +305,7 @@ func TestTheReportOfTest6(t *testing.T) {
 	assert.InDelta(t, 760.7, float64(r.Results.Data.Fits.RecordsPerCore.ThroughOrigin), 0.1)
 	assert.InDelta(t, 1.305, float64(r.Results.Data.Fits.GiBPerCore.Slope), 0.001)
 	assert.Contains(t, text, "figures/data-residuals.svg")
-	assert.Contains(t, text, "| Records/s asked for | ")
+	assert.Contains(t, text, "| Records/s requested | ")
 }
 
 // The delays of Test 1: a record that waits in Kafka before the query arrives, and the 1.66 ms that Bullet adds.
@@ -332,7 +332,7 @@ func TestTheReportOfTest1(t *testing.T) {
 	assert.Contains(t, first, "| as it is | OK | 1.66 (95%: 1.5 to 1.8) | 10.3 (95%: 9 to 11.6) | 100 of 100 |")
 	assert.NotContains(t, first, "Capacity", "a timeline has none")
 	for _, want := range []string{"| Kafka Received | host-a | 100 | -710.8 |",
-		"Delay that Bullet adds: 1.66 ms (95%: 1.5 to 1.8).", "| host-a | kafka-1 | 0.1 | 0.7 | round trips |",
+		"Delay added by Bullet: 1.66 ms (95%: 1.5 to 1.8).", "| host-a | kafka-1 | 0.1 | 0.7 | round trips |",
 		"figures/timeline-stages.svg"} {
 		assert.Contains(t, text, want)
 	}
@@ -381,6 +381,6 @@ func TestARecommendationOnAnUnstableKneeSaysSo(t *testing.T) {
 	require.NotNil(t, knee)
 	require.False(t, knee.Stable)
 	assert.Contains(t, text,
-		"The recommendation for 4 filter bolts rests on a knee that is not stable: take it for a guess.")
-	assert.Contains(t, text, "# which is not stable: without one of the points it would be more than a step elsewhere")
+		"The recommendation for 4 filter bolts is uncertain, because its knee is not stable.")
+	assert.Contains(t, text, "# which is not stable: without one of the points it would move by more than one step")
 }

@@ -61,26 +61,6 @@ func largest(figures []Figure) Figure {
 	return most
 }
 
-// number formats a figure with a fixed number of decimals, for columns that a reader compares digit by digit. All other
-// figures are formatted by tuning.Digits.
-func number(f Figure, decimals int) string {
-	if !f.Known() {
-		return document.Unknown
-	}
-	return tuning.Grouped(strconv.FormatFloat(float64(f), 'f', decimals, 64))
-}
-
-// grouped formats a whole number with its digits in groups.
-func grouped(n int) string { return tuning.Grouped(strconv.Itoa(n)) }
-
-// counted returns a number with a noun: "1 trial", "2 trials".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%s %ss", grouped(n), what)
-}
-
 // knownOr returns the text of a cell, or Unknown if known is false. cell is called only if known is true, so that it
 // may use a pointer that is nil otherwise.
 func knownOr(known bool, cell func() string) string {
@@ -99,25 +79,6 @@ func settingText(value *string) string {
 	return *value
 }
 
-// yesNo formats a boolean for a table cell.
-func yesNo(yes bool) string {
-	if yes {
-		return "yes"
-	}
-	return "no"
-}
-
-// timesText returns "once", "twice", "3 times".
-func timesText(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	}
-	return fmt.Sprintf("%d times", n)
-}
-
 // digitsColumn is a column of figures with their significant digits (tuning.Digits).
 func digitsColumn[T any](head, unit string, figure func(T) Figure) document.Of[T] {
 	return document.Number(head, unit, func(row T) string { return tuning.Digits(figure(row)) })
@@ -125,7 +86,7 @@ func digitsColumn[T any](head, unit string, figure func(T) Figure) document.Of[T
 
 // figureColumn is a column of figures with a fixed number of decimals, so that the digits of its rows are aligned.
 func figureColumn[T any](head, unit string, decimals int, figure func(T) Figure) document.Of[T] {
-	return document.Number(head, unit, func(row T) string { return number(figure(row), decimals) })
+	return document.Number(head, unit, func(row T) string { return tuning.Fixed(figure(row), decimals) })
 }
 
 // percentColumn is a column of ratios, shown as percentages.
@@ -139,7 +100,7 @@ func countColumn[T any](head string, count func(T) int) document.Of[T] {
 }
 
 // samples formats a number of samples.
-func samples(n uint64) string { return number(Figure(n), 0) }
+func samples(n uint64) string { return tuning.Fixed(Figure(n), 0) }
 
 // samplesColumn is a column of numbers of samples.
 func samplesColumn[T any](head string, count func(T) uint64) document.Of[T] {
@@ -236,9 +197,9 @@ const (
 const hostIdle = "host idle"
 
 // WorkerHosts is the caveat of runs whose workers run on other machines than tune run.
-const WorkerHosts = "Worker hosts: not measured. The host of the figures is tune run's, on which no worker runs: " +
-	"it excuses no missed goal, and whether the workers' machines had processors to spare is for you to look up. " +
-	"The workers' own CPU is measured."
+const WorkerHosts = "The worker hosts were not measured. The host in the figures is the one of tune run, on which no worker runs, " +
+	"so it excuses no missed goal. Check yourself whether the worker hosts had idle CPU. " +
+	"The CPU of the workers was measured."
 
 // hostOfRun reports whether the measured host runs only the load. A topology that was launched by a command runs on a
 // cluster, whose hosts are not measured.

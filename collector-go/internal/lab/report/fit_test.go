@@ -51,7 +51,7 @@ func TestTheCostsFigureDrawsWhatWasFitted(t *testing.T) {
 		require.GreaterOrEqual(t, i, 0, name)
 		return plot.Points[i]
 	}
-	assert.Equal(t, []float64{0, 0, 20, 20, 50, 50}, named("measured for the cost").X)
+	assert.Equal(t, []float64{0, 0, 20, 20, 50, 50}, named("measured, cost steps").X)
 	assert.Equal(t, []float64{100, 200}, named("other steps, not fitted (hollow: FAIL)").X)
 	assert.InDelta(t, 50, slices.Max(named("least squares").X), 1e-9, "and no further")
 	for _, p := range plot.Points {

@@ -35,9 +35,9 @@ func TestTheCollectionIsInEveryReport(t *testing.T) {
 	run := synthetic()
 	run.Health = whole(0)
 	text := markdown(t, run)
-	assert.Contains(t, text, "Collection complete: all 1,200 samples of 2 workers are there.")
+	assert.Contains(t, text, "Collection complete: all 1,200 samples of 2 workers arrived.")
 	assert.Contains(t, text, "| 127.0.0.1:6700 | 600 | 0 | 0 | 6 nonsense | 1.5 | -0.094 | 0 |")
-	assert.NotContains(t, text, "Where samples are missing")
+	assert.NotContains(t, text, "Metrics with missing samples")
 	assert.Contains(t, text, "| storm_uptime_seconds | 60 |")
 	assert.Contains(t, text,
 		"| 127.0.0.1:6701 | bullet_worker_heap_used_bytes | 1 | 1.002 | 1.5 | 600 | 0 | 0 | 6 nonsense |",
@@ -47,8 +47,8 @@ func TestTheCollectionIsInEveryReport(t *testing.T) {
 	r := build(t, run)
 	for _, form := range []string{markdown(t, run), page(t, run)} {
 		assert.Contains(t, form,
-			"Collection with gaps: 7 of 1,207 samples of 2 workers are missing (0.58%), 0 of them since they came late; the plugin dropped 7 queue_full.")
-		assert.Contains(t, form, "Where samples are missing")
+			"Collection with gaps: 7 of 1,207 samples of 2 workers are missing (0.58%); 0 of them came too late; the plugin dropped 7 queue_full.")
+		assert.Contains(t, form, "Metrics with missing samples")
 		assert.Contains(t, form, "bullet_worker_heap_used_bytes (silent at the end)")
 	}
 	data, err := json.Marshal(r)

@@ -48,15 +48,8 @@ type IngestStage struct {
 // OfIngest returns the document about how much a collector accepts.
 func OfIngest(i *Ingest) *document.Document {
 	d := &document.Document{
-		Title: "What the collector takes", Findings: append([]string{i.Capacity}, i.Findings...), Notes: i.Notes,
+		Title: "Ingest capacity of the collector", Findings: append([]string{i.Capacity}, i.Findings...), Notes: i.Notes,
 	}
-	i.addTables(d)
-	d.Figures = i.figures()
-	return d
-}
-
-// addTables adds the tables of the steps and of the stages.
-func (i *Ingest) addTables(d *document.Document) {
 	type step = IngestStep
 	type stage = IngestStage
 	d.Add("Clients", document.Tabled(document.TableOf(i.Steps,
@@ -64,15 +57,15 @@ func (i *Ingest) addTables(d *document.Document) {
 		figureColumn("Rows/s", "", 0, func(s step) Figure { return s.RowsPerS }),
 		figureColumn("Acknowledged rows/s", "", 0, func(s step) Figure { return s.AckedRowsPerS }),
 		figureColumn("Samples/s", "", 0, func(s step) Figure { return s.SamplesPerS }),
-		figureColumn("Samples a server CPU-second", "", 0, func(s step) Figure { return s.SamplesPerCPUSecond }),
+		figureColumn("Samples per CPU-second of the server", "", 0, func(s step) Figure { return s.SamplesPerCPUSecond }),
 		digitsColumn("Ack p50", "ms", func(s step) Figure { return s.AckP50Ms }),
 		digitsColumn("p99", "ms", func(s step) Figure { return s.AckP99Ms }),
 		digitsColumn("p999", "ms", func(s step) Figure { return s.AckP999Ms }),
 		countColumn("Rejected", func(s step) int { return s.Rejected }),
 		figureColumn("Server", "MiB", 0, func(s step) Figure { return s.ServerMiB }),
-		digitsColumn("Wire", "bytes a sample", func(s step) Figure { return s.WireBytes }),
-		digitsColumn("Journal", "bytes a sample", func(s step) Figure { return s.JournalBytes }),
-		digitsColumn("Store", "bytes a sample", func(s step) Figure { return s.DiskBytes }),
+		digitsColumn("Wire", "bytes per sample", func(s step) Figure { return s.WireBytes }),
+		digitsColumn("Journal", "bytes per sample", func(s step) Figure { return s.JournalBytes }),
+		digitsColumn("Store", "bytes per sample", func(s step) Figure { return s.DiskBytes }),
 	)))
 	d.Add("Stages", document.Tabled(document.TableOf(i.Stages,
 		document.Text("Stage", func(s stage) string { return s.Name }),
@@ -82,16 +75,11 @@ func (i *Ingest) addTables(d *document.Document) {
 		digitsColumn("p99", "ms", func(s stage) Figure { return s.P99Ms }),
 		digitsColumn("p999", "ms", func(s stage) Figure { return s.P999Ms }),
 	)))
-}
-
-// figures returns the saturation curve, the latency of acknowledgements and, if they were measured, the stages. The
-// saturation curve comes first, because it shows how much the collector accepts.
-func (i *Ingest) figures() []chart.Figure {
-	all := []chart.Figure{i.saturation().Figure(), i.latency().Figure()}
+	d.Draw(i.saturation(), i.latency())
 	if len(i.Stages) > 0 {
-		all = append(all, i.stages().Figure())
+		d.Draw(i.stages())
 	}
-	return all
+	return d
 }
 
 // curve returns a figure over the number of clients as a line.
@@ -104,12 +92,12 @@ func (i *Ingest) curve(name string, colour int, figure func(IngestStep) Figure) 
 // saturation draws rows per second over clients. A point is hollow if the collector refused batches, because it was at
 // its limit there.
 func (i *Ingest) saturation() chart.Plot {
-	queryable := i.curve("until queries have them", 0, func(s IngestStep) Figure { return s.RowsPerS })
+	queryable := i.curve("until visible to queries", 0, func(s IngestStep) Figure { return s.RowsPerS })
 	dots := queryable
 	dots.Name, dots.Joined = "", false
 	dots.Full = each(i.Steps, func(s IngestStep) bool { return s.Rejected == 0 })
 	return chart.Plot{
-		Name: "saturation", Title: "Rows a second over clients (hollow: the collector had no room for some batches)",
+		Name: "saturation", Title: "Rows per second over clients (hollow: the collector rejected some batches)",
 		XLabel: "clients", YLabel: "rows/s", Limit: chart.NoLimit, Points: []chart.Points{queryable, dots,
 			i.curve("until acknowledged", 1, func(s IngestStep) Figure { return s.AckedRowsPerS })},
 	}
@@ -119,7 +107,7 @@ func (i *Ingest) saturation() chart.Plot {
 // logarithmic, because the slowest batches are far above the median.
 func (i *Ingest) latency() chart.Plot {
 	return chart.Plot{
-		Name: "acknowledgement", Title: "Time from a batch's sending to its acknowledgement, fsync included",
+		Name: "acknowledgement", Title: "Time from sending a batch to its acknowledgement, including the fsync",
 		XLabel: "clients", YLabel: "ms", LogY: true, Limit: chart.NoLimit, Points: []chart.Points{
 			i.curve("p50", 0, func(s IngestStep) Figure { return s.AckP50Ms }),
 			i.curve("p99", 1, func(s IngestStep) Figure { return s.AckP99Ms }),
@@ -131,7 +119,7 @@ func (i *Ingest) latency() chart.Plot {
 // stages draws the percentiles of all stages side by side, in the step with the most rows per second.
 func (i *Ingest) stages() chart.Plot {
 	plot := chart.Plot{
-		Name: "stages", Title: "Time of each stage of a sample's way, with the most rows a second",
+		Name: "stages", Title: "Time of each stage, in the step with the most rows per second",
 		YLabel: "ms", LogY: true, Limit: chart.NoLimit,
 	}
 	var place []float64
@@ -153,20 +141,15 @@ func (i *Ingest) stages() chart.Plot {
 	return plot
 }
 
-// HTML returns the report as one self-contained page. The saturation curve comes first, then the tables.
+// HTML returns the report as one self-contained page. The saturation curve is on the first screen.
 func (i *Ingest) HTML() ([]byte, error) {
-	d := &document.Document{Title: "What the collector takes", Lead: i.Capacity, Notes: i.Notes}
-	figures := i.figures()
-	d.Add("The saturation curve", document.Drawn(figures[0]), document.List(i.Findings))
-	i.addTables(d)
-	for _, f := range figures[1:] {
-		d.Add(capital(f.Name), document.Drawn(f))
-	}
+	d := OfIngest(i)
+	d.Lead, d.Findings, d.Main, d.Figures = i.Capacity, i.Findings, &d.Figures[0], d.Figures[1:]
 	if i.Scaling != nil {
 		s := OfScaling(i.Scaling)
 		d.Add(s.Title, s.Blocks()...)
 	}
-	d.Add("What ran", document.Tabled(entryTable("", "", i.Run)))
+	d.Add("Versions and machines", document.Tabled(entryTable("", "", i.Run)))
 	return d.HTML()
 }
 

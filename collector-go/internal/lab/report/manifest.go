@@ -27,11 +27,11 @@ func (r *RunReport) manifestTable() document.Table {
 	t.AddKnown("Storm", v.Storm)
 	t.AddKnown("Kafka", r.kafka())
 	t.AddKnown("Java of the workers", v.WorkerJava)
-	t.AddKnown("Java of the host of the load", v.Java)
+	t.AddKnown("Java of the load host", v.Java)
 	t.AddKnown("Plugin", v.Plugin)
 	if hostOfRun(r.plan) {
 		addCluster(&t, m.Cluster)
-		addMachine(&t, "Host of the load: ", m.Machine)
+		addMachine(&t, "Load host: ", m.Machine)
 	} else {
 		addMachine(&t, "", m.Machine)
 	}
@@ -39,8 +39,8 @@ func (r *RunReport) manifestTable() document.Table {
 	if r.plan.KafkaPartitions > 0 {
 		t.AddKnown("Kafka partitions", strconv.Itoa(r.plan.KafkaPartitions))
 	}
-	t.AddKnown("Garbage collector's flags", m.GCFlags)
-	t.AddKnown("Flags of the workers", m.WorkerFlags)
+	t.AddKnown("GC flags", m.GCFlags)
+	t.AddKnown("JVM flags of the workers", m.WorkerFlags)
 	for _, e := range m.Further {
 		t.AddKnown(e.Key, e.Value)
 	}
@@ -55,7 +55,7 @@ func (r *RunReport) kafka() string {
 	}
 	for _, e := range r.Manifest.BulletSettings {
 		if strings.HasPrefix(e.Key, "bullet.dsl.connector.kafka.") {
-			return "not known: give cluster.kafka_version"
+			return "unknown; set cluster.kafka_version"
 		}
 	}
 	return ""
@@ -82,7 +82,7 @@ func addMachine(t *document.Table, prefix string, m runstore.Machine) {
 func addCluster(t *document.Table, c *runstore.Cluster) {
 	const head = "Machines of the cluster"
 	if c == nil || c.Cores <= 0 {
-		t.AddKnown(head, "not known: give cluster.machines in the experiment's file")
+		t.AddKnown(head, "unknown; set cluster.machines in the experiment file")
 		return
 	}
 	count := "number not reported"
@@ -95,20 +95,20 @@ func addCluster(t *document.Table, c *runstore.Cluster) {
 		Network: c.Network,
 	})
 	if c.BusyByOthers.Known() {
-		t.AddKnown("Taken of the cluster by others", tuning.Percent(c.BusyByOthers))
+		t.AddKnown("Share of the cluster used by others", tuning.Percent(c.BusyByOthers))
 	}
 }
 
 // addRecords adds the shape and size of the records. The costs in the report apply only to such records, so the row is
 // also there if the shape is unknown.
 func addRecords(t *document.Table, s runstore.Records) {
-	schema := "not known: the experiment does not state records"
+	schema := "unknown; set records in the experiment file"
 	if s.Fields > 0 {
 		schema = s.Schema() + tuning.InBrackets(s.Note)
 	}
 	t.AddKnown("Records", schema)
 	if s.MeanRecordBytes.Known() {
-		t.AddKnown("Mean record", tuning.Digits(s.MeanRecordBytes)+" bytes")
+		t.AddKnown("Mean record size", tuning.Digits(s.MeanRecordBytes)+" bytes")
 	}
 	if s.CompressionRatio.Known() {
 		t.AddKnown("Compression ratio", tuning.Digits(s.CompressionRatio))
@@ -123,9 +123,9 @@ func (t *TrialReport) launchBlocks() []document.Block {
 		laid = t.Settings
 	}
 	return []document.Block{
-		document.Heading("What the topology reported"), document.Tabled(t.reportedTable()),
+		document.Heading("Reported by the topology"), document.Tabled(t.reportedTable()),
 		document.Heading("Launched by"), document.Verbatim(t.Launched),
-		document.Heading("Settings laid over Bullet's own"), document.Tabled(entryTable("Setting", "Value", laid)),
+		document.Heading("Settings that override the Bullet settings"), document.Tabled(entryTable("Setting", "Value", laid)),
 	}
 }
 
@@ -138,7 +138,7 @@ func (r *RunReport) effectiveRows() (rows [][]string) {
 		of   func(runstore.ReportedConfig) string
 	}{
 		{"heap flags in effect", func(t runstore.ReportedConfig) string { return t.HeapFlags }},
-		{"garbage collector's flags in effect", func(t runstore.ReportedConfig) string { return t.GCFlags }},
+		{"GC flags in effect", func(t runstore.ReportedConfig) string { return t.GCFlags }},
 	} {
 		row, distinct := []string{flags.name}, map[string]bool{}
 		for _, configuration := range r.Rows {
@@ -170,9 +170,9 @@ func (t *TrialReport) reportedTable() document.Table {
 	out.AddKnown("Storm", r.Storm)
 	out.AddKnown("Java of the workers", r.WorkerJava)
 	out.AddKnown("Plugin", r.Plugin)
-	out.AddKnown("Flags of the workers", r.WorkerFlags)
+	out.AddKnown("JVM flags of the workers", r.WorkerFlags)
 	out.AddKnown("Heap flags in effect", r.HeapFlags)
-	out.AddKnown("Garbage collector's flags in effect", r.GCFlags)
+	out.AddKnown("GC flags in effect", r.GCFlags)
 	if r.HeapLimitBytes.Known() {
 		out.AddKnown("Heap limit of a worker", fmt.Sprintf("%.0f MiB", float64(r.HeapLimitBytes)/mib))
 	}

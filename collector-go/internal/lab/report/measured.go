@@ -159,19 +159,19 @@ func (s size) measuredCores() (Figure, string) {
 	if !s.used.Known() || !(s.used > 0) {
 		return s.cores, s.note
 	}
-	note := "cores are those that the workers used at the last step that held"
+	note := "the cores are those that the workers used in the last OK step"
 	if s.note == "" && s.cores.Known() {
-		note += fmt.Sprintf(", %s, beside %s declared", tuning.Digits(s.used), tuning.Digits(s.cores))
+		note += fmt.Sprintf(" (%s; %s declared)", tuning.Digits(s.used), tuning.Digits(s.cores))
 	}
 	return s.used, note
 }
 
 // lastOK returns the last OK attempt at the largest load that the trial held, or nil if it held none.
 func (t TrialReport) lastOK() *TrialStep {
-	if t.judged.Capacity.LastOK == nil {
+	if t.result.Capacity.LastOK == nil {
 		return nil
 	}
-	last := runstore.Step{Kind: runstore.LoadStep, Value: *t.judged.Capacity.LastOK}
+	last := runstore.Step{Kind: runstore.LoadStep, Value: *t.result.Capacity.LastOK}
 	return t.attempt(TrialStep{Step: last}, tuning.OK)
 }
 
@@ -216,8 +216,8 @@ func (r *RunReport) size(configuration int) size {
 	}
 	s.used = runstore.Average(held)
 	if !s.cores.Known() && used.Known() {
-		s.cores, s.note = used, "the topology reported no CPU that it asks of the scheduler: cores are those that its "+
-			"workers used at most"
+		s.cores, s.note = used, "the topology reported no CPU request: the cores are the most that its "+
+			"workers used"
 	}
 	return s
 }

@@ -16,8 +16,8 @@ func TestMissingRecordsAreSaidOfAStepThatIsOK(t *testing.T) {
 	run.Steps[3].Clients.DueRecords, run.Steps[3].Clients.MissingRecords = 1_000_000, 1
 	text := markdown(t, run)
 	for _, want := range []string{"| Records generated | Records missing |", "| 1,500 | 0 |", "| 1,500 | 3 of 1,200 |",
-		"20 queries: OK by its goals, although 3 of the 1,200 records due to its queries are missing (completeness 99.75%).",
-		"(completeness above 99.99%)", "Total heap MiB", "GC time is wall time"} {
+		"20 queries: OK, because its goals allow it, although 3 of 1,200 records are missing from the answers (completeness 99.75%).",
+		"(completeness above 99.99%)", "Total heap MiB", "GC time is the wall time of pauses"} {
 		assert.Contains(t, text, want)
 	}
 	assert.NotContains(t, text, "10 queries: OK by its goals")

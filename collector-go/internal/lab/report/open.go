@@ -63,8 +63,8 @@ func (r *RunReport) caveats() (all []string) {
 		if bytes := r.plan.Load.MeanRecordBytes; bytes.Known() {
 			size = " (" + tuning.Digits(bytes) + " bytes)"
 		}
-		add("MiB/s are an estimate: records/s times the stated mean size of a record" + size +
-			", since the source counts no bytes.")
+		add("MiB/s is an estimate: records/s times the stated mean record size" + size +
+			", because the source does not count bytes.")
 	}
 	if hostOfRun(r.plan) {
 		add(WorkerHosts)
@@ -105,7 +105,7 @@ func (r *RunReport) volumeReport() VolumeReport {
 func (r *RunReport) analyses() (all []*document.Document) {
 	j := &r.Results
 	if len(j.Concurrency) > 1 {
-		d := &document.Document{Title: "Simultaneous queries: the configurations beside each other"}
+		d := &document.Document{Title: "Simultaneous queries: all configurations"}
 		d.Draw(configurationsChart(j.Concurrency))
 		all = append(all, d)
 	}
@@ -173,14 +173,14 @@ func (r *RunReport) recommendation() []document.Block {
 		if row.Recommended == nil {
 			continue
 		}
-		text += fmt.Sprintf("# for up to %d simultaneous queries: %s left free of the last step that held, capacity %s",
+		text += fmt.Sprintf("# for up to %d simultaneous queries: %s below the last OK step, capacity %s",
 			*row.Recommended, tuning.Percent(row.Headroom), row.Capacity.Text())
 		if row.Knee != nil {
-			text += fmt.Sprintf(", the knee at %d", row.Knee.Queries)
+			text += fmt.Sprintf(", knee at %d", row.Knee.Queries)
 		}
 		if row.Knee != nil && !row.Knee.Stable {
-			text += ",\n# which is not stable: without one of the points it would be more than a step elsewhere; measure " +
-				"more steps about it before relying on this"
+			text += ",\n# which is not stable: without one of the points it would move by more than one step; measure " +
+				"more steps near it before you rely on this"
 			unstable = append(unstable, strconv.Itoa(row.FilterBolts))
 		}
 		text += fmt.Sprintf("\n%s: %d\n", filterParallelism, row.FilterBolts)
@@ -188,10 +188,10 @@ func (r *RunReport) recommendation() []document.Block {
 	if text == "" {
 		return nil
 	}
-	blocks := []document.Block{document.Paragraph("Operating points below the knee of each configuration.")}
+	blocks := []document.Block{document.Paragraph("An operating point below the knee for each configuration.")}
 	if len(unstable) > 0 {
-		blocks = append(blocks, document.Paragraph("The recommendation for %s filter bolts rests on a knee that is not "+
-			"stable: take it for a guess.", strings.Join(unstable, ", ")))
+		blocks = append(blocks, document.Paragraph("The recommendation for %s filter bolts is uncertain, because its knee "+
+			"is not stable.", strings.Join(unstable, ", ")))
 	}
 	return append(blocks, document.Verbatim(text))
 }

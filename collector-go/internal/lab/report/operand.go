@@ -39,7 +39,7 @@ func openOperand(dir string) (*operand, error) {
 	}
 	for _, t := range r.Trials {
 		if len(t.Steps) > 0 && t.Report == nil {
-			return nil, fmt.Errorf("%s: its figures were not kept, so that it cannot be compared", t.dir)
+			return nil, fmt.Errorf("%s cannot be compared, because its figures were not stored", t.dir)
 		}
 	}
 	return r.operand(dir)
@@ -77,7 +77,7 @@ func (r *RunReport) operand(dir string) (*operand, error) {
 		c.GC = gcOverLaunches(reports[t.Configuration])
 	}
 	if len(o.Configurations) == 0 {
-		return nil, fmt.Errorf("%s: no step of it was measured yet, so there is nothing to compare", dir)
+		return nil, fmt.Errorf("%s has no measured step to compare yet", dir)
 	}
 	return o, nil
 }

@@ -23,9 +23,9 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		StartedMs: manifest.StartedMs, Goals: plan.Goals, Manifest: manifest, Load: plan.Load.Describe(plan.Axis),
 		Notes: []string{}, plan: plan, unanswered: run.Unanswered(),
 	}
-	judged := run.Judged()
-	r.Verdict, r.Finished = judged.Verdict, run.Result != nil
-	r.Notes = append(r.Notes, judged.Notes...)
+	result := run.Judged()
+	r.Verdict, r.Finished = result.Verdict, run.Result != nil
+	r.Notes = append(r.Notes, result.Notes...)
 	// Changes are relative to the last trial that was measured, which need not be the previous trial of the plan. A
 	// trial that failed to start changed nothing.
 	var before map[string]string
@@ -34,8 +34,8 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		if err != nil {
 			return nil, err
 		}
-		if trial.judged = judged.Trials[i]; trial.Report != nil {
-			trial.Report.Verdict = trial.judged.Verdict
+		if trial.result = result.Trials[i]; trial.Report != nil {
+			trial.Report.Verdict = trial.result.Verdict
 		}
 		if trial.values, err = run.Values(t); err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		}
 		r.Trials = append(r.Trials, *trial)
 	}
-	r.rows(judged)
+	r.rows(result)
 	return r, nil
 }
 
@@ -95,9 +95,9 @@ func (r *RunReport) readTrial(t runstore.Trial) (*TrialReport, error) {
 
 // rows combines the launches of each configuration. Verdict, capacity, limiters and the least idle ratio come from the
 // judgement of the run.
-func (r *RunReport) rows(judged runstore.Result) {
+func (r *RunReport) rows(result runstore.Result) {
 	r.Rows = []RowReport{}
-	for _, row := range judged.Rows {
+	for _, row := range result.Rows {
 		out := RowReport{Configuration: row.Configuration, Label: row.Label, Point: row.Point,
 			RunJudgement: row.RunJudgement, Repeats: []tuning.Interval{}}
 		for i, t := range r.Trials {
@@ -105,7 +105,7 @@ func (r *RunReport) rows(judged runstore.Result) {
 				continue
 			}
 			if out.Launches += t.Launches; len(t.Steps) > 0 {
-				out.Repeats = append(out.Repeats, judged.Trials[i].Capacity)
+				out.Repeats = append(out.Repeats, result.Trials[i].Capacity)
 			}
 		}
 		r.Rows = append(r.Rows, out)

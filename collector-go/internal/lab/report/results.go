@@ -33,7 +33,7 @@ func (r *RunReport) sizing(j *Results) *RunSizing {
 	}
 	if r.plan.Launch == "command" {
 		s.Sizing.Notes = append(s.Sizing.Notes,
-			"a machine is taken to be like the one that the run was started on; give tune size others with "+
+			"the machines are assumed to be like the one that started the run; to size for others, run tune size with "+
 				"--cores-per-machine and --memory-per-machine-mib")
 	}
 	s.YAML = s.Sizing.YAML()
@@ -61,9 +61,9 @@ func (r *RunReport) sizeCommand(from string) string {
 func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	volumes, queries := j.tables.Volumes, r.plan.Load.Queries
 	s := &RunSizing{Command: r.sizeCommand("THIS-RUN,RUN-OF-TEST-7"), NotKnown: []string{
-		fmt.Sprintf("How many queries it holds: %d ran beside the records in every step, and no other number was tried.",
+		fmt.Sprintf("The number of queries that it holds: every step ran %d queries, and no other number was measured.",
 			queries),
-		"How many filter bolts more queries ask for.",
+		"The filter bolts that more queries need.",
 	}}
 	if len(volumes) == 0 {
 		return s, errors.New("no configuration held any of its records/s")
@@ -74,8 +74,8 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	if s.Sizing, err = tuning.Size(targetLoad, tuning.Measurements{Volumes: volumes}); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf("For the most records that this run held, %s records/s (%s MiB/s), and the %d queries that ran "+
-		"beside them. %s The settings are those of the fits over all volumes that were held; what held this one was %q.",
+	s.Load = fmt.Sprintf("For the highest record rate that this run held, %s records/s (%s MiB/s), with %d "+
+		"queries. %s The settings follow from the fits over all volumes that were held. The configuration that held this one is %q.",
 		tuning.Digits(Figure(most.RecordsPerS)), tuning.Digits(Figure(most.DataMiBPerS)), queries, r.recordsHeadroom(),
 		j.mostRecordsBy)
 	return s, nil
@@ -86,20 +86,20 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 func (r *RunReport) recordsHeadroom() string {
 	for _, g := range r.Goals {
 		if g.Figure == tuning.CatchUp {
-			return fmt.Sprintf("Beyond them it has what the goal asks for: %s.", g)
+			return fmt.Sprintf("It also has the headroom that a goal requires: %s.", g)
 		}
 	}
-	return "Nothing is left free beyond them, and no goal asked for catching up: plan for fewer records/s."
+	return "It has no headroom, because no goal required a catch-up rate: plan for fewer records/s."
 }
 
 // sizeQueries sizes for the most queries that were held, less the headroom, at the record rate of the run. The run
 // varied only the filter bolts, so all other components stay as they were.
 func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	s := &RunSizing{Command: r.sizeCommand("RUN-OF-TEST-6,THIS-RUN"), NotKnown: []string{
-		"What more records/s ask for: all components but the filter bolts are as they were in this run.",
+		"The resources for more records/s: all components except the filter bolts are those of this run.",
 	}}
 	if j.Queries == nil {
-		return s, errors.New("no step has filter bolts, cores and a filter latency that are known")
+		return s, errors.New("in no step are the filter bolts, the cores and the filter latency all known")
 	}
 	largest, most, by := 0, 0.0, 0
 	for _, row := range j.Queries.Rows {
@@ -113,7 +113,7 @@ func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	case most == 0:
 		return s, errors.New("no configuration held any queries")
 	case !(rate > 0):
-		return s, errors.New("the records/s of the run are not known")
+		return s, errors.New("the record rate of the run is unknown")
 	}
 	headroom := r.queryGoals().Headroom
 	targetLoad := r.targetLoad(rate, int(math.Floor((1-headroom)*most+1e-9)))
@@ -125,7 +125,7 @@ func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	if s.Sizing, err = tuning.Size(targetLoad, measurements); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf("For %d queries at %s records/s: %s less than the most that this run held, %.0f with %s.",
+	s.Load = fmt.Sprintf("For %d queries at %s records/s. That is %s less than the largest number that this run held, %.0f with %s.",
 		targetLoad.Queries, tuning.Digits(rate), tuning.Percent(Figure(headroom)), most, tuning.Counted(by, "filter bolt"))
 	return s, nil
 }
@@ -145,10 +145,10 @@ func (r *RunReport) componentsWith(filterBolts int) []tuning.Component {
 
 // otherRun explains how to make the run that a sizing lacks.
 var otherRun = map[runstore.Analysis]string{
-	runstore.OfData: "RUN-OF-TEST-7 is the directory of a run that puts filter bolts against queries (analysis: " +
-		"queries), as bullet-metrics tune run topology/experiments/test7.yaml does",
-	runstore.OfQueries: "RUN-OF-TEST-6 is the directory of a run that finds what records/s take (analysis: data), as " +
-		"bullet-metrics tune run topology/experiments/test6.yaml does",
+	runstore.OfData: "RUN-OF-TEST-7 is the directory of a run that measures filter bolts by queries (analysis: " +
+		"queries), such as bullet-metrics tune run topology/experiments/test7.yaml",
+	runstore.OfQueries: "RUN-OF-TEST-6 is the directory of a run of data volumes (analysis: data), such as " +
+		"bullet-metrics tune run topology/experiments/test6.yaml",
 }
 
 // sizingBlocks returns the section about the sizing.
@@ -159,12 +159,12 @@ func (r *RunReport) sizingBlocks() []document.Block {
 	}
 	first := document.Paragraph("%s", s.Load)
 	if s.Sizing == nil {
-		first = document.Paragraph("No configuration follows from this run: %s.", strings.TrimSuffix(s.Note, "."))
+		first = document.Paragraph("This run cannot be sized: %s.", strings.TrimSuffix(s.Note, "."))
 	}
 	return []document.Block{
-		first, document.Verbatim(s.YAML), document.Heading("What this run leaves open"), document.List(s.NotKnown),
-		document.Paragraph("The two runs together size for any load within what they measured, with both their "+
-			"uncertainties. THIS-RUN is this run's directory; %s.", otherRun[r.Analysis]),
+		first, document.Verbatim(s.YAML), document.Heading("Not known from this run"), document.List(s.NotKnown),
+		document.Paragraph("Both runs together size for any load within their measurements, with the uncertainty "+
+			"of both. THIS-RUN is the directory of this run; %s.", otherRun[r.Analysis]),
 		document.Verbatim(s.Command),
 	}
 }
@@ -194,7 +194,7 @@ func (r *RunReport) results() (j Results) {
 	}
 	j.Repeats = r.repeats()
 	if err != nil {
-		j.notes = append(j.notes, fmt.Sprintf("the trials together could not be judged: %v", err))
+		j.notes = append(j.notes, fmt.Sprintf("the analysis of all trials failed: %v", err))
 	}
 	j.Sizing = r.sizing(&j)
 	return j
@@ -226,8 +226,8 @@ func (r *RunReport) timelines() (all []NamedTimeline) {
 // cores is fitted. A configuration of unknown size is left out, and a note says so.
 func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 	if r.Axis != runstore.Queries {
-		j.note("the steps are of " + r.axis() +
-			", not of simultaneous queries: they show no capacity over filter bolts")
+		j.note("the steps increase in " + r.axis() +
+			" and not in simultaneous queries, so they show no capacity over filter bolts")
 		return nil
 	}
 	var rates []Figure
@@ -239,7 +239,7 @@ func (r *RunReport) queryPoints(j *Results) (points []tuning.QueryPoint) {
 		}
 		j.note(note)
 		if size.filterBolts == 0 || !(cores > 0) {
-			j.note(row.Label + ": how many filter bolts or cores it had is not known: left out of the fit")
+			j.note(row.Label + ": left out of the fit, because its number of filter bolts or cores is unknown")
 			continue
 		}
 		for _, m := range r.measured(row.Configuration) {

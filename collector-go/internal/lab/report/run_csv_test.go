@@ -62,7 +62,7 @@ func TestDataOfARunThatReportedNoComponents(t *testing.T) {
 	edited(t, dir, runstore.TrialsDir+"/01-one/run.json", func(run *runstore.Figures) { run.Requested = nil })
 	r, err := report.OpenRunReport(dir)
 	require.NoError(t, err)
-	assert.Empty(t, r.Tables().Volumes, "neither asked for nor used cores are known")
+	assert.Empty(t, r.Tables().Volumes, "neither requested nor used cores are known")
 
 	edited(t, dir, runstore.TrialsDir+"/01-one/run.json", func(run *runstore.Figures) {
 		run.Requested = &runstore.ResourceRequest{Components: []runstore.Component{{Name: "FilterBolt", Parallelism: 3,
@@ -101,7 +101,7 @@ func TestQueriesOfARunAreReadBack(t *testing.T) {
 	assert.Equal(t, []float64{80, 140}, []float64{*row.Capacity.LastOK, *row.Capacity.FirstFail},
 		"140 queries failed for another reason than their latency")
 	assert.Contains(t, again.Notes,
-		"8 filter bolts: left out, since they say nothing of the topology: 100 queries (limited), 120 queries (inconclusive)")
+		"8 filter bolts: left out, because they say nothing about the topology: 100 queries (limited), 120 queries (inconclusive)")
 }
 
 func TestStepsOfARunAreReadBack(t *testing.T) {

@@ -31,7 +31,7 @@ func (r *RunReport) rowTable() document.Table {
 	}
 	t := document.TableOf(r.Rows, append(columns, document.Text("Limited by",
 		func(row RowReport) string { return cmp.Or(strings.Join(row.Limiters, "; "), document.Unknown) }),
-		percentColumn("Least "+r.host()+" idle", func(row RowReport) Figure { return row.LeastHostIdle }),
+		percentColumn(idleHead(r.host())+", minimum", func(row RowReport) Figure { return row.LeastHostIdle }),
 		countColumn("Launches", func(row RowReport) int { return row.Launches }))...)
 	if r.Analysis == runstore.OfTimeline {
 		t = t.WithoutBlank()
@@ -160,24 +160,25 @@ func (r *RunReport) document() *document.Document {
 	}
 	// Reasons to doubt the figures come before the figures.
 	d.Add("Steps that were not OK", document.List(r.troubles()))
-	d.Add("Can these figures be believed?", r.dataQualityBlocks()...)
-	d.Add("The configurations in full", document.Tabled(r.rowTable()))
+	d.Add("Notes", document.List(r.Notes))
+	d.Add("Data quality", r.dataQualityBlocks()...)
+	d.Add("All configurations", document.Tabled(r.rowTable()))
 	for _, a := range analyses {
 		d.Add(a.Title, a.Blocks()...)
 	}
 	d.Add("Repeats", r.repeatBlocks()...)
-	d.Add("Recommended", r.recommendation()...)
+	d.Add("Recommended settings", r.recommendation()...)
 	d.Add("Sizing", r.sizingBlocks()...)
-	d.Add("What was asked", document.Paragraph("%s", r.lead()), document.List(r.goals()),
+	d.Add("Load", document.Paragraph("%s", r.lead()), document.List(r.goals()),
 		document.Paragraph("%s", r.steps()), document.Paragraph("Load: %s.", r.Load))
 	d.Add("Caveats", document.List(r.Caveats))
-	d.Add("The trials one after the other", r.runTimelineBlocks()...)
-	d.Add("What differs between the configurations", r.differenceBlocks()...)
+	d.Add("Trials over time", r.runTimelineBlocks()...)
+	d.Add("Differences between the configurations", r.differenceBlocks()...)
 	for i := range r.Trials {
 		r.addTrial(d, &r.Trials[i])
 	}
-	d.Add("What ran", document.Tabled(r.manifestTable()))
-	d.Add("Bullet's settings as they were, before each trial's own",
+	d.Add("Versions and machines", document.Tabled(r.manifestTable()))
+	d.Add("Bullet settings of all trials",
 		document.Tabled(entryTable("Setting", "Value", r.Manifest.BulletSettings)))
 	return d
 }
@@ -236,20 +237,20 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	parts := document.Document{}
 	steps := t.Report.stepBlocks()
 	parts.Add("Steps", steps[:2]...)
-	parts.Add("What the steps ran against", steps[2])
-	parts.Add("Over time", document.Drawn(t.timeline().Figure()),
-		document.Paragraph("Each figure alone: %s.", t.panelNames()))
-	parts.Add("Annotations on this axis", t.Report.annotationBlocks()...)
-	parts.Add("Filter latency, percentile by percentile", t.Report.spectrumBlocks(t.figureName("spectrum"))...)
+	parts.Add("Limiters", steps[2])
+	parts.Add("Figures over time", document.Drawn(t.timeline().Figure()),
+		document.Paragraph("Single figures: %s.", t.panelNames()))
+	parts.Add("Annotations", t.Report.annotationBlocks()...)
+	parts.Add("Filter latency percentiles", t.Report.spectrumBlocks(t.figureName("spectrum"))...)
 	parts.Add("Queries", t.Report.queryBlocks()...)
 	parts.Add("Load hosts", t.Report.loadHostBlocks()...)
-	parts.Add("Share of "+withArticle(r.host())+"'s processors", document.Paragraph("%s", t.Report.howCalibrated()),
+	parts.Add("CPU of "+withArticle(r.host())+" by process", document.Paragraph("%s", t.Report.howCalibrated()),
 		document.Tabled(t.Report.shareTable()))
-	parts.Add("Who shares what", t.Report.sharingBlocks()...)
+	parts.Add("Placement: workers and hosts", t.Report.sharingBlocks()...)
 	parts.Add("Garbage collection", t.Report.gcBlocks()...)
-	parts.Add("What the topology asks of the scheduler", t.Report.requestBlocks(r.machine())...)
-	parts.Add("What was collected, by metric", collectedBlocks(t.Report.Collection.Health)...)
-	parts.Add("How it was launched", t.launchBlocks()...)
+	parts.Add("Resource request", t.Report.requestBlocks(r.machine())...)
+	parts.Add("Collected metrics", collectedBlocks(t.Report.Collection.Health)...)
+	parts.Add("Launch", t.launchBlocks()...)
 	if len(r.Trials) == 1 {
 		d.Sections = append(d.Sections, parts.Sections...)
 		return
@@ -261,7 +262,7 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 func (t *TrialReport) timeline() chart.Timeline {
 	timeline := t.Report.timeline()
 	timeline.Name = t.figureName(timelineName)
-	timeline.Alt = fmt.Sprintf("Trial %d, %s: all figures over one time axis", t.Number, t.name())
+	timeline.Alt = fmt.Sprintf("Trial %d, %s: all figures over time", t.Number, t.name())
 	return timeline
 }
 
@@ -287,7 +288,7 @@ func (t *TrialReport) panelNames() string {
 	names := each(t.Report.panels(), func(p chart.Panel) string {
 		return fmt.Sprintf("%s/%s.svg", figuresDir, t.figureName(p.Name))
 	})
-	return strings.Join(names, ", ") + ", and .png beside each"
+	return strings.Join(names, ", ") + ", each also as .png"
 }
 
 // Single is the report.json of a run with one trial, such as the demo: the trial's figures with the results of the run.
@@ -306,7 +307,7 @@ type Single struct {
 // steps was measured.
 func (r *RunReport) Single() (*Single, error) {
 	if len(r.Trials) != 1 || r.Trials[0].Report == nil {
-		return nil, fmt.Errorf("%d of %d trials have figures, and one alone is to be shown", len(r.reported()),
+		return nil, fmt.Errorf("a single report needs exactly one trial with figures, but %d of %d trials have some", len(r.reported()),
 			len(r.Trials))
 	}
 	// The report is copied, because the trial keeps its own title and verdict.

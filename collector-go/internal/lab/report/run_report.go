@@ -201,7 +201,7 @@ type TrialReport struct {
 	// Report has the figures and tables. It is null if no step was measured.
 	Report *Report `json:"report"`
 
-	judged  runstore.TrialResult
+	result  runstore.TrialResult
 	dir     string
 	figures *runstore.Figures // the stored figures; nil if none were stored
 	values  map[string]string // the values that are compared with those of other trials
@@ -315,7 +315,7 @@ func (t TrialReport) attempt(place TrialStep, verdict tuning.Verdict) (found *Tr
 // inconclusive, and a bare FAIL would look like a mistake.
 func (t TrialReport) verdictText(s TrialStep) string {
 	if s.Verdict == tuning.Fail && t.attempt(s, tuning.OK) != nil {
-		return "FAIL, and OK in another attempt"
+		return "FAIL; another attempt was OK"
 	}
 	return string(s.Verdict)
 }
@@ -324,7 +324,7 @@ func (t TrialReport) verdictText(s TrialStep) string {
 func (s TrialStep) why() []string {
 	why := append([]string{}, s.Reasons...)
 	if s.Limitation == nil && s.Verdict != tuning.Inconclusive {
-		why = append(why, "what limited it is not known: no evidence was gathered")
+		why = append(why, "limiter unknown: no evidence was gathered")
 	}
 	if s.Limitation != nil && !strings.Contains(strings.Join(why, "; "), s.Limitation.Text) {
 		why = append(why, s.Limitation.Text)

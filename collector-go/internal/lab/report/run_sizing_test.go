@@ -47,11 +47,11 @@ func TestTheSizingOfARunOfVolumes(t *testing.T) {
 		assert.Regexp(t, key+`: \d+  # \d+ to \d+; `, s.YAML, "with its interval")
 	}
 	text := section(t, markdownOf(t, out), "Sizing")
-	for _, want := range []string{"For the most records that this run held, 1,004,500 records/s (4,024 MiB/s), and the 400 queries that ran beside them. Nothing is left free",
-		`what held this one was "for 1004500".`,
+	for _, want := range []string{"For the highest record rate that this run held, 1,004,500 records/s (4,024 MiB/s), with 400 queries. It has no headroom",
+		`The configuration that held this one is "for 1004500".`,
 		"# Bullet on Storm for 1,004,500 records/s and 400 RAW queries at an average filter latency of at most 200 ms.\n",
-		"what more queries ask for, and how many more there may be, is not known", "### What this run leaves open",
-		"400 ran beside the records",
+		"the resources for more queries, and their possible number, are unknown", "### Not known from this run",
+		"every step ran 400 queries",
 		"topology/experiments/test7.yaml",
 		"bullet-metrics tune size --records-per-s RECORDS --queries QUERIES --limit 200ms --from THIS-RUN,RUN-OF-TEST-7"} {
 		assert.Contains(t, text, want)
@@ -76,9 +76,9 @@ func TestTheSizingOfARunOfQueries(t *testing.T) {
 	assert.InDelta(t, 94.3, float64(s.Sizing.CPUCores.Value), 1)
 	assert.Len(t, strings.Split(s.YAML, "bullet.topology.filter.bolt.parallelism:"), 2, "once")
 	text := section(t, markdownOf(t, out), "Sizing")
-	for _, want := range []string{"For 400 queries at 68,400 records/s: 20% less than the most that this run held, 500 with 20 filter bolts.",
-		"with 20% of the queries' capacity left free.",
-		"as in this run, which no fit moves", "What more records/s ask for", "topology/experiments/test6.yaml",
+	for _, want := range []string{"For 400 queries at 68,400 records/s. That is 20% less than the largest number that this run held, 500 with 20 filter bolts.",
+		"with 20% of the capacity for queries left free.",
+		"as in this run; no fit changes it", "The resources for more records/s", "topology/experiments/test6.yaml",
 		"--from RUN-OF-TEST-6,THIS-RUN"} {
 		assert.Contains(t, text, want)
 	}
@@ -102,7 +102,7 @@ func TestARunThatHeldNothingSizesNothing(t *testing.T) {
 						{value: 200, latencyMs: 9, recordsPerS: 80, mibPerS: 1, verdict: tuning.Limited}}}}))
 			require.NotNil(t, r.Results.Sizing)
 			assert.Nil(t, r.Results.Sizing.Sizing)
-			assert.Contains(t, section(t, markdownOf(t, out), "Sizing"), "No configuration follows from this run: "+
+			assert.Contains(t, section(t, markdownOf(t, out), "Sizing"), "This run cannot be sized: "+
 				c.says)
 		})
 	}
@@ -121,7 +121,7 @@ func TestTheVolumeStandsBesideEachResult(t *testing.T) {
 		{label: "two", filterBolts: 2, cores: 4, memoryMiB: 100,
 			cells: []cell{{value: 100, latencyMs: 9, recordsPerS: 1200, mibPerS: 2.4, verdict: tuning.OK}}}}))
 	assert.InDelta(t, 900, float64(r.Volume.RecordsPerSecond), 1e-9)
-	text := section(t, markdownOf(t, out), "The configurations in full")
+	text := section(t, markdownOf(t, out), "All configurations")
 	assert.Regexp(t, `\| one \|.*\| 750 \| 1\.5 \|\n`, text)
 	assert.Regexp(t, `\| two \|.*\| 1,200 \| 2\.4 \|\n`, text)
 	assert.Regexp(t, `\| whole test \|.*\| 900 \| 1\.8 \|\n`, text)

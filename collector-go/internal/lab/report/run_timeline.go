@@ -47,7 +47,7 @@ func (r *RunReport) runTimeline() *runTimeline {
 		s.window = max(s.window, t.Report.window())
 		s.follow(t)
 	}
-	s.axis.Label = "time measured, one trial after the other, minutes:seconds"
+	s.axis.Label = "measured time of all trials, minutes:seconds"
 	return s
 }
 
@@ -137,10 +137,10 @@ func (s *runTimeline) panels() []chart.Panel {
 	filter := latencyPanel(s.limit, dashedLine(of(func(slice timelineSlice) Figure { return slice.slowest })),
 		line(chart.Ink, of(func(slice timelineSlice) Figure { return slice.mean })))
 	if slices.ContainsFunc(p99, Figure.Known) {
-		filter.Title += " (dashed: the slowest task; orange: the hook's p99 of each step)"
+		filter.Title += " (dashed: slowest task; orange: p99 of each step from the latency hook)"
 		filter.Lines = append(filter.Lines, plainLine(chart.Series(1), p99))
 	} else {
-		filter.Title += " (dashed: the slowest task)"
+		filter.Title += " (dashed: slowest task)"
 	}
 	resultP50 := of(func(slice timelineSlice) Figure { return s.window.beyond(slice.resultP50) })
 	resultP99 := of(func(slice timelineSlice) Figure { return s.window.beyond(slice.resultP99) })
@@ -150,7 +150,7 @@ func (s *runTimeline) panels() []chart.Panel {
 	kind := chart.Panel{
 		Name: "result", YLabel: s.window.unit(), Text: chart.Plain, Log: s.window == 0, Limit: chart.NoLimit,
 	}
-	return []chart.Panel{filter, panel(kind, s.window.head()+", each step's queries: p99 (dashed: p50)",
+	return []chart.Panel{filter, panel(kind, s.window.head()+", all queries of a step: p99 (dashed: p50)",
 		dashedLine(resultP50), plainLine(chart.Ink, resultP99))}
 }
 
@@ -160,8 +160,8 @@ const trialRows = 12
 // figure returns the timeline of the run. Its legend names the trials with the changes before each.
 func (s *runTimeline) figure() chart.Figure {
 	return chart.Timeline{
-		Name: "trials", Alt: "Latency over all trials, with what was changed before each", Axis: s.axis,
-		Title: fmt.Sprintf("The trials one after the other, slices of %d s (darker: warm-up); in brackets what was changed",
+		Name: "trials", Alt: "Latency over all trials, with the changes before each", Axis: s.axis,
+		Title: fmt.Sprintf("Latency over all trials, slices of %d s (darker: warm-up); changes in brackets",
 			s.axis.SliceMs/1000),
 		Panels: s.panels(),
 		Legend: []chart.Keys{annotationKeys(s.changes, trialRows)},
@@ -177,12 +177,12 @@ func (r *RunReport) runTimelineBlocks() []document.Block {
 	type trial = *TrialReport
 	return []document.Block{
 		document.Drawn(s.figure()),
-		document.Paragraph("A mark such as 2.1 is the first annotation within the second trial; the trial's own section " +
+		document.Paragraph("A mark such as 2.1 is the first annotation of the second trial. The section of the trial " +
 			"has its text."),
 		document.Tabled(document.TableOf(r.reported(),
 			document.Text("Mark", func(t trial) string { return fmt.Sprintf("T%d", t.Number) }),
 			document.Text("Trial", func(t trial) string { return t.name() }),
-			document.Text("Changed since the trial before", func(t trial) string { return changesText(t.Changes) }))),
+			document.Text("Changes since the previous trial", func(t trial) string { return changesText(t.Changes) }))),
 	}
 }
 

@@ -38,9 +38,9 @@ func TestTheClustersMachinesAreCounted(t *testing.T) {
 		"Machines: 5, limited by cpu (219.5 cores / 47 = 4.67",
 		"| Machines of the cluster | 20 |", "| Each machine: Processors | 48 x a made-up processor |",
 		"| Each machine: Usable cores | 47 of 48 |", "| Each machine: Memory | 256.0 GiB |",
-		"| Each machine: Network | 25 Gbit/s |", "| Host of the load: Processors | 4 x a made-up small processor |",
-		"| Host of the load: Usable cores | 4 of 4 |",
-		"| Kafka | 4.1.1 |", "| Java of the host of the load | 17.0.12 |", "| Compression ratio | 1.2 |",
+		"| Each machine: Network | 25 Gbit/s |", "| Load host: Processors | 4 x a made-up small processor |",
+		"| Load host: Usable cores | 4 of 4 |",
+		"| Kafka | 4.1.1 |", "| Java of the load host | 17.0.12 |", "| Compression ratio | 1.2 |",
 		"| Launched by | storm jar bullet-topology.jar --name test4-01 -c 'kafka.password=(not shown)' -c 'topology.worker.childopts=-XX:+UseG1GC -Xmx1g' |",
 		"| Heap flags in effect | -Xmx4096m |", "| Heap limit of a worker | 4096 MiB |",
 		"| kafka.password | (not shown) |",
@@ -52,8 +52,8 @@ func TestTheClustersMachinesAreCounted(t *testing.T) {
 	edited(t, dir, runstore.ManifestFile, func(m *runstore.Manifest) { m.Cluster = nil })
 	text = markdownOfRun(t, dir)
 	assert.Contains(t, text,
-		"Machines needed: not known, since nothing is known of the cluster's: give cluster.machines.")
-	assert.Contains(t, text, "| Machines of the cluster | not known: give cluster.machines in the experiment's file |")
+		"The number of machines is unknown, because the machines of the cluster are unknown: set cluster.machines.")
+	assert.Contains(t, text, "| Machines of the cluster | unknown; set cluster.machines in the experiment file |")
 	assert.NotContains(t, text, "limited by cpu (")
 }
 
@@ -62,7 +62,7 @@ func TestTheOnlyMachineIsCounted(t *testing.T) {
 	text := markdownOfRun(t, sampleRun)
 	assert.Contains(t, text, "| Processors | 2 x a made-up processor |")
 	assert.Contains(t, text, "| Usable cores | 2 of 2 |")
-	assert.NotContains(t, text, "Host of the load: ")
+	assert.NotContains(t, text, "Load host: ")
 	assert.NotContains(t, text, "Machines of the cluster")
 	assert.NotContains(t, text, "heap flags in effect | -Xmx384m | -Xmx384m", "they share it")
 
@@ -89,6 +89,6 @@ func TestAReportShowsOfTheRecordsWhatIsStated(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, text, 0o644))
 	_, page := written(t, dir)
-	assert.Contains(t, page, "| Records | not known: the experiment does not state records |")
-	assert.Contains(t, page, "| Mean record | 700 bytes |")
+	assert.Contains(t, page, "| Records | unknown; set records in the experiment file |")
+	assert.Contains(t, page, "| Mean record size | 700 bytes |")
 }

@@ -41,7 +41,7 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 		"| 1 filter bolts | FAIL | [40, 80) | cannot tell | 22% | 1 |",
 		"| 2 filter bolts | OK | at least 80 | – | 2.1% | 1 |",
 		"| 4 filter bolts | inconclusive | not measured |",
-		"- 1 filter bolts, 80 queries (FAIL): mean filter latency 812.5 ms is above 200 ms; average result size 8.40 is below 9.90: records were lost; what limited it is not known: no evidence was gathered.",
+		"- 1 filter bolts, 80 queries (FAIL): mean filter latency 812.5 ms is above 200 ms; average result size 8.40 is below 9.90: records were lost; limiter unknown: no evidence was gathered.",
 		"4 filter bolts could not be measured: the topology was not submitted: exit status 1.",
 		"bullet.topology.filter.bolt.parallelism: 1",
 		"| bullet.topology.filter.bolt.parallelism | 1 | 2 | 4 |",
@@ -51,14 +51,14 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 	}
 	first, rest, _ := strings.Cut(string(markdown), "\n## ")
 	for _, want := range []string{
-		"\n\nThe most was held by 2 filter bolts: at least 80 simultaneous queries. Not measured: 4 filter bolts. Last OK: 2 filter bolts, 80 queries (mean filter latency 13 ms, mean result size 10 records). 1 filter bolts, 80 queries: mean filter latency 812.5 ms is above 200 ms.",
+		"\n\nLargest capacity: at least 80 simultaneous queries (2 filter bolts). Not measured: 4 filter bolts. Last OK: 2 filter bolts, 80 queries (mean filter latency 13 ms, mean result size 10 records). 1 filter bolts, 80 queries: mean filter latency 812.5 ms is above 200 ms.",
 		"](figures/queries-latency.svg)",
-		"| Configuration | Verdict | Capacity, simultaneous queries | Limited by | Least host idle | Mean records/s | Mean MiB/s |\n",
+		"| Configuration | Verdict | Capacity, simultaneous queries | Limited by | Host idle, minimum | Mean records/s | Mean MiB/s |\n",
 	} {
 		assert.Contains(t, first, want, "on the first screen")
 	}
 	first, _, _ = strings.Cut(rest, "## Query scaling")
-	for _, want := range []string{"Steps that were not OK", "## Can these figures be believed?",
+	for _, want := range []string{"Steps that were not OK", "## Data quality",
 		"| Trial | Collection | Missing slices |"} {
 		assert.Contains(t, first, want, "on the first page")
 	}
@@ -86,7 +86,7 @@ func TestAnInterruptedRunIsReported(t *testing.T) {
 	require.NoError(t, r.Write(out))
 	markdown, err := os.ReadFile(filepath.Join(out, "report.md"))
 	require.NoError(t, err)
-	assert.Contains(t, string(markdown), "go on with bullet-metrics tune run --resume")
+	assert.Contains(t, string(markdown), "continue it with bullet-metrics tune run --resume")
 	assert.Contains(t, string(markdown), "812.5")
 }
 

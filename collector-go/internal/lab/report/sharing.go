@@ -28,15 +28,15 @@ func (r *Report) sharingBlocks() []document.Block {
 		blocks = append(blocks, document.Tabled(componentTable(r.Placement)),
 			document.Tabled(workerTable(r.Placement)))
 		if more := len(r.Placement.Workers) - mostPlaced; more > 0 {
-			blocks = append(blocks, document.Paragraph("%s more in report.json.", counted(more, "worker")))
+			blocks = append(blocks, document.Paragraph("%s more in report.json.", tuning.Counted(more, "worker")))
 		}
 	}
 	if flows := r.flowTable(); flows.Rows() > 0 {
 		blocks = append(blocks,
-			document.Paragraph("Queue wait / execute time of a tuple, ms, means over the tuples of each step's "+
-				"measured time, of two significant digits. The wait is that in the receive queue, as Storm makes it from the "+
-				"queue's population and arrival rate; where it grows from step to step while the execution time does not, "+
-				"the component falls behind."),
+			document.Paragraph("Queue wait / execute time of a tuple in ms: means over the tuples of each "+
+				"step, with two significant digits. Storm calculates the wait in the receive queue from the "+
+				"population and the arrival rate of the queue. If it grows from step to step and the execute time does not, "+
+				"the component is overloaded."),
 			document.Tabled(flows), document.List(r.flowNotes()))
 	}
 	return append(blocks, r.trafficBlocks()...)
@@ -77,7 +77,7 @@ func ownFirst(a, b string) int {
 func someOf(names []string) string {
 	switch {
 	case len(names) == 0:
-		return "not heard of"
+		return "unknown"
 	case len(names) > mostNamed:
 		return strconv.Itoa(len(names))
 	}
@@ -96,7 +96,7 @@ func workerTable(p *runstore.Placement) document.Table {
 	type worker = runstore.PlacedWorker
 	return document.TableOf(all[:min(len(all), mostPlaced)],
 		document.Text("Host", func(w worker) string { return w.Host }),
-		countColumn("Workers of the host", func(w worker) int { return on[w.Host] }),
+		countColumn("Workers on the host", func(w worker) int { return on[w.Host] }),
 		document.Text("Worker", func(w worker) string { return w.Worker }),
 		countColumn("Tasks", func(w worker) (total int) {
 			for _, c := range w.Components {
@@ -104,7 +104,7 @@ func workerTable(p *runstore.Placement) document.Table {
 			}
 			return total
 		}),
-		document.Text("Components, with their tasks", func(w worker) string {
+		document.Text("Components with tasks", func(w worker) string {
 			held := slices.SortedFunc(slices.Values(w.Components), func(a, b runstore.PlacedTasks) int {
 				return ownFirst(a.Component, b.Component)
 			})
@@ -154,7 +154,7 @@ func (r *Report) flowNotes() []string {
 	})
 	return each(slices.Sorted(maps.Keys(of)), func(note string) string {
 		components := slices.SortedFunc(slices.Values(of[note]), ownFirst)
-		return fmt.Sprintf("%s (in a step at least): %s.", strings.Join(components, ", "), note)
+		return fmt.Sprintf("%s (in at least one step): %s.", strings.Join(components, ", "), note)
 	})
 }
 
@@ -167,7 +167,7 @@ func (r *Report) trafficBlocks() []document.Block {
 		left = max(left, s.TrafficLeftOut)
 		for _, each := range s.Traffic {
 			to := cmp.Or(each.To, "all others")
-			t.set(step, number(each.MessagesPerSecond, 1), each.From, to)
+			t.set(step, tuning.Fixed(each.MessagesPerSecond, 1), each.From, to)
 			pair := each.From + rowSeparator + to
 			most[pair], toAll = max(most[pair], each.MessagesPerSecond), toAll || each.To == ""
 		}
@@ -181,14 +181,14 @@ func (r *Report) trafficBlocks() []document.Block {
 	if len(t.names) == 0 {
 		return nil
 	}
-	text := "Messages a second from worker to worker, as the senders count them; what stays within a worker is not " +
-		"sent."
+	text := "Messages per second between workers, as counted by the sender. Messages within a worker are not " +
+		"counted."
 	if toAll {
-		text = "Messages a second that each worker had to send to all others: this Storm does not separate them by " +
+		text = "Messages per second that each worker sent to all others. This version of Storm does not report them by " +
 			"receiver."
 	}
 	if left > 0 {
-		text += fmt.Sprintf(" %s with less in report.json.", counted(left, "pair"))
+		text += fmt.Sprintf(" %s with fewer messages in report.json.", tuning.Counted(left, "pair"))
 	}
 	return []document.Block{document.Paragraph("%s", text), document.Tabled(t.table())}
 }

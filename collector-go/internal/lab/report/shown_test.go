@@ -31,12 +31,12 @@ func storyReport(t *testing.T) (r *report.RunReport, text, dir string) {
 // The first page shows which processes used the host when it was busiest, as a table that adds up to the whole host.
 func TestTheFirstPageHasTheHostsProcesses(t *testing.T) {
 	_, text, _ := storyReport(t)
-	_, first, found := strings.Cut(text, "## Can these figures be believed?")
+	_, first, found := strings.Cut(text, "## Data quality")
 	require.True(t, found)
 	first, _, _ = strings.Cut(first, "\n## ")
-	for _, want := range []string{"### Share of tune run's host's processors in each trial's step with the least idle",
+	for _, want := range []string{"### CPU of tune run's host by process, in the busiest step of each trial",
 		"| Process | as it is: 300 queries |", "| idle | 30% |\n| workers | 60% |\n| collector | 1.0% |",
-		"No worker runs on that host; the cluster's own hosts are not looked at."} {
+		"No worker runs on this host. The hosts of the cluster are not measured."} {
 		assert.Contains(t, first, want)
 	}
 }
@@ -46,7 +46,7 @@ func TestTheFirstPageHasWhatTheEngineNoted(t *testing.T) {
 	s, run := littleHeap, filepath.Join(t.TempDir(), "run")
 	s.noted = []string{"workers may still have been compiling"}
 	s.write(t, run)
-	_, first, _ := strings.Cut(markdownOfRun(t, run), "## Can these figures be believed?")
+	_, first, _ := strings.Cut(markdownOfRun(t, run), "## Data quality")
 	first, _, _ = strings.Cut(first, "\n## ")
 	assert.Contains(t, first, "- as it is, 300 queries: workers may still have been compiling.\n")
 }
@@ -104,24 +104,24 @@ func TestARestartIsMarkedOnce(t *testing.T) {
 }
 
 func TestAnnotationsThatWereNotKeptAreSaidToBe(t *testing.T) {
-	assert.Contains(t, markdown(t, synthetic()), "What was annotated meanwhile is not kept with these figures.")
+	assert.Contains(t, markdown(t, synthetic()), "The annotations of this time were not stored.")
 	run := synthetic()
 	run.Annotations = []runstore.Annotation{}
-	assert.Contains(t, markdown(t, run), "Nothing was annotated meanwhile but the steps.")
+	assert.Contains(t, markdown(t, run), "There are no annotations except the steps.")
 }
 
 func TestWhoSharesWhatIsShown(t *testing.T) {
 	_, text, _ := storyReport(t)
 	for _, want := range []string{
-		"## Who shares what",
+		"## Placement: workers and hosts",
 		"| Component | Tasks | Workers | Hosts |",
 		"| DataSource | 4 | host-0:6700, host-1:6700, host-2:6700, host-3:6700 | host-0, host-1 |",
 		"| FilterBolt | 16 | 5 | host-0, host-1 |\n| JoinBolt | 2 | host-0:6700, host-1:6700 | host-0 |\n| __acker | 5 |",
 		"| host-0 | 3 | host-0:6700 | 6 | DataSource 1, FilterBolt 3, JoinBolt 1, __acker 1 |",
 		"| FilterBolt | 0.2 / 1.1 | 3.5 / 1.6 | 14 / 2.1 | 30 / 2.6 |",
-		"DataSource (in a step at least): queue wait not known: to a spout come acks.",
+		"DataSource (in at least one step): queue wait unknown: to a spout come acks.",
 		"| host-0:6700 | host-1:6700 | 812.0 | 912.0 | 1,012.0 | 1,112.0 |",
-		"Messages a second from worker to worker",
+		"Messages per second between workers",
 	} {
 		assert.Contains(t, text, want)
 	}
@@ -135,7 +135,7 @@ func TestTrafficPerWorkerIsSaidToBe(t *testing.T) {
 	text := markdown(t, run)
 	assert.Contains(t, text, "| 127.0.0.1:6700 | all others | – | 41.0 | – | – |")
 	assert.Contains(t, text,
-		"Messages a second that each worker had to send to all others: this Storm does not separate them by receiver. 3 pairs with less in report.json.")
+		"Messages per second that each worker sent to all others. This version of Storm does not report them by receiver. 3 pairs with fewer messages in report.json.")
 }
 
 // A gap between two launches is known. Missing slices are counted only within the launches.
@@ -168,21 +168,21 @@ func TestTheGapBetweenLaunchesIsNotMissing(t *testing.T) {
 	assert.Equal(t, 52, r.Collection.ExpectedSlices)
 	assert.Equal(t, 1, r.Collection.Relaunches)
 	assert.Equal(t, int64(600_000), r.Collection.BetweenLaunchesMs)
-	assert.Contains(t, strings.Join(r.Caveats, "\n"), "there is nothing for 10m0s between the launches")
+	assert.Contains(t, strings.Join(r.Caveats, "\n"), "a gap of 10m0s between the launches")
 	assert.Greater(t, again(1, 1).Collection.MissingSlices, 100, "of one launch they would be missing")
 }
 
 // The caveat about percentiles matches what was measured.
 func TestTheCaveatOfPercentilesIsTrue(t *testing.T) {
 	run := synthetic()
-	assert.Contains(t, markdown(t, run), "no percentile can be made from it")
+	assert.Contains(t, markdown(t, run), "it has no percentiles")
 	assert.NotContains(t, markdown(t, run), "by the hook")
 	run.Steps[0].FilterLatency = &runstore.Percentiles{Records: 100, P50Ms: 1, P95Ms: 3, P99Ms: 4.25,
 		Spectrum: []tuning.Figure{0.3, 0.98, 2, 3, 4.25, 12.3, 118.7}}
 	text := markdown(t, run)
 	assert.NotContains(t, text, "no percentile")
-	assert.Contains(t, text, "the latency hook's histogram (bullet_filter_latency_seconds)")
-	assert.Contains(t, text, "p99 ms by the hook")
+	assert.Contains(t, text, "the histogram of the latency hook (bullet_filter_latency_seconds)")
+	assert.Contains(t, text, "Filter latency, p99 ms")
 	assert.NotContains(t, text, "4.25", "a record's latency is in whole milliseconds")
 	assert.Contains(t, text, "| 0 | 1 | 2 | 3 | 4 | 12 | 120 |")
 }
@@ -191,7 +191,7 @@ func TestTheCaveatOfPercentilesIsTrue(t *testing.T) {
 func TestTheTimeBeyondAQuerysOwnDuration(t *testing.T) {
 	run := synthetic()
 	text := markdown(t, run)
-	assert.Contains(t, text, "| Result after the query's own 10s, mean s late | p50 s late | p99 s late |")
+	assert.Contains(t, text, "| Result after the query duration of 10s, mean s late | p50 s late | p99 s late |")
 	assert.Contains(t, text, "| 0.20 | 0.10 | 0.90 |")
 	assert.NotContains(t, text, "10,900")
 	for i := range run.Steps {

@@ -32,7 +32,7 @@ func (w window) head() string {
 	if w == 0 {
 		return "Time to result"
 	}
-	return fmt.Sprintf("Result after the query's own %s", time.Duration(w)*time.Millisecond)
+	return fmt.Sprintf("Result after the query duration of %s", time.Duration(w)*time.Millisecond)
 }
 
 // unit returns the unit of the values of beyond.
@@ -68,7 +68,7 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 func (r *Report) stepHead() string {
 	name := r.axisName()
 	if strings.HasSuffix(name, "/s") {
-		name += " asked for"
+		name += " requested"
 	}
 	return capital(name)
 }
@@ -91,7 +91,7 @@ type stepColumn = document.Of[StepReport]
 // partColumn is a column of a part of the CPU. Its cell is blank if the part is unknown.
 func partColumn(head string, part func(StepReport) Figure) stepColumn {
 	return document.Number(head, "ms/min", func(s StepReport) string {
-		return strings.TrimPrefix(number(part(s), 0), document.Unknown)
+		return strings.TrimPrefix(tuning.Fixed(part(s), 0), document.Unknown)
 	})
 }
 
@@ -125,12 +125,12 @@ func (r *Report) stepTable() document.Table {
 			if s.Queries == 0 {
 				return ""
 			}
-			return number(s.AverageResultSize, 2)
+			return tuning.Fixed(s.AverageResultSize, 2)
 		}),
 		document.Number("Records generated", "", generatedCell),
 		document.Number("Records missing", "", missingCell),
 		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
-		document.Number("p99 ms by the hook", "", func(s StepReport) string {
+		document.Number("Filter latency, p99 ms", "", func(s StepReport) string {
 			return knownOr(s.FilterLatency != nil, func() string { return roundedMs(s.FilterLatency.P99Ms) })
 		}),
 		verdictColumn(),
@@ -141,7 +141,7 @@ func (r *Report) stepTable() document.Table {
 		partColumn("Total CPU, system", func(s StepReport) Figure { return s.TotalCPUSystemMsPerMinute }),
 		figureColumn("Total cores", "", 2,
 			func(s StepReport) Figure { return s.TotalCPUMsPerMinute / Figure(minuteMs) }),
-		percentColumn("GC of CPU", func(s StepReport) Figure { return s.GCShareOfCPU }),
+		percentColumn("GC share of CPU", func(s StepReport) Figure { return s.GCShareOfCPU }),
 		figureColumn("Total GC", "ms/min", 0, func(s StepReport) Figure { return s.TotalGCMsPerMinute }),
 		figureColumn("Heap, mean", "MiB", 0, func(s StepReport) Figure { return s.AverageHeapUsedBytes / mib }),
 		figureColumn("Total heap", "MiB", 0, func(s StepReport) Figure { return s.TotalHeapUsedBytes / mib }),
@@ -166,7 +166,7 @@ func generatedCell(s StepReport) string {
 	if s.Clients.DueRecords == 0 {
 		return ""
 	}
-	return grouped(s.Clients.GeneratedRecords)
+	return tuning.Count(s.Clients.GeneratedRecords)
 }
 
 // missingCell returns how many of the due records are missing. It is blank if that is not known, so that 0 always means
@@ -179,7 +179,7 @@ func missingCell(s StepReport) string {
 	case c.MissingRecords == 0:
 		return "0"
 	}
-	return grouped(c.MissingRecords) + " of " + grouped(c.DueRecords)
+	return tuning.Count(c.MissingRecords) + " of " + tuning.Count(c.DueRecords)
 }
 
 // queryTable shows the outcomes of the queries. The columns about the load client appear only if some step has
@@ -193,7 +193,7 @@ func (r *Report) queryTable() document.Table {
 		countColumn("Returned", func(s StepReport) int { return s.Clients.Returned }),
 		countColumn("Failed", func(s StepReport) int { return s.Clients.Failed }),
 		countColumn("Unfinished", func(s StepReport) int { return s.Clients.Unfinished }),
-		countColumn("Cut off by the end", func(s StepReport) int { return s.Clients.CutOff }),
+		countColumn("Cut off by step end", func(s StepReport) int { return s.Clients.CutOff }),
 		countColumn("Records missing", func(s StepReport) int { return s.Clients.MissingRecords }),
 		timeColumn(w, w.head()+", mean", func(s StepReport) Figure { return s.Clients.LatencyMeanMs }),
 		timeColumn(w, "p50", func(s StepReport) Figure { return s.Clients.LatencyP50Ms }),
@@ -204,9 +204,9 @@ func (r *Report) queryTable() document.Table {
 		head  string
 		count func(StepReport) int
 	}{
-		{"Of the failed refused", func(s StepReport) int { return s.Clients.Refused }},
-		{"Due and not submitted", func(s StepReport) int { return s.Clients.NotSubmitted }},
-		{"Times that are lower bounds", func(s StepReport) int { return s.Clients.LowerBounds }},
+		{"Failed: refused", func(s StepReport) int { return s.Clients.Refused }},
+		{"Scheduled, not submitted", func(s StepReport) int { return s.Clients.NotSubmitted }},
+		{"Times as lower bounds", func(s StepReport) int { return s.Clients.LowerBounds }},
 	} {
 		if r.anyStep(func(s StepReport) bool { return about.count(s) > 0 }) {
 			columns = append(columns, countColumn(about.head, about.count))
@@ -236,8 +236,8 @@ func (r *Report) evidenceTable() document.Table {
 			}
 			return busy
 		}),
-		percentColumn("GC of time", func(s StepReport) Figure { return s.Evidence.GC.ShareOfTime }),
-		percentColumn("Spouts held back", func(s StepReport) Figure {
+		percentColumn("GC share of time", func(s StepReport) Figure { return s.Evidence.GC.ShareOfTime }),
+		percentColumn("Spouts throttled", func(s StepReport) Figure {
 			// Both keep a spout from emitting, so the column is their sum. Back-pressure may be unknown.
 			held := s.Evidence.Spout.HeldByPending
 			if back := s.Evidence.Spout.HeldByBackPressure; back.Known() {
@@ -245,9 +245,9 @@ func (r *Report) evidenceTable() document.Table {
 			}
 			return held
 		}),
-		figureColumn("Source behind,", "records/s", 1,
+		figureColumn("Source lag growth,", "records/s", 1,
 			func(s StepReport) Figure { return s.Evidence.Source.LagGrowth }),
-		figureColumn("Active at most", "", 0, func(s StepReport) Figure { return s.Evidence.Queries.ActiveMost }),
+		figureColumn("Active, maximum", "", 0, func(s StepReport) Figure { return s.Evidence.Queries.ActiveMost }),
 		figureColumn("Workers restarted", "", 0, func(s StepReport) Figure { return s.Evidence.Workers.Restarts }),
 		r.idleColumn()).WithoutBlank()
 }
@@ -291,7 +291,7 @@ func (r *Report) reasons() (out []string) {
 func (r *Report) doubts() (out []string) {
 	for _, s := range r.Steps {
 		if s.Limitation != nil && !s.Limitation.Known() && s.Verdict == tuning.Fail {
-			out = append(out, fmt.Sprintf("%s: what limited the step: %s.", s.name(), s.Limitation.Text))
+			out = append(out, fmt.Sprintf("%s: limiter: %s.", s.name(), s.Limitation.Text))
 		}
 	}
 	for _, s := range r.Steps {
@@ -300,20 +300,19 @@ func (r *Report) doubts() (out []string) {
 			continue
 		}
 		out = append(out, fmt.Sprintf(
-			"%s: OK by its goals, although %s of the %s records due to its queries are missing (completeness %s).",
-			s.name(), grouped(c.MissingRecords), grouped(c.DueRecords), completenessText(c)))
+			"%s: OK, because its goals allow it, although %s of %s records are missing from the answers (completeness %s).",
+			s.name(), tuning.Count(c.MissingRecords), tuning.Count(c.DueRecords), completenessText(c)))
 	}
 	return out
 }
 
 // completenessText formats the completeness with two decimals. It returns 100.00% only if no record is missing.
 func completenessText(c runstore.Clients) string {
-	share := 100 * float64(c.Completeness())
-	text := strconv.FormatFloat(share, 'f', 2, 64)
-	if text == "100.00" && c.MissingRecords > 0 {
+	text := tuning.PercentIn(c.Completeness(), 2)
+	if text == "100.00%" && c.MissingRecords > 0 {
 		return "above 99.99%"
 	}
-	return text + "%"
+	return text
 }
 
 // hostStep is the work of one load host in one step, a row of the table of load hosts.
@@ -341,12 +340,12 @@ func (r *Report) loadHostBlocks() []document.Block {
 		percentColumn("Share of all", func(row hostStep) Figure {
 			return Figure(row.host.Submitted) / Figure(row.step.Clients.Submitted)
 		}),
-		countColumn("Due and not submitted", func(row hostStep) int { return row.host.NotSubmitted }),
+		countColumn("Scheduled, not submitted", func(row hostStep) int { return row.host.NotSubmitted }),
 		figureColumn("Late, p99", "ms", 0, func(row hostStep) Figure { return row.host.LatenessP99Ms }),
 		figureColumn("CPU", "cores", 2, func(row hostStep) Figure { return row.host.CPUCores }),
-		figureColumn("Of", "cores", 0, func(row hostStep) Figure { return row.host.CPULimitCores }),
+		figureColumn("CPU limit", "cores", 0, func(row hostStep) Figure { return row.host.CPULimitCores }),
 		document.Text("At its limit", func(row hostStep) string {
 			e := row.step.Evidence
-			return yesNo(e != nil && slices.Contains(e.Client.HostsAtLimit(), row.host.Host))
+			return tuning.YesNo(e != nil && slices.Contains(e.Client.HostsAtLimit(), row.host.Host))
 		})))}
 }

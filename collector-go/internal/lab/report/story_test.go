@@ -167,7 +167,7 @@ func (s story) sharing(queries int) *runstore.Sharing {
 	return &runstore.Sharing{Components: []runstore.ComponentFlow{
 		{Component: "DataSource", TuplesPerSecond: tuning.Unknown, QueueWaitMs: tuning.Unknown,
 			QueueWaitMostMs: tuning.Unknown, ExecuteMs: tuning.Unknown,
-			Note: "queue wait not known: to a spout come acks"},
+			Note: "queue wait unknown: to a spout come acks"},
 		{Component: "FilterBolt", TuplesPerSecond: 4000 + q, QueueWaitMs: 0.2 + q*q/3000, QueueWaitMostMs: 0.4 +
 			q*q/2000, ExecuteMs: 1.1 + q/200},
 		{Component: "JoinBolt", TuplesPerSecond: q + 1, QueueWaitMs: 0.02, QueueWaitMostMs: 0.03, ExecuteMs: 0.06},

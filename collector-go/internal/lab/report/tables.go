@@ -67,8 +67,8 @@ func (r *RunReport) repeatBlocks() []document.Block {
 		columns = append(columns, r.spreadColumn(f))
 	}
 	return []document.Block{
-		document.Paragraph("The mean of the launches, in brackets the least and the most of them and how many (n) there " +
-			"are; report.json has their standard deviation too. The figures and fits above are of the means."),
+		document.Paragraph("Each cell has the mean of the launches. In brackets are the minimum, the maximum and the number (n) of " +
+			"launches. report.json also has the standard deviation. The figures and fits above use the means."),
 		document.Tabled(document.TableOf(r.Results.Repeats, columns...).WithoutBlank()),
 	}
 }
@@ -113,7 +113,7 @@ func (r *RunReport) Tables() Tables {
 	}
 	t.QueryGoals, t.Notes = r.queryGoals(), append([]string{}, r.Results.notes...)
 	if !r.Finished {
-		t.Notes = append(t.Notes, "the run has not ended: its table is as far as it came")
+		t.Notes = append(t.Notes, "the run has not ended, so its table is incomplete")
 	}
 	return t
 }
@@ -136,9 +136,9 @@ func (r *RunReport) csvFiles() map[string][]byte {
 }
 
 // plainColumn is a column of numbers for programs: with all digits, and empty if the number is unknown.
-func plainColumn[T any](head string, number func(T) float64) document.Of[T] {
+func plainColumn[T any](head string, figure func(T) float64) document.Of[T] {
 	return document.Number(head, "", func(row T) string {
-		v := number(row)
+		v := figure(row)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return ""
 		}

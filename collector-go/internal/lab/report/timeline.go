@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -80,14 +81,14 @@ func (r *Report) drawn(m runstore.Annotation) bool {
 // annotationBlocks returns the table of the annotations with their texts.
 func (r *Report) annotationBlocks() []document.Block {
 	if r.Annotations == nil {
-		return []document.Block{document.Paragraph("What was annotated meanwhile is not kept with these figures.")}
+		return []document.Block{document.Paragraph("The annotations of this time were not stored.")}
 	}
 	all, onAxis := r.annotated(), 0
 	if len(all) == 0 {
-		return []document.Block{document.Paragraph("Nothing was annotated meanwhile but the steps.")}
+		return []document.Block{document.Paragraph("There are no annotations except the steps.")}
 	}
 	t := document.NewTable(document.Numbers("Mark", ""), document.Numbers("At", ""),
-		document.Words("What"), document.Words("Text"), document.Words("Tags"))
+		document.Words("Title"), document.Words("Text"), document.Words("Tags"))
 	since := func(ms int64) string { return chart.Clock(float64(ms-r.StartedMs) / 1000) }
 	for _, m := range all[:min(len(all), mostAnnotationRow)] {
 		name := document.Unknown
@@ -104,7 +105,7 @@ func (r *Report) annotationBlocks() []document.Block {
 	}
 	blocks := []document.Block{document.Tabled(t)}
 	if more := len(all) - mostAnnotationRow; more > 0 {
-		blocks = append(blocks, document.Paragraph("%s more in report.json.", counted(more, "annotation")))
+		blocks = append(blocks, document.Paragraph("%s more in report.json.", tuning.Counted(more, "annotation")))
 	}
 	return blocks
 }
@@ -128,7 +129,7 @@ func (r *Report) timeline() chart.Timeline {
 	axis := r.timeAxis()
 	return chart.Timeline{
 		Name: timelineName, Alt: timelineName + " over time", Axis: axis, Panels: r.panels(),
-		Title: fmt.Sprintf("Topology %s, slices of %d s, steps of %s from %s (darker: warm-up)",
+		Title: fmt.Sprintf("Topology %s, slices of %d s, steps in %s from %s (darker: warm-up)",
 			r.Topology, r.SliceMs/1000, r.axisName(), moment(r.StartedMs)),
 		Legend: []chart.Keys{
 			{Keys: r.workerKeys(), MostRows: workerRows}, annotationKeys(axis.Annotations, annotationRows),
@@ -177,14 +178,14 @@ func (r *Report) panels() []chart.Panel {
 	asked := plainLine(chart.Muted, r.held())
 	latency := latencyPanel(r.Goals.FilterLatencyLimitMs, dashedLine(r.FilterLatencyMaxMs),
 		line(chart.Ink, r.FilterLatencyMeanMs))
-	latency.Title += " (dashed: the slowest task)"
+	latency.Title += " (dashed: slowest task)"
 	return slices.Concat([]chart.Panel{
-		panel(queriesPanel, "Queries running: sum over the JoinBolt's tasks (grey: asked for)", asked,
+		panel(queriesPanel, "Queries running: sum over the tasks of the JoinBolt (grey: requested)", asked,
 			line(chart.Ink, r.QueriesRunning)),
-		panel(cpuPanel, "CPU time per worker, user and system together",
+		panel(cpuPanel, "CPU time per worker, user and system",
 			r.byWorker(func(w WorkerReport) []Figure { return w.CPUMsPerMinute })...),
 	}, r.cpuParts(), []chart.Panel{
-		panel(heapPanel, "Heap used per worker, mean of the slice",
+		panel(heapPanel, "Heap used per worker, mean of each slice",
 			r.byWorker(func(w WorkerReport) []Figure { return w.HeapUsedBytes })...),
 		panel(gcPanel, "GC time per worker, all collectors",
 			r.byWorker(func(w WorkerReport) []Figure { return w.GCMsPerMinute })...),
@@ -200,7 +201,7 @@ func (r *Report) cpuParts() []chart.Panel {
 		return nil
 	}
 	system := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUSystemMsPerMinute }, runstore.Total)
-	parts := panel(cpuPanel, "CPU time of all workers: user, and system apart (dashed)", line(chart.Ink, user),
+	parts := panel(cpuPanel, "CPU time of all workers: user (solid) and system (dashed)", line(chart.Ink, user),
 		dashedLine(system))
 	parts.Name = "cpu-parts"
 	return []chart.Panel{parts}
@@ -306,7 +307,7 @@ func overlay(before, after *Report, suffix string) chart.Figure {
 	operands := []chart.Key{{Name: "before", Colour: chart.Series(0)}, {Name: "after", Colour: chart.Series(1)}}
 	return chart.Timeline{
 		Name: "overlay" + nameSuffix(suffix), Alt: "Both over time" + suffix,
-		Title: fmt.Sprintf("Before and after%s, slices of %d s; the steps are those before (darker: warm-up)",
+		Title: fmt.Sprintf("Before and after%s, slices of %d s; shaded: steps of the run before (darker: warm-up)",
 			suffix, before.SliceMs/1000),
 		Axis: axis, Panels: overlayPanels(before, after),
 		Legend: []chart.Keys{{Keys: operands, MostRows: 1}, annotationKeys(axis.Annotations, annotationRows)},

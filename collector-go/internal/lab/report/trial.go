@@ -59,8 +59,8 @@ type GoalsReport struct {
 }
 
 // filterLatencyStatistic describes the figure that is compared with the limit.
-const filterLatencyStatistic = "mean over filter tasks and slices of bullet_filter_latency " +
-	"(Bullet's own mean per task and interval)"
+const filterLatencyStatistic = "mean of bullet_filter_latency over filter tasks and slices " +
+	"(Bullet reports one mean per task and interval)"
 
 // WorkerReport has one worker's figures by slice. Every list has a figure for each of the report's slices. The figure
 // is unknown if the worker did not run, and the chart then has a gap.
@@ -259,9 +259,9 @@ func (c Collection) relaunchCaveat() []string {
 	if c.Relaunches == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("The topology was launched again %s, after an interrupt: there is nothing for %s between "+
-		"the launches. The figures have a gap there, which counts as no missing slices.",
-		timesText(c.Relaunches), c.betweenLaunches())}
+	return []string{fmt.Sprintf("The topology was launched again %s after an interrupt. The figures have a gap of %s between "+
+		"the launches, which does not count as missing slices.",
+		tuning.Times(c.Relaunches), c.betweenLaunches())}
 }
 
 // grid builds a table with a column for each step and a row for each name that occurs in any step. It exists because
@@ -323,45 +323,45 @@ func caveats(run *runstore.Figures, r *Report) []string {
 	out = append(out, idleCaveat(run)...)
 	out = append(out, r.Collection.relaunchCaveat()...)
 	if r.Collection.MissingSlices > 0 {
-		out = append(out, fmt.Sprintf("%d of %d worker slices are missing; they are gaps in the figures.",
+		out = append(out, fmt.Sprintf("%d of %d worker slices are missing. The figures have gaps there.",
 			r.Collection.MissingSlices, r.Collection.ExpectedSlices))
 	}
 	if run.CollectorRestarts > 0 {
-		out = append(out, fmt.Sprintf("The collector was started again %d times during the run.", run.CollectorRestarts))
+		out = append(out, fmt.Sprintf("The collector restarted %d times during the run.", run.CollectorRestarts))
 	}
 	for _, w := range run.Workers {
 		if len(w.Pids) > 1 {
-			out = append(out, fmt.Sprintf("Worker %s was started again by Storm: its processes were %v.", w.Name, w.Pids))
+			out = append(out, fmt.Sprintf("Storm restarted worker %s. Its processes were %v.", w.Name, w.Pids))
 		}
 	}
 	return append(out, run.Notes...)
 }
 
 // oneMachine is the caveat of runs on the local cluster.
-const oneMachine = "Everything ran on one machine: the cluster, the load client and the collector share its " +
-	"processors with the workers. " +
-	"Each step states how much of the host was idle and what each process took."
+const oneMachine = "Everything ran on one machine. The cluster, the load client and the collector share its CPU " +
+	"with the workers. " +
+	"Each step shows how much of the host was idle and how much each process used."
 
 // generalCaveats returns the caveats of every run. Every report has them, because a report may be passed on without the
 // documentation. percentiles says whether the latency hook reported the distribution of the filter latency.
 func generalCaveats(percentiles bool) []string {
-	distribution := "no percentile can be made from it, and none of the latency hook's (topology.auto.task.hooks) is " +
-		"kept with the figures."
+	distribution := "it has no percentiles, because the latency hook (topology.auto.task.hooks) " +
+		"reported none."
 	if percentiles {
-		distribution = "its percentiles are not made from it, but from the latency hook's histogram " +
-			"(" + hookHistogram + "), which is of all records."
+		distribution = "its percentiles come from the histogram of the latency hook " +
+			"(" + hookHistogram + "), which counts all records."
 	}
 	return []string{
-		"The figures hold for this schema, record size, record rate and these versions; other data and other queries " +
-			"cost differently.",
-		"What else ran on the hosts meanwhile, neighbours on a shared cluster among it, is in the figures: compare " +
-			"the idle of each step.",
-		"Storm counts and times tuples on a sample of them (topology.stats.sample.rate, one in twenty unless set): " +
-			"what is made of its counts is an estimate.",
-		"Times are those of each host's own clock; skew between hosts is stated where it is known and taken out of " +
-			"nothing.",
+		"The figures hold for this schema, record size, record rate and these versions. Other data and other queries " +
+			"have other costs.",
+		"The figures include the effect of everything else that ran on the hosts, also of neighbours on a shared cluster. Compare " +
+			"the idle share of each step.",
+		"Storm counts and times a sample of the tuples (topology.stats.sample.rate, by default one in twenty). " +
+			"Figures from its counts are estimates.",
+		"Times come from the clock of each host. Clock skew between hosts is shown if it is known, but not " +
+			"corrected.",
 		"Filter latency is the " + filterLatencyStatistic + "; " + distribution,
-		"Warm-up is left out of every step's averages; the figures over time show it.",
+		"The averages of a step exclude its warm-up. The figures over time show it.",
 	}
 }
 
@@ -375,6 +375,6 @@ func idleCaveat(run *runstore.Figures) []string {
 	if d := reached - target; d < tuning.IdleTolerance && d > -tuning.IdleTolerance {
 		return nil
 	}
-	return []string{fmt.Sprintf("The record rate was to leave %.0f%% of the host idle at 0 queries; it left %.0f%%.",
-		100*target, 100*reached)}
+	return []string{fmt.Sprintf("The record rate was calibrated to leave %s of the host idle at 0 queries, but left %s.",
+		tuning.PercentIn(target, 0), tuning.PercentIn(reached, 0))}
 }

@@ -19,8 +19,8 @@ import (
 func LatencyChart(name, title string, points []load.Point) chart.Figure {
 	shares := each(points, func(p load.Point) float64 { return p.Share })
 	ms := each(points, func(p load.Point) float64 { return 1000 * p.Seconds })
-	plot := spectrumPlot(name, title, "latency from the intended start, ms", spectrumCurve("latency", 0, shares, ms))
-	plot.XLabel = "share of the queries"
+	plot := spectrumPlot(name, title, "latency from the scheduled start, ms", spectrumCurve("latency", 0, shares, ms))
+	plot.XLabel = "share of queries"
 	return plot.Figure()
 }
 
@@ -39,7 +39,7 @@ func spectrumCurve(name string, colour int, shares, ms []float64) chart.Points {
 // spectrumPlot returns a chart of distributions over shares, on an axis where each unit adds another nine.
 func spectrumPlot(name, title, yLabel string, curves ...chart.Points) chart.Plot {
 	return chart.Plot{
-		Name: name, Title: title, XLabel: "share of the records", YLabel: yLabel, Nines: true, Limit: chart.NoLimit,
+		Name: name, Title: title, XLabel: "share of records", YLabel: yLabel, Nines: true, Limit: chart.NoLimit,
 		Points: curves,
 	}
 }
@@ -73,14 +73,14 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 	}
 	blocks := []document.Block{}
 	if len(curves) > 0 {
-		plot := spectrumPlot(figureName, "Filter latency, percentile by percentile, of each step", "ms, logarithmic",
+		plot := spectrumPlot(figureName, "Filter latency percentiles of each step", "ms, logarithmic",
 			curves...)
 		plot.LogY = true
 		blocks = append(blocks, document.Drawn(plot.Figure()))
 	}
 	return append(blocks, document.Tabled(t),
-		document.Paragraph("By the latency hook's histogram (%s), over all records of the step's measured time. Records "+
-			"are stamped in whole milliseconds, of which the table has two digits; 0 is less than half of one.",
+		document.Paragraph("From the histogram of the latency hook (%s), over all records of the measured time. "+
+			"Times are whole milliseconds, shown with two digits. 0 means less than half a millisecond.",
 			hookHistogram))
 }
 
@@ -142,13 +142,13 @@ func (r *Report) howCalibrated() string {
 		return ""
 	}
 	looks := each(c.Readings, func(reading tuning.Reading) string {
-		return fmt.Sprintf("%s records/s left %s idle", number(reading.RecordsPerSecond, 0),
+		return fmt.Sprintf("%s records/s left %s idle", tuning.Fixed(reading.RecordsPerSecond, 0),
 			tuning.Percent(reading.HostIdle))
 	})
-	text := fmt.Sprintf("The record rate was to leave %s of the host idle at 0 queries: %s; chosen: %s records/s",
-		tuning.Percent(c.TargetIdle), strings.Join(looks, ", "), number(c.RecordsPerSecond, 0))
+	text := fmt.Sprintf("The record rate was calibrated to leave %s of the host idle at 0 queries: %s. Chosen: %s records/s",
+		tuning.Percent(c.TargetIdle), strings.Join(looks, ", "), tuning.Fixed(c.RecordsPerSecond, 0))
 	if first := r.Steps[0]; first.Queries == 0 {
-		text += fmt.Sprintf(", which left %s in the step of 0 queries", tuning.Percent(first.HostIdle))
+		text += fmt.Sprintf(", which left %s idle in the step of 0 queries", tuning.Percent(first.HostIdle))
 	}
 	return text + "."
 }

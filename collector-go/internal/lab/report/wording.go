@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -20,9 +19,9 @@ func (r *RunReport) lead() string {
 	}
 	end := "."
 	if !r.Finished {
-		end = ", and the run has not ended: go on with bullet-metrics tune run --resume."
+		end = ". The run has not ended; continue it with bullet-metrics tune run --resume."
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s Experiment %s, begun at %s: %d of %d trials finished%s",
+	return strings.TrimSpace(fmt.Sprintf("%s Experiment %s, started at %s: %d of %d trials finished%s",
 		strings.Join(strings.Fields(r.About), " "), r.Experiment, moment(r.StartedMs), done, len(r.Trials), end))
 }
 
@@ -44,7 +43,7 @@ func (r *RunReport) Answer() (lines []string) {
 		case len(known) > 0:
 			limit = "limited by " + strings.Join(known, ", ")
 		case slices.Contains(row.Limiters, tuning.UnknownLimiter):
-			limit = "what limited it is not known: evidence is missing or contradicts itself; the report names it"
+			limit = "the limiter is unknown, because evidence is missing or contradictory; the report has details"
 		case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, tuning.NoLimiter):
 			limit = "nothing was at its limit"
 		default:
@@ -57,22 +56,11 @@ func (r *RunReport) Answer() (lines []string) {
 
 // steps describes how the steps were measured and searched.
 func (r *RunReport) steps() string {
-	text := fmt.Sprintf("Each step is measured for %s after a warm-up of %s that counts for nothing; steps are searched by "+
-		"%q, over %s.", lasting(r.plan.SustainMs), lasting(r.plan.WarmUpMs), r.plan.Search, r.axis())
+	text := fmt.Sprintf("Each step is measured for %s after a warm-up of %s. Search: "+
+		"%s over %s.", tuning.Lasting(r.plan.SustainMs), tuning.Lasting(r.plan.WarmUpMs), r.plan.Search, r.axis())
 	if f := r.plan.Load.CatchUpFactor; f.Known() {
-		text += fmt.Sprintf(" After it %s times its records are offered for %s.", tuning.Digits(f),
-			lasting(r.plan.Load.CatchUpMs))
-	}
-	return text
-}
-
-// lasting formats a duration without trailing zeros: "5m", "1m30s".
-func lasting(ms int64) string {
-	text := (time.Duration(ms) * time.Millisecond).String()
-	for _, zero := range []string{"m0s", "h0m"} {
-		if strings.HasSuffix(text, zero) {
-			text = text[:len(text)-2]
-		}
+		text += fmt.Sprintf(" Each step then offers %s times its record rate for %s.", tuning.Digits(f),
+			tuning.Lasting(r.plan.Load.CatchUpMs))
 	}
 	return text
 }
@@ -83,8 +71,8 @@ func (r *RunReport) goals() []string {
 	if hostOfRun(r.plan) {
 		return out
 	}
-	return append(out, fmt.Sprintf("At least %s of the host idle; below that a step is inconclusive unless its limit is "+
-		"shown to be the topology.", tuning.Percent(r.plan.MinHostIdle)))
+	return append(out, fmt.Sprintf("At least %s of the host must be idle. Otherwise a step is inconclusive, unless the topology is "+
+		"shown to be the limit.", tuning.Percent(r.plan.MinHostIdle)))
 }
 
 // mostTroubles is how many troubles the first page lists. The sections of the trials list all.
@@ -108,9 +96,9 @@ func (r *RunReport) troubles() []string {
 		}
 	}
 	if more := len(all) - mostTroubles; more > 0 {
-		all = append(all[:mostTroubles], fmt.Sprintf("%d more; each trial below lists its own.", more))
+		all = append(all[:mostTroubles], fmt.Sprintf("%d more are in the sections of the trials.", more))
 	}
-	return append(all, r.Notes...)
+	return all
 }
 
 // starved combines the steps without a verdict because of a busy host into one sentence, and returns the other steps.
@@ -132,7 +120,8 @@ func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 	}
 	if len(names) > 0 {
 		sentences = append(sentences, fmt.Sprintf(
-			"%s (inconclusive at %s): the figures are the host's and not the topology's; at its busiest %s.",
+			"%s (inconclusive at %s): the host ran out of CPU, so the result says nothing about the topology. "+
+				"In the busiest step, %s.",
 			t.name(), strings.Join(names, ", "), saysOf(least.Limitation, tuning.LimitedByHost)))
 	}
 	return sentences, rest
@@ -177,17 +166,17 @@ func (r *RunReport) why() string {
 	}
 	switch {
 	case r.unanswered != "":
-		return capital(r.unanswered) + ". So the question is not answered: the steps were measured at another record " +
-			"rate. Free the host of other work, or set load.records_per_second to a number. " + held
+		return capital(r.unanswered) + ". The run has no answer, because its steps were measured at another record rate. " +
+			"Stop other work on the host, or set load.records_per_second. " + held
 	case steps == 0:
 		return "No step was measured."
 	case !r.Finished:
 		held = "The run has not ended. " + held
 	}
 	if firstFail == nil && len(others) == 0 {
-		held += fmt.Sprintf("Every goal was met in %s.", counted(steps, "step"))
+		held += fmt.Sprintf("Every goal was met in %s.", tuning.Counted(steps, "step"))
 		if r.Verdict == tuning.Inconclusive && r.Finished {
-			held += " The search ended at its last value without a FAIL, so that the capacity is not bounded: go on with " +
+			held += " The search ended at its last value without a FAIL, so the capacity has no upper bound. Continue with " +
 				"larger values."
 		}
 		return held
@@ -241,7 +230,7 @@ func (r *RunReport) others(all []trialStep) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, v))
 		}
 	}
-	return fmt.Sprintf("Of the other steps %s; each has its own reason below.", tuning.Listed(parts))
+	return fmt.Sprintf("Other steps: %s, with reasons below.", tuning.Listed(parts))
 }
 
 // at returns the name of a step, with its trial if there are several configurations.
@@ -302,14 +291,10 @@ func (r *RunReport) mostHeld() string {
 	if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
 		held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
 	}
-	text := "Capacity"
-	switch {
-	case len(most) > 1:
-		text = capital(labelsOf(most)) + " held the most"
-	case len(r.Rows) > 1:
-		text = "The most was held by " + most[0].Label
+	text := fmt.Sprintf("Capacity: %s %s. ", held, r.axis())
+	if len(r.Rows) > 1 {
+		text = fmt.Sprintf("Largest capacity: %s %s (%s). ", held, r.axis(), labelsOf(most))
 	}
-	text += fmt.Sprintf(": %s %s. ", held, r.axis())
 	if len(unmeasured) > 0 && r.Finished {
 		text += fmt.Sprintf("Not measured: %s. ", labelsOf(unmeasured))
 	}

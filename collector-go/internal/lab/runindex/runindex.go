@@ -168,18 +168,18 @@ func (s *Reader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	report, at, err := s.report(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoRun):
-		http.Error(w, "There is no report of such a run. /api/v1/runs lists the runs; bullet-metrics tune report DIR writes a run's report again.",
+		http.Error(w, "This run does not exist or has no report. /api/v1/runs lists the runs; bullet-metrics tune report DIR writes the report of a run.",
 			http.StatusNotFound)
 	case err != nil:
-		s.logger.Warn("a run's report could not be read", "run", name, "error", err)
-		http.Error(w, "The report could not be read; the collector's log says why.", http.StatusInternalServerError)
+		s.logger.Warn("report of a run could not be read", "run", name, "error", err)
+		http.Error(w, "The report could not be read; see the log of the collector.", http.StatusInternalServerError)
 	default:
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		http.ServeContent(w, r, "", at, bytes.NewReader(report))
 	}
 }
 
-var errNoRun = errors.New("no name of a run")
+var errNoRun = errors.New("not the name of a run")
 
 // report reads a run's report. The directory is a root that neither dots nor links lead out of.
 func (s *Reader) report(name string) ([]byte, time.Time, error) {
@@ -197,7 +197,7 @@ func (s *Reader) report(name string) ([]byte, time.Time, error) {
 			continue
 		}
 		if info.Size() > maxBytes {
-			return nil, time.Time{}, fmt.Errorf("%s of %s has %d bytes, and at most %d are shown", report, name,
+			return nil, time.Time{}, fmt.Errorf("%s of %s has %d bytes; the maximum is %d", report, name,
 				info.Size(), maxBytes)
 		}
 		text, err := root.ReadFile(path.Join(name, report))

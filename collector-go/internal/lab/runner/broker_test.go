@@ -278,7 +278,7 @@ func TestWorkersAreWaitedForAsLongAsTheFileSays(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, runstore.ExitFailed, result.ExitCode)
 		assert.Contains(t, result.Trials[0].Error, "waited 5m0s for 1 workers to report")
-		assert.Contains(t, result.Trials[0].Error, "the workers' logs on the cluster")
+		assert.Contains(t, result.Trials[0].Error, "check the logs of the workers")
 		assert.Contains(t, result.Trials[0].Error, "(0 report)")
 	})
 }

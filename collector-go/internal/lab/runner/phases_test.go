@@ -136,7 +136,7 @@ func TestAStartUpEndsWhenARecordCostsWhatItDid(t *testing.T) {
 				assert.GreaterOrEqual(t, took, c.least)
 				assert.LessOrEqual(t, took, c.most)
 				assert.Equal(t, c.noted, strings.Contains(strings.Join(first.Notes, "\n"),
-					"before the CPU that a record costs was seen to be steady"), "%v", first.Notes)
+					"before the CPU per record was steady"), "%v", first.Notes)
 			})
 		})
 	}

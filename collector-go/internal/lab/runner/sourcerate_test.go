@@ -61,7 +61,7 @@ func TestAStepOfTooFewRecordsIsLimited(t *testing.T) {
 		for _, s := range reread(t, dir).Trials[0].Steps {
 			assert.Equal(t, tuning.Limited, s.Verdict)
 			assert.Contains(t, s.Reasons[0],
-				"limited by the record source: the record source made 100 of the 384 records/s asked for, 26%")
+				"limited by the record source: the record source emitted 100 of the 384 requested records/s, 26%")
 			e := s.Evidence
 			require.NotNil(t, e)
 			assert.InDelta(t, 300+70*1.2, float64(e.SourceRate.AskedPerSecond), 1e-9,

@@ -106,7 +106,7 @@ func TestSlicesThatDoNotComeAreNoted(t *testing.T) {
 		steps := reread(t, dir).Trials[0].Steps
 		assert.Empty(t, steps[0].Notes)
 		last := strings.Join(steps[len(steps)-1].Notes, "\n")
-		assert.Contains(t, last, "the last slices were not all in when the step was judged")
+		assert.Contains(t, last, "some of the last slices were missing when the step was judged")
 		assert.Contains(t, last, "w:1", "whose they are")
 	})
 }

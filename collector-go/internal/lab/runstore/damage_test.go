@@ -25,7 +25,7 @@ func TestAStepThatWasChangedIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, append(text, ' '), 0o644))
 	})
-	require.ErrorContains(t, err, "is not what was written")
+	require.ErrorContains(t, err, "was changed: its SHA-256")
 	require.ErrorContains(t, err, "steps/02.json")
 }
 
@@ -58,7 +58,7 @@ func TestADirectoryOfSomethingElseIsSaidToBe(t *testing.T) {
 	_, err = runstore.Open(t.TempDir())
 	require.ErrorIs(t, err, runstore.ErrNoRun)
 	_, err = runstore.Create(sample, nil, runstore.Plan{}, runstore.Manifest{})
-	require.ErrorContains(t, err, "holds a run already")
+	require.ErrorContains(t, err, "already contains a run")
 }
 
 // A step that has a file but no event was not finished when the run ended.

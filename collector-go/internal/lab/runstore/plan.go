@@ -248,7 +248,7 @@ func (a Load) Describe(axis Axis) string {
 		time.Duration(a.QueryDurationMs)*time.Millisecond
 	queries := fmt.Sprintf("%s queries of %d records or %s through %s", a.Class, a.QueryLimit, life, way)
 	if a.BQL != "" {
-		queries = fmt.Sprintf("the file's own BQL for %s at most through %s", life, way)
+		queries = fmt.Sprintf("queries with the BQL of the file, at most %s, through %s", life, way)
 	}
 	if !a.NoSource() {
 		queries += fmt.Sprintf(", %s matching records/s each", short(float64(a.MatchingPerSecond)))
@@ -257,11 +257,11 @@ func (a Load) Describe(axis Axis) string {
 		queries = fmt.Sprintf("%d %s", a.Queries, queries)
 	}
 	if a.TimelineQueries > 0 {
-		which := "any record that flows"
+		which := "any record"
 		if a.TimelineRecords == GeneratedRecords {
-			which = "a record that is generated once it runs"
+			which = "a record that is generated after its start"
 		}
-		queries = fmt.Sprintf("%d %s queries through %s, one after the other, each for %s, %s at most",
+		queries = fmt.Sprintf("%d %s queries through %s, one after the other, each for %s, at most %s",
 			a.TimelineQueries, a.Class, way, which, life)
 	}
 	return strings.Join(append(parts, queries), "; ")

@@ -50,7 +50,7 @@ func (a *ResourceRequest) Resources(machine tuning.Machine) (*tuning.Resources, 
 		return nil, err
 	}
 	if len(unset) > 0 {
-		r.Notes = append(r.Notes, "no CPU is asked for by "+strings.Join(unset, ", "))
+		r.Notes = append(r.Notes, "these components request no CPU: "+strings.Join(unset, ", "))
 	}
 	r.Spouts = a.Spouts
 	return r, nil

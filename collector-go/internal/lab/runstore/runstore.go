@@ -213,7 +213,7 @@ func trialsOf(dir string, plan Plan, events []Event) ([]Trial, error) {
 			continue
 		}
 		if event.Trial < 0 || event.Trial > len(trials) {
-			return nil, fmt.Errorf("%s speaks of trial %d, of which %s has %d", filepath.Join(dir, ProgressFile),
+			return nil, fmt.Errorf("%s names trial %d, but %s has %d trials", filepath.Join(dir, ProgressFile),
 				event.Trial, PlanFile, len(trials))
 		}
 		if err := trials[event.Trial-1].follow(dir, event); err != nil {
@@ -249,14 +249,14 @@ func (t *Trial) follow(dir string, event Event) error {
 func readStep(dir string, event Event) (step Step, err error) {
 	path := filepath.Join(dir, event.File)
 	if !filepath.IsLocal(event.File) {
-		return step, fmt.Errorf("%s names a file outside of the run: %q", filepath.Join(dir, ProgressFile), event.File)
+		return step, fmt.Errorf("%s names a file outside the run directory: %q", filepath.Join(dir, ProgressFile), event.File)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return step, err
 	}
 	if sum := checksum(text); sum != event.SHA256 {
-		return step, fmt.Errorf("%s is not what was written: its SHA-256 is %s, and %s says %s; restore the file, or run the experiment again",
+		return step, fmt.Errorf("%s was changed: its SHA-256 is %s, but %s has %s; restore the file, or run the experiment again",
 			path, sum, ProgressFile, event.SHA256)
 	}
 	if err := json.Unmarshal(text, &step); err != nil {

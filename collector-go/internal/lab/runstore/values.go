@@ -82,11 +82,9 @@ func (r *Run) addMeasured(t Trial, values map[string]string) {
 		}
 	}
 	if steps > 0 {
-		values[tuning.BusyByOthers] = percent(taken / float64(steps))
+		values[tuning.BusyByOthers] = tuning.PercentIn(tuning.Figure(taken/float64(steps)), 1)
 	}
 }
-
-func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'f', 1, 64) + "%" }
 
 // add adds the effective configuration. The settings themselves come from the file and its arguments.
 func (t *ReportedConfig) add(values map[string]string) {
@@ -202,7 +200,7 @@ func (m Manifest) add(launch string, values map[string]string) {
 			Network: c.Network}
 		one.add(tuning.OfMachine, values)
 		if c.BusyByOthers.Known() {
-			values[tuning.BusyByOthers] = percent(float64(c.BusyByOthers))
+			values[tuning.BusyByOthers] = tuning.PercentIn(c.BusyByOthers, 1)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func Create(dir string, experiment []byte, plan Plan, manifest Manifest) (*Write
 	}
 	if _, err := os.Stat(filepath.Join(dir, PlanFile)); err == nil {
 		return nil, fmt.Errorf(
-			"%s holds a run already; give another directory with --out, or go on with that run: tune run --resume %[1]s",
+			"%s already contains a run; give another directory with --out, or continue that run with tune run --resume %[1]s",
 			dir)
 	}
 	w := &Writer{dir: dir}

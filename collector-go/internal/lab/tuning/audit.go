@@ -56,13 +56,13 @@ func auditTotals(totals []statedTotal) (findings []Finding, audited int) {
 			Computed: Figure(tidy(float64(t.computed)))}
 		switch {
 		case t.stated < t.computed:
-			f.Verdict, f.Reason = Wrong, "the rows add up to more"
+			f.Verdict, f.Reason = Wrong, "the sum of the rows is larger"
 		case complete && !t.lacking:
-			f.Verdict, f.Reason = Wrong, "the rows are all there, as another total shows, and add up to less"
+			f.Verdict, f.Reason = Wrong, "the sum of the rows is smaller, although another total shows that no row is missing"
 		case t.lacking:
-			f.Verdict, f.Reason = Partial, "the rows leave out a part, such as off-heap memory, and add up to less"
+			f.Verdict, f.Reason = Partial, "the sum of the rows is smaller, because they omit a part such as off-heap memory"
 		default:
-			f.Verdict, f.Reason = Partial, "the rows are not all there: they add up to less"
+			f.Verdict, f.Reason = Partial, "the sum of the rows is smaller, so rows are missing"
 		}
 		findings = append(findings, f)
 	}

@@ -44,10 +44,10 @@ func (c Calibration) Missed(idleOfStep Figure) string {
 	if math.Abs(float64(seen-c.TargetIdle)) <= IdleTolerance {
 		return ""
 	}
-	text := fmt.Sprintf("no record rate was found that leaves %s of the host idle: ", Percent(c.TargetIdle))
+	text := fmt.Sprintf("no record rate leaves %s of the host idle: ", Percent(c.TargetIdle))
 	switch {
 	case !seen.Known():
-		text += fmt.Sprintf("%s records/s are an estimate that was not tried", Digits(c.RecordsPerSecond))
+		text += fmt.Sprintf("%s records/s is an estimate that was not measured", Digits(c.RecordsPerSecond))
 	case low.RecordsPerSecond == high.RecordsPerSecond:
 		text += fmt.Sprintf("%s records/s left %s", Digits(c.RecordsPerSecond), Percent(seen))
 	default:

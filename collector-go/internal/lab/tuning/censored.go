@@ -66,11 +66,11 @@ func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
 	}
 	switch {
 	case f.Intervals == 0 && f.Bounds > 0:
-		f.Note = "no row has both a step that was OK and one that failed: bounds alone have no slope"
+		f.Note = "no slope: no row has both an OK step and a FAIL step"
 		return f
 	case len(xs) < 2:
 		f.Note = fmt.Sprintf(
-			"a slope needs rows with both a step that was OK and one that failed at two places at least, but there are %d",
+			"a slope needs at least two rows that have both an OK step and a FAIL step, but there are %d",
 			len(xs))
 		return f
 	}
@@ -155,7 +155,7 @@ func (f *CensoredFit) unscale(slope, intercept, deviation float64) {
 // bound computes the confidence interval of the slope.
 func (f *CensoredFit) bound() {
 	if f.Intervals < 3 {
-		f.Note = "two rows with both ends lie on any line: how far the slope can be trusted is unknown; measure a third"
+		f.Note = "no interval: two rows always lie on a line; measure a third"
 		return
 	}
 	freedom := float64(f.Intervals - 2)
@@ -166,7 +166,7 @@ func (f *CensoredFit) bound() {
 	f.Low, f.High = low*Figure(f.scale.dy/f.scale.dx), high*Figure(f.scale.dy/f.scale.dx)
 	if !f.Low.Known() || !f.High.Known() {
 		f.Low, f.High = Unknown, Unknown
-		f.Note = "the rows do not bound the slope"
+		f.Note = "the rows do not limit the slope"
 	}
 }
 
@@ -218,10 +218,10 @@ func (f *CensoredFit) search(center float64, profile func(float64) float64) (low
 	excess := func(v float64) float64 { // on the scale of a standard error, in which it is nearly straight
 		return math.Sqrt(max(0, 2*(f.best-profile(v)))) - math.Sqrt(f.cutoff)
 	}
-	return f.side(center, -1, excess), f.side(center, 1, excess)
+	return f.end(center, -1, excess), f.end(center, 1, excess)
 }
 
-func (f *CensoredFit) side(center, sign float64, excess func(float64) float64) Figure {
+func (f *CensoredFit) end(center, sign float64, excess func(float64) float64) Figure {
 	const doublings, firstStep = 40, 1.0 / 16
 	inside, atInside := center, -math.Sqrt(f.cutoff)
 	for step, i := firstStep, 0; i < doublings; i, step = i+1, 2*step {
@@ -273,7 +273,7 @@ func (f CensoredFit) XFor(capacity float64) Estimate {
 		return e
 	}
 	if f.Slope <= 0 {
-		e.Note = "capacity does not grow in these rows: no size follows from them"
+		e.Note = "the capacity does not increase in these rows, so no size can be calculated"
 		return e
 	}
 	e.Value = (Figure(capacity) - f.Intercept) / f.Slope
@@ -283,7 +283,7 @@ func (f CensoredFit) XFor(capacity float64) Estimate {
 	y := f.scale.y(capacity)
 	low, high := f.search(f.scale.x(float64(e.Value)), func(x float64) float64 { return f.profileCrossing(x, y) })
 	e.Low, e.High = low*Figure(f.scale.dx)+Figure(f.scale.x0), high*Figure(f.scale.dx)+Figure(f.scale.x0)
-	switch known := fmt.Sprintf("%d rows with both ends do not bound it", f.Intervals); {
+	switch known := fmt.Sprintf("%d rows with both bounds do not limit it", f.Intervals); {
 	case !e.Low.Known() && !e.High.Known():
 		e.Note = known
 	case !e.High.Known():

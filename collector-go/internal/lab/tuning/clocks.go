@@ -67,20 +67,20 @@ func (c Clocks) Flag(all []Skew) (notes []string) {
 		switch {
 		case several && s.Empty():
 			notes = append(notes,
-				fmt.Sprintf("No one skew of %s and %s fits all records (at least %s ms, at most %s ms): these are several clocks, %s against %s.",
+				fmt.Sprintf("No single skew between %s and %s fits all records (at least %s ms, at most %s ms), because these are several clocks: %s and %s.",
 					s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs), clocksText(s.FromClocks),
 					clocksText(s.ToClocks)))
 		case several:
 			notes = append(notes,
-				fmt.Sprintf("The bounds of %s and %s are of several clocks together, %s against %s: of one pair of them they may be wider, and the pairs may differ.",
+				fmt.Sprintf("The bounds for %s and %s cover several clocks together (%s and %s). Single pairs may differ, and their bounds may be wider.",
 					s.From, s.To, clocksText(s.FromClocks), clocksText(s.ToClocks)))
 		case s.Empty():
 			notes = append(notes,
-				fmt.Sprintf("The bounds of %s and %s contradict each other (at least %s ms, at most %s ms): there are more clocks than are known here, or one was set in the meantime.",
+				fmt.Sprintf("The bounds for %s and %s contradict each other (at least %s ms, at most %s ms). Either there are more clocks than known here, or a clock was set meanwhile.",
 					s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs)))
 		case s.Excludes0():
 			notes = append(notes,
-				fmt.Sprintf("The clocks of %s and %s are apart for certain: delays between their stages are wrong by that much.",
+				fmt.Sprintf("The clocks of %s and %s certainly differ. The delays between their stages are wrong by that difference.",
 					s.From, s.To))
 		}
 	}

@@ -27,12 +27,12 @@ func TestSeveralClocksInOneIntervalAreFlagged(t *testing.T) {
 	assert.True(t, s.Empty())
 	assert.Equal(t, []int{0, 2}, []int{s.FromClocks, s.ToClocks})
 	assert.Contains(t, notes[0],
-		"No one skew of client and filters fits all records (at least 44 ms, at most -44 ms): these are several clocks, one clock against those of 2 hosts.")
+		"No single skew between client and filters fits all records (at least 44 ms, at most -44 ms), because these are several clocks: one clock and those of 2 hosts.")
 
 	assert.Contains(t, Clocks{}.Flag(all)[0], "contradict each other")
 	assert.Contains(t, Clocks{"a": 3}.Flag([]Skew{{From: "a", To: "b", LeastMs: -1, MostMs: 4}})[0],
-		"several clocks together, those of 3 hosts against one clock")
-	assert.Contains(t, Clocks{}.Flag([]Skew{{From: "a", To: "b", LeastMs: 2, MostMs: 4}})[0], "apart for certain")
+		"several clocks together (those of 3 hosts and one clock)")
+	assert.Contains(t, Clocks{}.Flag([]Skew{{From: "a", To: "b", LeastMs: 2, MostMs: 4}})[0], "certainly differ")
 	assert.Empty(t, Clocks{"a": 1}.Flag([]Skew{{From: "a", To: "b", LeastMs: -1, MostMs: 4},
 		{From: "a", To: "c", LeastMs: Unknown, MostMs: 1}}))
 }

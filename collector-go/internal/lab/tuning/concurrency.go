@@ -24,7 +24,7 @@ const (
 )
 
 // GCIsWallTime explains figures of garbage collection.
-const GCIsWallTime = "GC time is wall time, as the JVM states it, and not CPU: a pause in which several threads collect uses more CPU than it lasts. It is that of pauses alone: a collector's concurrent work, beside which the worker goes on, is in CPU and not here"
+const GCIsWallTime = "GC time is the wall time of pauses, as the JVM reports it, and not CPU time. A pause in which several threads collect uses more CPU than it lasts. Concurrent work of a collector counts as CPU and not as GC time"
 
 // msPerCore is the CPU time in ms that one fully busy core uses in a minute.
 const msPerCore = 60_000
@@ -150,7 +150,7 @@ func checkConcurrency(rows []ConcurrencyRow) error {
 			wrong.add(n, ColumnWorkers, "%g is not at least 1", float64(r.Workers))
 		}
 		once(&wrong, seen, r.Queries, n, ColumnSimultaneousQueries,
-			"the step of %d queries is there twice; keep one row a step", r.Queries)
+			"the step of %d queries occurs twice; keep one row per step", r.Queries)
 	}
 	if len(rows) == 0 {
 		wrong.add(0, ColumnSimultaneousQueries, "there are no rows")
@@ -171,11 +171,11 @@ func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 	case r.Queries == 0:
 		step.Verdict, step.doubtful = Baseline, r.Verdict != "" && r.Verdict != OK
 	case r.Verdict == OK && size == 0:
-		step.Verdict, step.Reason = Inconclusive, "no query returned a record: OK says nothing of completeness"
+		step.Verdict, step.Reason = Inconclusive, "no query returned a record, so completeness is unknown"
 	case r.Verdict != "":
 		step.Verdict = r.Verdict
 	case math.IsNaN(size):
-		step.Verdict, step.Reason = Inconclusive, "the average result size is not known"
+		step.Verdict, step.Reason = Inconclusive, "the average result size is unknown"
 	case size < least-completenessSlack:
 		step.Verdict = Fail
 		step.Reason = fmt.Sprintf("average result size %g is below %g: %.3g%% of the records were lost", size,
@@ -210,20 +210,20 @@ func (c *Concurrency) correlateGC() Figure {
 func (c *Concurrency) explain() {
 	if !c.BaselineCPUMsPerMinute.Known() {
 		c.Notes = append(c.Notes,
-			"there is no step of 0 queries, so the baseline is unknown; the fitted line's value at 0 queries is cpu_fit.intercept")
+			"the baseline is unknown, because no step has 0 queries; cpu_fit.intercept is the value of the fitted line at 0 queries")
 	}
 	workers := map[Figure]bool{}
 	for _, s := range c.Steps {
 		if s.doubtful {
 			c.Notes = append(c.Notes,
-				"the step of 0 queries was not OK itself: the baseline is as it was measured, and not among the complete steps")
+				"the step of 0 queries was not OK: the baseline is as measured, but does not count as a complete step")
 		}
 		if s.Workers.Known() {
 			workers[s.Workers] = true
 			if total := s.Workers * s.AverageCPUMsPerMinute; math.Abs(float64(total-s.TotalCPUMsPerMinute)) >
 				0.01*float64(total) {
 				c.Notes = append(c.Notes,
-					fmt.Sprintf("%d queries: the stated total CPU of %g ms/min is not %g workers times their mean, which is %g ms/min",
+					fmt.Sprintf("%d queries: the stated total CPU of %g ms/min differs from %g workers times their mean, which is %g ms/min",
 						s.Queries, float64(s.TotalCPUMsPerMinute), float64(s.Workers), tidy(float64(total))))
 			}
 		}
@@ -235,22 +235,22 @@ func (c *Concurrency) explain() {
 	}
 	if len(workers) > 1 {
 		c.Notes = append(c.Notes,
-			"the number of workers differs between steps: compare the topology's total CPU, since fewer workers raise the mean without raising the cost")
+			"the number of workers differs between steps: compare the total CPU of the topology, because fewer workers increase the mean but not the cost")
 	}
 	if len(workers) == 0 && !c.MarginalTotal.Value.Known() {
 		c.Notes = append(c.Notes,
-			"CPU is a worker's mean: without a column workers or total_cpu_ms_per_minute the topology's cost is unknown")
+			"the cost for the whole topology is unknown, because CPU is the mean of a worker; add a column workers or total_cpu_ms_per_minute")
 	}
 	switch {
 	case c.CostFrom == FromMirroredLoads:
 		c.Notes = append(c.Notes,
-			"what a query costs is by the loads that were measured for it alone, not by the steps of the capacity")
+			"the cost per query is fitted to the dedicated cost steps, not to the capacity steps")
 	case c.CostFrom == FromClimb:
 		c.Notes = append(c.Notes,
-			"what a query costs is by the climb's steps that were OK: no loads were measured for it alone, or too few of them were OK")
+			"the cost per query is fitted to the OK capacity steps, because there are no dedicated cost steps or too few of them were OK")
 	case slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }):
 		c.Notes = append(c.Notes,
-			"the marginal cost is fitted over all steps; those that lost records may have worked less than they should have, so compare the one over complete steps")
+			"the cost per query is fitted to all steps; steps that lost records may have done less work, so compare it with the cost over complete steps")
 	}
 	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.GCShareOfTime.Known() }) {
 		c.Notes = append(c.Notes, GCIsWallTime)

@@ -23,18 +23,18 @@ func Correlate(x, y []Figure, confidence float64) Estimate {
 	}
 	e := noEstimate()
 	if len(a) < leastPairs {
-		e.Note = fmt.Sprintf("%d slices know both; a correlation takes %d", len(a), leastPairs)
+		e.Note = fmt.Sprintf("only %d slices have both figures; a correlation needs %d", len(a), leastPairs)
 		return e
 	}
 	e.Value = Figure(stat.Correlation(a, b, nil))
 	if !e.Value.Known() {
-		e.Value, e.Note = Unknown, "one of them stands still"
+		e.Value, e.Note = Unknown, "one of the two figures is constant"
 		return e
 	}
 	autocorrelation := math.Max(0, neighbours(a)) * math.Max(0, neighbours(b))
 	pairs := float64(len(a)) * (1 - autocorrelation) / (1 + autocorrelation)
 	if pairs <= 4 || math.Abs(float64(e.Value)) >= 1 {
-		e.Note = fmt.Sprintf("%d slices, worth %s independent ones: too few for an interval", len(a),
+		e.Note = fmt.Sprintf("no interval: the %d slices count as only %s independent ones", len(a),
 			Digits(Figure(pairs)))
 		return e
 	}

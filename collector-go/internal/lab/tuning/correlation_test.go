@@ -29,8 +29,8 @@ func TestTheIntervalOfACorrelationHoldsTheTruth(t *testing.T) {
 func TestCorrelateSaysWhyItCannot(t *testing.T) {
 	u := Unknown
 	assert.Contains(t, Correlate([]Figure{1, 2, 3, u, 5, 6}, []Figure{1, 2, u, 4, 5, 6}, 0.95).Note,
-		"4 slices know both")
-	assert.Contains(t, Correlate([]Figure{1, 1, 1, 1, 1}, []Figure{1, 2, 3, 4, 5}, 0.95).Note, "stands still")
+		"4 slices have both figures")
+	assert.Contains(t, Correlate([]Figure{1, 1, 1, 1, 1}, []Figure{1, 2, 3, 4, 5}, 0.95).Note, "is constant")
 	e := Correlate([]Figure{1, 2, 3, 4, 5, 6, 7, 8}, []Figure{1, 2, 3, 4, 5, 6, 7, 8}, 0.95)
 	assert.InDelta(t, 1, float64(e.Value), 1e-12)
 	assert.True(t, math.IsNaN(float64(e.Low)))

@@ -85,10 +85,10 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 		d.Audit, d.AuditedTotals = append(d.Audit, findings...), d.AuditedTotals+audited
 	}
 	if d.AuditedTotals == 0 {
-		d.Notes = append(d.Notes, "the table has no components, so its totals could not be audited")
+		d.Notes = append(d.Notes, "the totals were not audited, because the table has no components")
 	}
 	d.Notes = append(d.Notes,
-		"each row is one configuration that held its volume, not the smallest that would have: a row with room to spare lowers the fits")
+		"each row is a configuration that held its volume, not necessarily the smallest one; a row with spare capacity lowers the fits")
 	return d, nil
 }
 
@@ -106,12 +106,12 @@ func (d *Data) fit() {
 		FitLine(gibCores, gib, d.Confidence)}
 	if n := d.measuredCores(); n > 0 && n < len(cores) {
 		d.Notes = append(d.Notes,
-			fmt.Sprintf("the cores used are known of %d of %d volumes: of the others those asked for are taken", n,
+			fmt.Sprintf("the used cores are known for %d of %d volumes; for the others the requested cores are used", n,
 				len(cores)))
 	}
 	if len(gib) < len(cores) {
 		d.Notes = append(d.Notes,
-			fmt.Sprintf("the memory of %d of %d volumes is not known: they are not in GiB per core",
+			fmt.Sprintf("the memory of %d of %d volumes is unknown; they are not part of GiB per core",
 				len(cores)-len(gib), len(cores)))
 	}
 }
@@ -150,7 +150,7 @@ func volumesOf(rows []DataRow) ([]Volume, error) {
 		}
 		v := &volumes[place]
 		if r.TotalCPUCores != float64(v.TotalCPUCores) {
-			wrong.repeats(n, v.row, ColumnTotalCPU6, "%g cores in all, but the same volume has %g in another row",
+			wrong.repeats(n, v.row, ColumnTotalCPU6, "%g cores in total, but the same volume has %g in another row",
 				r.TotalCPUCores, float64(v.TotalCPUCores))
 		}
 		if r.UsedCPUCores != float64(v.UsedCPUCores) {
@@ -159,12 +159,12 @@ func volumesOf(rows []DataRow) ([]Volume, error) {
 		}
 		if memory := float64(v.TotalMemoryMiB); r.TotalMemoryMiB != memory &&
 			!(math.IsNaN(r.TotalMemoryMiB) && math.IsNaN(memory)) {
-			wrong.repeats(n, v.row, ColumnTotalMemory, "%g MiB in all, but the same volume has %g in another row",
+			wrong.repeats(n, v.row, ColumnTotalMemory, "%g MiB in total, but the same volume has %g in another row",
 				r.TotalMemoryMiB, float64(v.TotalMemoryMiB))
 		}
 		name := fmt.Sprint(key, strings.ToLower(r.Component.Name))
 		if earlier, twice := components[name]; twice {
-			wrong.repeats(n, earlier, ColumnDataRate, "%g MiB/s with %g records/s %sis there twice; keep one row",
+			wrong.repeats(n, earlier, ColumnDataRate, "%g MiB/s with %g records/s %soccurs twice; keep one row",
 				r.DataMiBPerS, r.RecordsPerS, ofComponent(r.Component.Name))
 			continue
 		}

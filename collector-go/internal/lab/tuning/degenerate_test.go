@@ -18,10 +18,10 @@ func TestLinesOfTooLittle(t *testing.T) {
 		"nothing": {nil, nil, false, false, false, false, "at least two points, but there are 0"},
 		"one point": {[]float64{2}, []float64{6}, false, false, false, true,
 			"at least two points, but there are 1"},
-		"two points":     {[]float64{2, 3}, []float64{6, 8}, true, false, false, true, "two points lie on any line"},
+		"two points":     {[]float64{2, 3}, []float64{6, 8}, true, false, false, true, "two points always lie on a line"},
 		"one x":          {[]float64{2, 2, 2}, []float64{6, 8, 7}, false, false, false, true, "same x, 2"},
-		"one y":          {[]float64{1, 2, 3}, []float64{5, 5, 5}, true, true, false, true, "no variance to explain"},
-		"a perfect line": {[]float64{1, 2, 3}, []float64{10, 20, 30}, true, true, true, true, "to the last digit"},
+		"one y":          {[]float64{1, 2, 3}, []float64{5, 5, 5}, true, true, false, true, "R-squared is unknown"},
+		"a perfect line": {[]float64{1, 2, 3}, []float64{10, 20, 30}, true, true, true, true, "lie exactly on the line"},
 		"only zeroes":    {[]float64{0, 0}, []float64{0, 1}, false, false, false, false, "same x"},
 		"enough":         {[]float64{1, 2, 3}, []float64{10, 20, 31}, true, true, true, true, ""},
 	} {
@@ -46,11 +46,11 @@ func TestCensoredFitsOfTooLittle(t *testing.T) {
 		slope, interval bool
 		note            string
 	}{
-		"nothing":             {nil, false, false, "at two places at least, but there are 0"},
+		"nothing":             {nil, false, false, "FAIL step, but there are 0"},
 		"one row":             {[]CensoredRow{{4, 10, 20}}, false, false, "but there are 1"},
 		"one row and a bound": {[]CensoredRow{{4, 10, 20}, {8, 30, inf}}, false, false, "but there are 1"},
 		"all bounds": {[]CensoredRow{{4, 10, inf}, {8, 30, inf}, {12, -inf, 50}}, false, false,
-			"bounds alone"},
+			"no slope: no row has both"},
 		"rows at one place": {[]CensoredRow{{4, 10, 20}, {4, 12, 22}, {4, 11, 30}}, false, false, "but there are 1"},
 		"two rows":          {[]CensoredRow{{4, 10, 20}, {8, 30, 40}}, true, false, "measure a third"},
 		"three rows":        {[]CensoredRow{{4, 10, 20}, {8, 30, 40}, {12, 49, 60}}, true, true, ""},
@@ -72,7 +72,7 @@ func TestCensoredFitsOfTooLittle(t *testing.T) {
 	same(t, 2.5, two.SlopesLow, 1e-9, "least")
 	same(t, 7.5, two.SlopesHigh, 1e-9, "most")
 	falling := FitCensored([]CensoredRow{{4, 30, 31}, {8, 20, 21}, {12, 10, 11}}, 0.95)
-	assert.Contains(t, falling.XFor(25).Note, "does not grow")
+	assert.Contains(t, falling.XFor(25).Note, "does not increase")
 }
 
 func TestLawsOfTooLittle(t *testing.T) {
@@ -89,7 +89,7 @@ func TestLawsOfTooLittle(t *testing.T) {
 	assert.False(t, straight.PeakAt.Known() && straight.PeakAt < 1000)
 	better := FitUSL([]float64{1, 2, 4, 8}, []float64{10, 25, 60, 150}, 0.95)
 	assert.Equal(t, []Figure{0, 0}, []Figure{better.Contention.Value, better.Coherency.Value})
-	assert.Contains(t, better.Note, "bend upwards")
+	assert.Contains(t, better.Note, "bend downwards")
 	for _, u := range []USL{two, three, straight, better} {
 		assert.NotContains(t, text(t, u), "NaN")
 	}
@@ -105,10 +105,10 @@ func TestKnees(t *testing.T) {
 		"three points":        {steep[:3], nil, "fewer than four"},
 		"a wall":              {steep, &Knee{40, true}, ""},
 		"far beyond":          {append(steep[:6:6], LatencyPoint{2000, 900}), &Knee{40, true}, ""},
-		"flat":                {[]LatencyPoint{{10, 5}, {20, 5}, {30, 5}, {40, 5}}, nil, "does not bend"},
-		"an even rise":        {[]LatencyPoint{{10, 5}, {20, 10}, {30, 20}, {40, 40}}, nil, "does not bend"},
-		"all failed":          {[]LatencyPoint{{10, 500}, {20, 600}, {30, 700}, {40, 900}}, nil, "does not bend"},
-		"zeroes":              {[]LatencyPoint{{10, 0}, {20, 0}, {30, 0}, {40, 0}}, nil, "does not bend"},
+		"flat":                {[]LatencyPoint{{10, 5}, {20, 5}, {30, 5}, {40, 5}}, nil, "has no bend"},
+		"an even rise":        {[]LatencyPoint{{10, 5}, {20, 10}, {30, 20}, {40, 40}}, nil, "has no bend"},
+		"all failed":          {[]LatencyPoint{{10, 500}, {20, 600}, {30, 700}, {40, 900}}, nil, "has no bend"},
+		"zeroes":              {[]LatencyPoint{{10, 0}, {20, 0}, {30, 0}, {40, 0}}, nil, "has no bend"},
 		"a wall of one point": {[]LatencyPoint{{10, 0}, {20, 4}, {30, 4}, {40, 4}, {50, 900}}, &Knee{40, false}, ""},
 		"one wild point": {[]LatencyPoint{{10, 5}, {20, 5}, {30, 5}, {40, 150}, {50, 20}, {60, 160}, {70, 150}},
 			&Knee{30, false}, ""},
@@ -135,12 +135,12 @@ func TestCapacities(t *testing.T) {
 			Interval{LastOK: n(200), Censored: true, Note: "at least 200"}},
 		"all failed": {[]Measured{{100, Fail}, {200, Fail}}, Interval{FirstFail: n(100), Note: "below 100"}},
 		"nothing": {[]Measured{{0, Baseline}, {100, Inconclusive}},
-			Interval{Inconclusive: []float64{100}, Note: "nothing is known"}},
+			Interval{Inconclusive: []float64{100}, Note: "the capacity is unknown"}},
 		"OK after": {[]Measured{{100, OK}, {200, Fail}, {300, OK}},
 			Interval{LastOK: n(100), FirstFail: n(200), Note: "300 was OK although 200 failed: repeat these steps"}},
 		"OK only after": {[]Measured{{100, Fail}, {200, OK}},
 			Interval{FirstFail: n(100),
-				Note: "no step below 100 was OK: the capacity is below it; 200 was OK although 100 failed"}},
+				Note: "no step below 100 was OK, so the capacity is below that; 200 was OK although 100 failed"}},
 		"a gap": {[]Measured{{100, OK}, {200, Inconclusive}, {300, Fail}},
 			Interval{LastOK: n(100), FirstFail: n(300), Inconclusive: []float64{200}, Note: "inconclusive at 200"}},
 	} {
@@ -164,9 +164,9 @@ func TestTheMachineThatLimits(t *testing.T) {
 	}{
 		"CPU":           {Machine{20, 8000}, 2, LimitedByCPU, ""},
 		"memory":        {Machine{40, 1000}, 4, LimitedByMemory, ""},
-		"no memory":     {Machine{20, Unknown}, 2, LimitedByCPU, "memory per machine was not given"},
+		"no memory":     {Machine{20, Unknown}, 2, LimitedByCPU, "memory per machine is unknown"},
 		"exactly":       {Machine{40, 4000}, 1, LimitedByCPU, ""},
-		"one too large": {Machine{9, 8000}, 5, LimitedByCPU, "one instance of a needs more than one machine has"},
+		"one too large": {Machine{9, 8000}, 5, LimitedByCPU, "an instance of a cannot be placed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := AnalyzeResources(big, nil, c.machine)

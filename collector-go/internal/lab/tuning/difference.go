@@ -27,7 +27,7 @@ type Difference struct {
 }
 
 // OneLaunch begins the note of a change without an interval, because each side had only one launch.
-const OneLaunch = "one launch against one"
+const OneLaunch = "only one launch each"
 
 // Compare returns the change of a figure's mean with Welch's interval (unequal variances, Student's t with
 // Welch-Satterthwaite degrees of freedom). The values are the means of the launches. Slices are not independent:
@@ -40,7 +40,7 @@ func Compare(before, after Repeated, confidence float64) Difference {
 	d.Change.Value, d.Ratio.Value = d.After-d.Before, d.After/d.Before-1
 	switch {
 	case !d.Change.Value.Known():
-		d.Note = "not measured on both sides"
+		d.Note = "not measured in both runs"
 	case len(a) == 1 && len(b) == 1:
 		d.WithoutInterval()
 	case len(a) == 1 || len(b) == 1:
@@ -48,7 +48,7 @@ func Compare(before, after Repeated, confidence float64) Difference {
 		if len(b) > 1 {
 			several = b
 		}
-		d.Method = fmt.Sprintf("Student's t, with the scatter of %d launches on one side taken for that of both",
+		d.Method = fmt.Sprintf("Student's t, with the variation of %d launches of one run used for both",
 			len(several))
 		variance, freedom := stat.Variance(several, nil), float64(len(several)-1)
 		d.interval(scattered{float64(d.Before), variance / float64(len(a)), freedom},
@@ -66,7 +66,7 @@ func CompareSlices(before, after Repeated, confidence float64) Difference {
 	d := Compare(before, after, confidence)
 	if d.Change.Low.Known() && (before.few() || after.few()) {
 		d.noInterval()
-		d.Note = fmt.Sprintf("a launch has fewer than %d slices: no interval", LeastSlices)
+		d.Note = fmt.Sprintf("no interval: a launch has fewer than %d slices", LeastSlices)
 	}
 	return d
 }
@@ -75,7 +75,7 @@ func CompareSlices(before, after Repeated, confidence float64) Difference {
 func (d *Difference) WithoutInterval() {
 	d.noInterval()
 	if d.Note == "" {
-		d.Note = OneLaunch + ": how much a launch differs from the next was not measured, so that there is no interval"
+		d.Note = OneLaunch + ": the variation between launches is unknown, so there is no confidence interval"
 	}
 }
 
@@ -151,7 +151,7 @@ func (d *Difference) interval(a, b scattered, freedom, confidence float64) {
 		d.Change.Low, d.Change.High = d.Change.Value, d.Change.Value
 		d.Ratio.Low, d.Ratio.High = d.Ratio.Value, d.Ratio.Value
 		d.Clear = d.Change.Value != 0
-		d.Note = "no scatter was seen: the interval shows none, not that there is none"
+		d.Note = "the launches did not differ, so the interval is too narrow"
 		return
 	}
 	t := quantile(confidence, freedom)

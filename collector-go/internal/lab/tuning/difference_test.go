@@ -70,11 +70,11 @@ func TestCompareSaysWhatItIsMadeFrom(t *testing.T) {
 
 	d = Compare(Repeated{{5, 5}, {5}}, Repeated{{5, 5}, {5}}, 0.95)
 	assert.False(t, d.Clear)
-	assert.Contains(t, d.Note, "no scatter")
+	assert.Contains(t, d.Note, "the launches did not differ")
 
 	d = Compare(Repeated{{Unknown}}, Repeated{{7, 8}}, 0.95)
 	assert.False(t, d.Change.Value.Known())
-	assert.Equal(t, "not measured on both sides", d.Note)
+	assert.Equal(t, "not measured in both runs", d.Note)
 }
 
 // Two launches of one configuration had heaps of 100 and 204 MiB, with little variation between slices: +104%,
@@ -85,7 +85,7 @@ func TestOneLaunchAgainstOneHasNoInterval(t *testing.T) {
 	assert.InDelta(t, 1.04, float64(d.Ratio.Value), 1e-9)
 	assert.False(t, d.Clear)
 	assert.False(t, d.Change.Low.Known() || d.Change.High.Known() || d.Ratio.Low.Known())
-	assert.Contains(t, d.Note, "one launch against one")
+	assert.Contains(t, d.Note, "only one launch each")
 }
 
 // One launch against several: the several show how much launches differ.
@@ -96,7 +96,7 @@ func TestOneLaunchAgainstSeveralHasTheirScatter(t *testing.T) {
 		assert.False(t, d.Clear)
 		// Calculated by hand: s of 100, 204 and 150 is 52.0128, t(0.975, 2) = 4.302653, half = t s sqrt(1+1/3).
 		assert.InDelta(t, 2*258.4124, float64(d.Change.High-d.Change.Low), 0.01)
-		assert.Contains(t, d.Method, "the scatter of 3 launches on one side")
+		assert.Contains(t, d.Method, "the variation of 3 launches of one run")
 	}
 	assert.True(t, Compare(Repeated{{100}, {101}, {102}}, Repeated{{200}}, 0.95).Clear)
 }

@@ -98,7 +98,7 @@ func (b BoltEvidence) busyCores() Figure { return b.BusyMean * b.Executors }
 // executors waited for a processor, which is no work of theirs.
 func (b BoltEvidence) Believed() BoltEvidence {
 	if cores := Greater(b.BusyMost, b.busyCores()); busy.Computes(b.Component) && b.WorkersCPU < busy.Covered*cores {
-		b.BusyUnknown = fmt.Sprintf("Storm's figures come to %s of its busiest executor and %s cores' time in all, but its workers used only %s cores: they waited for a processor, or the figures are of another time",
+		b.BusyUnknown = fmt.Sprintf("Storm reports %s busy for its busiest executor, and the busy time of all would need %s cores, but its workers used only %s cores. They waited for CPU, or Storm's figures are from another time",
 			shareText(b.BusyMost), Digits(cores), Digits(b.WorkersCPU))
 		b.BusyMean, b.BusyMost = Unknown, Unknown
 	}

@@ -60,7 +60,7 @@ func (f *faults) notNegative(row int, column string, v Figure) {
 
 func (f *faults) check(row int, column string, v float64, ok bool, word string, least float64) {
 	if !Figure(v).Known() {
-		f.add(row, column, "the cell is empty or no number; write a number %s %g", word, least)
+		f.add(row, column, "the cell is empty or not a number; write a number %s %g", word, least)
 	} else if !ok {
 		f.add(row, column, "%g is not %s %g", v, word, least)
 	}

@@ -3,6 +3,7 @@ package tuning
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // GoalOutcome is a goal, the figure that was measured for it, and the verdict by this goal alone. The verdict of the
@@ -98,7 +99,7 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 	}
 	if step.HasQueries && !step.NoneToMatch && step.Measured.of(Goal{Figure: Completeness, Statistic: Mean}) == 0 &&
 		len(missed) == 0 {
-		missed = append(missed, "none of the records due to the queries came back")
+		missed = append(missed, "the queries returned none of their records")
 	}
 	judgement := limitation.AdjustFor(step.judge(missed, unknown, limitation))
 	if judgement.Verdict == Fail && !limitation.Known() && onlyIncomplete(outcomes) {
@@ -111,8 +112,8 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 }
 
 // lateForTheJoin names the most likely cause of incomplete answers if all latencies held and no limit was found.
-const lateForTheJoin = "what a filter bolt finds may come after the join bolt has ended its query, which waits for it " +
-	"bullet.topology.join.bolt.query.post.finish.buffer.ticks: try more of them"
+const lateForTheJoin = "records may reach the join bolt after it has ended the query; increase " +
+	"bullet.topology.join.bolt.query.post.finish.buffer.ticks"
 
 // onlyIncomplete reports whether at least one goal was missed and every missed goal concerns the content of answers.
 func onlyIncomplete(outcomes []GoalOutcome) bool {
@@ -134,16 +135,16 @@ func onlyIncomplete(outcomes []GoalOutcome) bool {
 func (s GoalStep) judge(missed, unknown []string, l Limitation) Judgement {
 	elsewhere := s.Evidence.Host.OfRun
 	if math.IsNaN(float64(s.HostIdle)) && !elsewhere {
-		unknown = append(unknown, "how busy the host was is not known")
+		unknown = append(unknown, "the idle share of the host is unknown")
 	}
 	if s.Unfinished > 0 {
-		unknown = append(unknown, fmt.Sprintf("%d queries were overdue when the step was judged", s.Unfinished))
+		unknown = append(unknown, fmt.Sprintf("%d queries had not ended when the step was judged", s.Unfinished))
 	}
 	switch {
 	case s.HostIdle < s.LeastIdle && !elsewhere && !l.BlamesTopology():
 		return Judgement{Inconclusive,
-			[]string{fmt.Sprintf("only %.1f%% of the host was idle (less than %.0f%%): the figures are the host's, not the topology's",
-				100*s.HostIdle, 100*s.LeastIdle)}}
+			[]string{fmt.Sprintf("only %s of the host was idle (less than %s), so the result says nothing about the topology",
+				PercentIn(s.HostIdle, 1), PercentIn(s.LeastIdle, 0))}}
 	case len(missed) > 0:
 		return Judgement{Fail, missed}
 	case len(unknown) > 0:
@@ -201,7 +202,7 @@ func (g Goal) written(v Figure) string {
 	case FailedQueries:
 		return fmt.Sprintf("%.3g%%", 100*float64(v))
 	case Completeness:
-		return trimmed(fmt.Sprintf("%.3f", 100*float64(v))) + "%"
+		return trimmed(strings.TrimSuffix(PercentIn(v, 3), "%")) + "%"
 	}
 	text := grouped(math.Round(float64(v)*100) / 100)
 	if unit := g.Figure.Unit(); unit != "" {

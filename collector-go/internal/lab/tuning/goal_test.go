@@ -46,9 +46,9 @@ func TestStepsAreJudgedByTheirGoals(t *testing.T) {
 		"unmeasured": {tuning.GoalStep{Measured: of(tuning.Unknown, 10, 0), HasQueries: true, HostIdle: 0.4,
 			LeastIdle: 0.05}, tuning.Inconclusive, "the mean filter latency was not measured"},
 		"overdue": {tuning.GoalStep{Measured: of(5, 10, 0), HasQueries: true, Unfinished: 3, HostIdle: 0.4,
-			LeastIdle: 0.05}, tuning.Inconclusive, "3 queries were overdue"},
+			LeastIdle: 0.05}, tuning.Inconclusive, "3 queries had not ended"},
 		"host unknown": {tuning.GoalStep{Measured: of(5, 10, 0), HasQueries: true, HostIdle: tuning.Unknown,
-			LeastIdle: 0.05}, tuning.Inconclusive, "how busy the host was is not known"},
+			LeastIdle: 0.05}, tuning.Inconclusive, "the idle share of the host is unknown"},
 		"without queries": {tuning.GoalStep{Measured: of(5, tuning.Unknown, tuning.Unknown), HostIdle: 0.4,
 			LeastIdle: 0.05}, tuning.OK, ""},
 	} {
@@ -156,7 +156,7 @@ func TestCompletenessIsOfQueriesThatWereToMatch(t *testing.T) {
 	step.NoneToMatch = false
 	_, judgement, _ = tuning.JudgeGoals([]tuning.Goal{latency}, step)
 	assert.Equal(t, tuning.Fail, judgement.Verdict)
-	assert.Contains(t, judgement.Reasons[0], "none of the records due to the queries came back")
+	assert.Contains(t, judgement.Reasons[0], "the queries returned none of their records")
 }
 
 func TestATableSaysNoOKBesideNoRecords(t *testing.T) {

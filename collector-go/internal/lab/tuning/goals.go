@@ -43,13 +43,13 @@ func DefaultGoals() Goals {
 func (g Goals) Validate() error {
 	switch {
 	case !(g.FilterLatencyLimitMs > 0) || math.IsInf(g.FilterLatencyLimitMs, 0):
-		return errors.New("the limit of the filter latency must be a positive number of milliseconds")
+		return errors.New("the filter latency limit must be a positive number of milliseconds")
 	case !(g.ExpectedResultSize > 0) || math.IsInf(g.ExpectedResultSize, 0):
 		return errors.New("the expected result size must be a positive number of records")
 	case !(g.Tolerance >= 0 && g.Tolerance < 1):
 		return errors.New("the tolerance must be at least 0 and below 1")
 	case !(g.MinHostIdle >= 0 && g.MinHostIdle < 1):
-		return errors.New("the least host idle must be at least 0 and below 1")
+		return errors.New("the minimum idle share of the host must be at least 0 and below 1")
 	}
 	return nil
 }

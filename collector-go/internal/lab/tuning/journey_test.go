@@ -83,7 +83,7 @@ func TestTheTimelineOfTest2(t *testing.T) {
 	assert.InDelta(t, 3.5, float64(got.AddedDelay.Value), 1e-3,
 		"from Bullet Filtered, which is after Query Received here")
 	assert.InDelta(t, 445.7, float64(stage(t, got, KafkaReceived).MeanMs), 1e-3)
-	assert.Contains(t, got.Notes, "1 of 101 queries returned without a record; they are in no delay.")
+	assert.Contains(t, got.Notes, "1 of 101 queries returned without a record. They do not count in the delays.")
 	_, err := json.Marshal(got)
 	require.NoError(t, err)
 }

@@ -50,7 +50,7 @@ func (l *Limitation) held() bool {
 func (l *Limitation) doubt() {
 	if len(l.Missing) == 0 && len(l.Contradictions) == 0 {
 		l.Contradictions = append(l.Contradictions,
-			"a goal was missed although nothing that was measured was at its limit")
-		l.Text = "cannot tell: a goal was missed, yet " + l.Text
+			"a goal was missed, although nothing that was measured was at its limit")
+		l.Text = "cannot tell: a goal was missed, but " + l.Text
 	}
 }

@@ -33,7 +33,7 @@ func FindKnee(points []LatencyPoint, limitMs float64) (*Knee, string) {
 	}
 	at := kneedle(upToFailure(points, limitMs))
 	if at < 0 {
-		return nil, "latency does not bend in the points up to the first failure"
+		return nil, "the latency has no bend up to the first FAIL"
 	}
 	knee := &Knee{Queries: points[at].Queries, Stable: true}
 	for left := range points {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
@@ -96,15 +95,15 @@ func (l *limiting) explain() {
 	host := l.reached(LimitedByHost)
 	for _, bolt := range []Limiter{LimitedByFilterCPU, LimitedByBoltCPU} {
 		if f := l.of(bolt); f.State == Reached && host && !l.covered(f) {
-			l.follows(bolt, "it waited for the host's processors")
+			l.follows(bolt, "it waited for CPU of the host")
 		} else if f.State == Reached && l.evidence.Host.OfRun && l.evidence.bolt(f.Component).WorkersCPU.Known() &&
 			!l.covered(f) {
 			f.State = NotKnown
-			f.Says += "; its workers had processors for only a part of that, so that it may have waited for a host that was not measured"
+			f.Says += "; its workers used less CPU than that, so it may have waited for the CPU of a host that was not measured"
 		}
 	}
 	if host && l.reached(LimitedByClient) {
-		l.follows(LimitedByClient, "the host left it no processor")
+		l.follows(LimitedByClient, "the host had no CPU left for it")
 	}
 	slow := ""
 	for _, f := range l.findings {
@@ -116,7 +115,7 @@ func (l *limiting) explain() {
 		}
 	}
 	if slow != "" {
-		l.follows(LimitedByPending, "the spouts wait for what "+slow+" slows down")
+		l.follows(LimitedByPending, "the spouts wait because of "+slow)
 	}
 	if slow == "" && l.reached(LimitedByPending) {
 		slow = string(LimitedByPending)
@@ -174,7 +173,7 @@ func (l *limiting) conclude() Limitation {
 // acquittal states why the topology is not blamed; "" if that is unknown.
 func (l *limiting) acquittal() string {
 	if f := l.of(LimitedByFilterCPU); f.State == NotReached {
-		return "; the topology is not to blame: " + f.Says
+		return "; the topology was not the limit: " + f.Says
 	}
 	return ""
 }
@@ -187,13 +186,13 @@ func (l *limiting) contradict() (out []string) {
 	q := l.evidence.Queries
 	if never := q.NeverActive(); never > max(1, neverActiveBound*q.Submitted) &&
 		q.EndpointCapacity > 1.1*q.ActiveMost && !l.reached(LimitedByDRPC, LimitedByEndpoint) {
-		out = append(out, fmt.Sprintf("%s of %s queries were never active, although the endpoint lets %s through",
+		out = append(out, fmt.Sprintf("%s of %s queries were never active, although the endpoint accepts %s",
 			figureText(never), figureText(q.Submitted), figureText(q.EndpointCapacity)))
 	}
 	s := l.evidence.Source
 	if s.LagGrowth > lagBound*s.RecordsPerSecond && !l.any() {
 		out = append(out, fmt.Sprintf(
-			"records fall behind by %s a second, although nothing that was measured is at its limit",
+			"the source lags by %s more records each second, although nothing that was measured is at its limit",
 			figureText(s.LagGrowth)))
 	}
 	return out
@@ -216,9 +215,9 @@ func shareText(f Figure) string {
 	if !f.Known() {
 		return "an unknown share"
 	}
-	percent, decimals := 100*float64(f), 1
-	if math.Abs(percent) < 1 {
+	decimals := 1
+	if math.Abs(float64(f)) < 0.01 {
 		decimals = 2
 	}
-	return trimmed(strconv.FormatFloat(percent, 'f', decimals, 64)) + "%"
+	return trimmed(strings.TrimSuffix(PercentIn(f, decimals), "%")) + "%"
 }

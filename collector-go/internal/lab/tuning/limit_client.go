@@ -12,7 +12,7 @@ func clientRule(e Evidence) LimiterFinding {
 		return c.hostsRule()
 	}
 	if !c.LatenessP99Ms.Known() && !(c.CPUCores / c.CPULimitCores).Known() {
-		return finding(LimitedByClient, NotKnown, nil, "how the load client fared is not known")
+		return finding(LimitedByClient, NotKnown, nil, "the state of the load client is unknown")
 	}
 	one := ClientHost{LatenessP99Ms: c.LatenessP99Ms, CPUCores: c.CPUCores, CPULimitCores: c.CPULimitCores}
 	return finding(LimitedByClient, stateOf(one.limits(c)), one.numbers(""), "the load client%s", one.says())
@@ -41,10 +41,10 @@ func (c ClientEvidence) hostsRule() LimiterFinding {
 	case len(limits) > 0:
 		return finding(LimitedByClient, Reached, numbers, "%s", strings.Join(limits, "; "))
 	case len(unknown) > 0:
-		return finding(LimitedByClient, NotKnown, numbers, "how the load client fared is not known of %s",
+		return finding(LimitedByClient, NotKnown, numbers, "the state of the load client is unknown on %s",
 			strings.Join(unknown, ", "))
 	}
-	return finding(LimitedByClient, NotReached, numbers, "of the load clients on %d hosts the one on %s%s",
+	return finding(LimitedByClient, NotReached, numbers, "the busiest of the load clients on %d hosts, the one on %s,%s",
 		len(c.Hosts), latest.Host, latest.says())
 }
 
@@ -65,7 +65,7 @@ func (h ClientHost) limits(c ClientEvidence) bool {
 
 func (h ClientHost) numbers(of string) []Number {
 	return []Number{{of + "lateness, p99", h.LatenessP99Ms, "ms"}, {of + "CPU", h.CPUCores, "cores"},
-		{of + "CPU that it may have", h.CPULimitCores, "cores"}}
+		{of + "CPU limit", h.CPULimitCores, "cores"}}
 }
 
 // says describes the client's figures. The text follows the client's name.
@@ -75,7 +75,7 @@ func (h ClientHost) says() string {
 		parts = append(parts, fmt.Sprintf(" submitted its queries up to %s ms late (p99)", Digits(h.LatenessP99Ms)))
 	}
 	if share := h.CPUCores / h.CPULimitCores; share.Known() {
-		parts = append(parts, fmt.Sprintf(" took %s of its %s cores", shareText(share), Digits(h.CPULimitCores)))
+		parts = append(parts, fmt.Sprintf(" used %s of its %s cores", shareText(share), Digits(h.CPULimitCores)))
 	}
 	return strings.Join(parts, " and")
 }

@@ -19,7 +19,7 @@ func TestAStepThatIsOKHasNoLimiter(t *testing.T) {
 		LeastIdle: 0.05})
 	assert.Equal(t, tuning.OK, judgement.Verdict, judgement.Reasons)
 	assert.Empty(t, limitation.Limiters)
-	assert.Contains(t, limitation.Text, "nothing limited it, since its goals were met; busy all the same: filter CPU")
+	assert.Contains(t, limitation.Text, "nothing limited it, because its goals were met; still busy: filter CPU")
 }
 
 // How busy a bolt with few tuples is cannot be known. If no tuples wait for it, it still limits nothing.
@@ -29,8 +29,8 @@ func TestABoltWithoutWaitingTuplesLimitsNothing(t *testing.T) {
 	e.Bolts[1].BusyUnknown = "of task 9: it executed 40 tuples"
 	l := tuning.Limit(e)
 	assert.Contains(t, l.Text, "nothing was at its limit")
-	assert.Contains(t, l.Text, "no tuples waited for any other bolt: the fullest receive queue was 0% full")
+	assert.Contains(t, l.Text, "no other bolt had waiting tuples: the fullest receive queue was 0% full")
 	e.Bolts[1].QueueMost = 0.01
 	assert.Contains(t, tuning.Limit(e).Text,
-		"cannot tell: how busy any other bolt was is not known: JoinBolt: of task 9: it executed 40 tuples")
+		"cannot tell: the busy share of any other bolt is unknown: JoinBolt: of task 9: it executed 40 tuples")
 }

@@ -18,17 +18,17 @@ func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {
 		if b.BusyUnknown != "" {
 			why = ": " + b.BusyUnknown
 		}
-		return finding(limiter, NotKnown, nil, "how busy %s was is not known%s", b.Component, why)
+		return finding(limiter, NotKnown, nil, "the busy share of %s is unknown%s", b.Component, why)
 	}
 	numbers := []Number{{"busiest executor", b.BusyMost, "ratio"}, {"all executors", b.BusyMean, "ratio"},
 		{"executors", b.Executors, "executors"}}
 	says := fmt.Sprintf("%s was %s busy", b.Component, shareText(b.BusyMost))
 	if b.BusyMean.Known() && b.Executors > 1 {
-		says += fmt.Sprintf(" in its busiest executor, %s over all %s", shareText(b.BusyMean), figureText(b.Executors))
+		says += fmt.Sprintf(" in its busiest executor and %s on average over %s executors", shareText(b.BusyMean), figureText(b.Executors))
 	}
 	if used := b.WorkersCPU; used.Known() && b.Executors.Known() {
 		numbers = append(numbers, Number{"CPU of its workers", used, "cores"})
-		says += fmt.Sprintf("; its workers used %s cores, its executors can have %s", Digits(used),
+		says += fmt.Sprintf("; its workers used %s cores of the %s that its executors can use", Digits(used),
 			figureText(b.Executors))
 	}
 	if b.QueueMost.Known() {
@@ -60,14 +60,14 @@ func boltRule(e Evidence) LimiterFinding {
 	}
 	if !busiest.BusyMost.Known() && busiest.BusyUnknown != "" && !open {
 		return finding(LimitedByBoltCPU, NotReached, []Number{{"fullest receive queue", fullest, "ratio"}},
-			"no tuples waited for any other bolt: the fullest receive queue was %s full", shareText(fullest))
+			"no other bolt had waiting tuples: the fullest receive queue was %s full", shareText(fullest))
 	}
 	f := busyRule(LimitedByBoltCPU, busiest)
 	if f.State == Reached {
 		if why, waits := e.waits(busiest); waits {
 			f.Limiter = LimitedByBoltBusy
 			f.Says += "; " + why +
-				", so that its executors waited for part of that time: waiting for an answer over HTTP counts as busy"
+				", so its executors waited for part of that time; waiting for an HTTP response counts as busy"
 		}
 	}
 	return f
@@ -85,7 +85,7 @@ func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 		return "", false
 	}
 	if b.WorkersCPU < busy.Covered*b.busyCores() {
-		return fmt.Sprintf("that is less than the %s cores' time that they were busy", Digits(b.busyCores())), true
+		return fmt.Sprintf("that is less than the %s cores that the busy time would need", Digits(b.busyCores())), true
 	}
 	all := Figure(0)
 	for _, other := range e.Bolts {
@@ -94,7 +94,7 @@ func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 		}
 	}
 	if slices.Contains(publishers, b.Component) && e.Workers.CPUCores < busy.Covered*all {
-		return fmt.Sprintf("all bolts together were busy for %s cores' time, and all workers used %s cores",
+		return fmt.Sprintf("the busy time of all bolts would need %s cores, and all workers used %s cores",
 			Digits(all), Digits(e.Workers.CPUCores)), true
 	}
 	return "", false
@@ -103,7 +103,7 @@ func (e Evidence) waits(b BoltEvidence) (why string, waits bool) {
 func gcRule(e Evidence) LimiterFinding {
 	g := e.GC
 	if !g.ShareOfTime.Known() {
-		return finding(LimitedByGC, NotKnown, nil, "the garbage collectors' time is not known")
+		return finding(LimitedByGC, NotKnown, nil, "the time of garbage collection is unknown")
 	}
 	numbers := []Number{{"share of time", g.ShareOfTime, "ratio"}, {"share of CPU", g.ShareOfCPU, "ratio"},
 		{"heap in use of its limit", g.HeapUsedMost, "ratio"}}
@@ -123,15 +123,15 @@ func gcRule(e Evidence) LimiterFinding {
 func restartRule(e Evidence) LimiterFinding {
 	n := e.Workers.Restarts
 	if !n.Known() {
-		return finding(LimitedByRestart, NotKnown, nil, "whether a worker was started again is not known")
+		return finding(LimitedByRestart, NotKnown, nil, "it is unknown whether a worker restarted")
 	}
 	numbers := []Number{{"restarts", n, "restarts"}}
-	says := "no worker was started again"
+	says := "no worker restarted"
 	switch {
 	case n == 1:
-		says = "a worker was started again in the step: what it held was lost"
+		says = "a worker restarted during the step and lost its state"
 	case n > 1:
-		says = fmt.Sprintf("workers were started again %s times in the step: what they held was lost", figureText(n))
+		says = fmt.Sprintf("workers restarted %s times during the step and lost their state", figureText(n))
 	}
 	return finding(LimitedByRestart, stateOf(n > 0), numbers, "%s", says)
 }
@@ -139,12 +139,12 @@ func restartRule(e Evidence) LimiterFinding {
 func pendingRule(e Evidence) LimiterFinding {
 	s := e.Spout
 	if !s.HeldByPending.Known() {
-		return finding(LimitedByPending, NotKnown, nil, "how long the record spouts were held back is not known")
+		return finding(LimitedByPending, NotKnown, nil, "it is unknown for how long the record spouts were throttled")
 	}
-	numbers := []Number{{"held by max spout pending", s.HeldByPending, "ratio"},
-		{"held by back-pressure", s.HeldByBackPressure, "ratio"},
+	numbers := []Number{{"throttled by max spout pending", s.HeldByPending, "ratio"},
+		{"throttled by back-pressure", s.HeldByBackPressure, "ratio"},
 		{"topology.max.spout.pending", s.MaxPending, "tuples"}, {"complete latency", s.CompleteLatencyMs, "ms"}}
-	says := fmt.Sprintf("max spout pending held the record spouts back for %s of their time",
+	says := fmt.Sprintf("max spout pending throttled the record spouts for %s of their time",
 		shareText(s.HeldByPending))
 	if s.MaxPending.Known() {
 		says += " at " + s.pendingText()
@@ -158,10 +158,10 @@ func pendingRule(e Evidence) LimiterFinding {
 // pendingText describes the true max spout pending: a tuple that Storm counts may be a batch of records.
 func (s SpoutEvidence) pendingText() string {
 	if s.BatchSize > 1 {
-		return fmt.Sprintf("%s batches of up to %s = %s records a spout", Digits(s.MaxPending), Digits(s.BatchSize),
+		return fmt.Sprintf("%s batches of up to %s = %s records per spout", Digits(s.MaxPending), Digits(s.BatchSize),
 			Digits(s.MaxPending*s.BatchSize))
 	}
-	return Digits(s.MaxPending) + " records a spout"
+	return Digits(s.MaxPending) + " records per spout"
 }
 
 // sourceRule checks for records that wait to be read. If each partition already has its own spout, more spouts would
@@ -174,29 +174,29 @@ func sourceRule(e Evidence) LimiterFinding {
 		limiter = LimitedByPartitions
 	}
 	if !s.LagGrowth.Known() || !s.RecordsPerSecond.Known() {
-		return finding(limiter, NotKnown, nil, "whether the record source falls behind is not known")
+		return finding(limiter, NotKnown, nil, "it is unknown whether the record source lags")
 	}
 	numbers := []Number{{"lag growth", s.LagGrowth, "records/s"}, {"read", s.RecordsPerSecond, "records/s"},
 		{"lag at the end", s.LagEnd, "records"},
 		{"Kafka partitions", s.Partitions, "partitions"}, {"spouts", e.Spout.Executors, "executors"}}
 	if !(s.LagGrowth > lagBound*s.RecordsPerSecond && s.LagGrowth > 0) {
-		return finding(limiter, NotReached, numbers, "the record source keeps up at %s records/s",
+		return finding(limiter, NotReached, numbers, "the topology keeps up with the source at %s records/s",
 			Digits(s.RecordsPerSecond))
 	}
-	lag := fmt.Sprintf("the source falls behind by %s records/s while %s are read", Digits(s.LagGrowth),
+	lag := fmt.Sprintf("the lag of the source grows by %s records/s while %s records/s are read", Digits(s.LagGrowth),
 		Digits(s.RecordsPerSecond))
 	switch {
 	case s.Partitions.Known():
 		so := "more spouts would help"
 		if partitioned {
-			so = "more spouts would have nothing to read"
+			so = "more spouts would have no partition to read"
 		}
-		return finding(limiter, Reached, numbers, "%s; %s spouts read %s partitions, so that %s",
+		return finding(limiter, Reached, numbers, "%s; %s spouts read %s partitions, so %s",
 			lag, figureText(e.Spout.Executors), figureText(s.Partitions), so)
 	case s.Kind == SourceGenerator:
 		return finding(limiter, Reached, numbers, "%s", lag)
 	}
-	return finding(limiter, NotKnown, numbers, "%s, and how many Kafka partitions there are is not known", lag)
+	return finding(limiter, NotKnown, numbers, "%s, and the number of Kafka partitions is unknown", lag)
 }
 
 // endpointRule checks for queries that were submitted and never ran.
@@ -214,7 +214,7 @@ func endpointRule(e Evidence) LimiterFinding {
 	}
 	never := q.NeverActive()
 	if !never.Known() {
-		return finding(limiter, NotKnown, nil, "how many of the submitted queries were active is not known")
+		return finding(limiter, NotKnown, nil, "it is unknown how many of the submitted queries were active")
 	}
 	says := fmt.Sprintf("%s queries submitted, %s active", Digits(q.Submitted), Digits(min(q.ActiveMost, q.Submitted)))
 	if never <= max(0.5, neverActiveBound*q.Submitted) {
@@ -227,7 +227,7 @@ func endpointRule(e Evidence) LimiterFinding {
 	if q.EndpointCapacity > 1.1*q.ActiveMost {
 		return finding(limiter, NotKnown, numbers, "%s", says)
 	}
-	return finding(limiter, Reached, numbers, "%s; %s lets %s through at the same time", says, name,
+	return finding(limiter, Reached, numbers, "%s; %s accepts %s at the same time", says, name,
 		Digits(q.EndpointCapacity))
 }
 
@@ -239,7 +239,7 @@ func hostRule(e Evidence) LimiterFinding {
 			"worker hosts: not measured (%s of tune run's host was idle)", shareText(h.IdleRatio))
 	}
 	if !h.IdleRatio.Known() {
-		return finding(LimitedByHost, NotKnown, nil, "how busy the host was is not known")
+		return finding(LimitedByHost, NotKnown, nil, "the idle share of the host is unknown")
 	}
 	least := e.leastIdle()
 	numbers := []Number{{"idle", h.IdleRatio, "ratio"}, {"least idle", least, "ratio"}}
@@ -278,12 +278,12 @@ func (h HostEvidence) changed() string {
 		return fmt.Sprintf("the share of %s rose from %s to %s", risen.Process, shareText(before[risen.Process]),
 			shareText(risen.Ratio))
 	case len(before) > 0:
-		return "no process' share rose by more than 2 points of percent"
+		return "no process used over 2 percentage points more than before"
 	case busiest.Process != "":
-		return fmt.Sprintf("%s had %s of it, and no earlier step shows whose share changed", busiest.Process,
+		return fmt.Sprintf("%s used %s of it, and there is no earlier step to compare with", busiest.Process,
 			shareText(busiest.Ratio))
 	}
-	return "who took it is not known"
+	return "the processes that used it are unknown"
 }
 
 // silenceRule checks for expected workers that do not report. They ended, or their data was lost; nothing is blamed
@@ -292,14 +292,14 @@ func silenceRule(e Evidence) LimiterFinding {
 	w := e.Workers
 	numbers := []Number{{"silent", w.Silent, "workers"}, {"expected", w.Expected, "workers"}}
 	if w.Silent == 0 {
-		return finding(LimitedBySilence, NotReached, numbers, "all %s workers reported to the end",
+		return finding(LimitedBySilence, NotReached, numbers, "all %s workers reported until the end",
 			figureText(w.Expected))
 	}
-	what := "whether it ended, or what it sent was lost on its way, is not known"
+	what := "it is unknown whether it ended or its samples were lost"
 	if w.Silent > 1 {
-		what = "whether they ended, or what they sent was lost on its way, is not known"
+		what = "it is unknown whether they ended or their samples were lost"
 	}
-	return finding(LimitedBySilence, Reached, numbers, "%s of %s workers had fallen silent by the step's end: %s",
+	return finding(LimitedBySilence, Reached, numbers, "%s of %s workers sent no more samples by the end of the step: %s",
 		figureText(w.Silent), figureText(w.Expected), what)
 }
 
@@ -310,7 +310,7 @@ func collectorRule(e Evidence) LimiterFinding {
 	missing := c.MissingSlices / c.ExpectedSlices
 	if !c.ShareOfHost.Known() && !missing.Known() {
 		return finding(LimitedByCollector, NotKnown, nil,
-			"the collector's own share of the host and its missing slices are not known")
+			"the collector's share of the host and the missing slices are unknown")
 	}
 	numbers := []Number{{"share of the host", c.ShareOfHost, "ratio"}, {"missing slices", c.MissingSlices, "slices"},
 		{"expected slices", c.ExpectedSlices, "slices"},
@@ -318,7 +318,7 @@ func collectorRule(e Evidence) LimiterFinding {
 	starved := !e.Host.OfRun && e.Host.IdleRatio < e.leastIdle() && c.ShareOfHost >= collectorBound
 	says := "the collector"
 	if c.ShareOfHost.Known() {
-		says += " took " + shareText(c.ShareOfHost) + " of the host"
+		says += " used " + shareText(c.ShareOfHost) + " of the host"
 	}
 	if missing.Known() {
 		if c.ShareOfHost.Known() {

@@ -63,15 +63,15 @@ func TestTheClientOfEachHostIsJudged(t *testing.T) {
 	f := says(client("a", 3, 0.1), client("b", 99, 0.2))
 	assert.Equal(t, tuning.NotReached, f.State)
 	assert.Equal(t,
-		"of the load clients on 2 hosts the one on b submitted its queries up to 99 ms late (p99) and took 10% of its 2 cores",
+		"the busiest of the load clients on 2 hosts, the one on b, submitted its queries up to 99 ms late (p99) and used 10% of its 2 cores",
 		f.Says)
 	assert.Equal(t, tuning.Number{Name: "b: lateness, p99", Value: 99, Unit: "ms"}, f.Numbers[3])
 	f = says(client("a", 3, 0.1), client("b", tuning.Unknown, tuning.Unknown))
 	assert.Equal(t, tuning.NotKnown, f.State)
-	assert.Equal(t, "how the load client fared is not known of b", f.Says)
+	assert.Equal(t, "the state of the load client is unknown on b", f.Says)
 	f = says(client("a", tuning.Unknown, 0.1), client("b", tuning.Unknown, 1.9))
 	assert.Equal(t, tuning.Reached, f.State, "who asked nothing was not late, and may have been busy")
-	assert.Equal(t, "the load client on b took 95% of its 2 cores", f.Says)
+	assert.Equal(t, "the load client on b used 95% of its 2 cores", f.Says)
 }
 
 func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
@@ -83,10 +83,10 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 	}{
 		"filter CPU": {func(e *tuning.Evidence) { filterBusy(e, 0.98, 2.1) },
 			[]tuning.Limiter{tuning.LimitedByFilterCPU},
-			"limited by filter CPU: FilterBolt was 98% busy in its busiest executor, 98% over all 2; its workers used 2.1 cores, its executors can have 2",
+			"limited by filter CPU: FilterBolt was 98% busy in its busiest executor and 98% on average over 2 executors; its workers used 2.1 cores of the 2 that its executors can use",
 			true},
 		"one hot filter": {func(e *tuning.Evidence) { filterBusy(e, 0.5, 1.2); e.Bolts[0].BusyMost = 0.97 },
-			[]tuning.Limiter{tuning.LimitedByFilterCPU}, "97% busy in its busiest executor, 50% over all 2", true},
+			[]tuning.Limiter{tuning.LimitedByFilterCPU}, "97% busy in its busiest executor and 50% on average over 2 executors", true},
 		"another bolt": {func(e *tuning.Evidence) {
 			e.Bolts[1].BusyMean, e.Bolts[1].BusyMost, e.Bolts[1].WorkersCPU = 0.95, 0.95, 1.1
 		},
@@ -95,14 +95,14 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 			e.Bolts[1] = tuning.BoltEvidence{Component: "ResultBolt", Executors: 2, BusyMean: 0.95, BusyMost: 0.96,
 				QueueMost: 0, WorkersCPU: 0.4}
 		}, []tuning.Limiter{tuning.LimitedByBoltBusy},
-			"limited by a bolt's executors: ResultBolt was 96% busy in its busiest executor, 95% over all 2; its workers used 0.4 cores, its executors can have 2; that is less than the 1.9 cores' time that they were busy, so that its executors waited",
+			"limited by a bolt's executors: ResultBolt was 96% busy in its busiest executor and 95% on average over 2 executors; its workers used 0.4 cores of the 2 that its executors can use; that is less than the 1.9 cores that the busy time would need, so its executors waited",
 			true},
 		"a bolt that waits beside others": {func(e *tuning.Evidence) {
 			e.Bolts[0].BusyMean, e.Bolts[0].BusyMost, e.Workers.CPUCores = 0.3, 0.3, 1
 			e.Bolts[1] = tuning.BoltEvidence{Component: "LoopBolt", Executors: 1, BusyMean: 0.95, BusyMost: 0.95,
 				QueueMost: 0, WorkersCPU: 1}
 		}, []tuning.Limiter{tuning.LimitedByBoltBusy},
-			"all bolts together were busy for 1.55 cores' time, and all workers used 1 cores, so that", true},
+			"the busy time of all bolts would need 1.55 cores, and all workers used 1 cores, so", true},
 		"a bolt that computes beside others": {func(e *tuning.Evidence) {
 			e.Workers.CPUCores = 1.2
 			e.Bolts[1] = tuning.BoltEvidence{Component: "ResultBolt", Executors: 1, BusyMean: 0.95, BusyMost: 0.95,
@@ -113,28 +113,28 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 			"garbage collection pauses took 25% of the time in worker h:6700, 40% of its CPU, with 97% of the heap in use",
 			true},
 		"a killed worker": {func(e *tuning.Evidence) { e.Workers.Restarts = 1 },
-			[]tuning.Limiter{tuning.LimitedByRestart}, "a worker was started again in the step: what it held was lost",
+			[]tuning.Limiter{tuning.LimitedByRestart}, "a worker restarted during the step and lost its state",
 			true},
 		"max spout pending": {func(e *tuning.Evidence) { e.Spout.HeldByPending, e.Source.LagGrowth = 0.6, 200 },
 			[]tuning.Limiter{tuning.LimitedByPending},
-			"max spout pending held the record spouts back for 60% of their time at 30 batches of up to 500 = 15,000 records a spout",
+			"max spout pending throttled the record spouts for 60% of their time at 30 batches of up to 500 = 15,000 records per spout",
 			false},
 		"Kafka partitions": {func(e *tuning.Evidence) {
 			e.Source.LagGrowth, e.Source.Partitions, e.Spout.Executors = 200, 2, 4
 		},
 			[]tuning.Limiter{tuning.LimitedByPartitions},
-			"falls behind by 200 records/s while 1,000 are read; 4 spouts read 2 partitions", false},
+			"grows by 200 records/s while 1,000 records/s are read; 4 spouts read 2 partitions", false},
 		"too few spouts": {func(e *tuning.Evidence) { e.Source.LagGrowth = 200 },
-			[]tuning.Limiter{tuning.LimitedBySpouts}, "2 spouts read 4 partitions, so that more spouts would help",
+			[]tuning.Limiter{tuning.LimitedBySpouts}, "2 spouts read 4 partitions, so more spouts would help",
 			true},
 		"a generator that falls behind": {func(e *tuning.Evidence) {
 			e.Source.Kind, e.Source.Partitions, e.Source.LagGrowth = tuning.SourceGenerator, tuning.Unknown, 200
-		}, []tuning.Limiter{tuning.LimitedBySpouts}, "the source falls behind", true},
+		}, []tuning.Limiter{tuning.LimitedBySpouts}, "the lag of the source grows", true},
 		"DRPC": {func(e *tuning.Evidence) {
 			e.Queries.Endpoint, e.Queries.EndpointCapacity, e.Queries.ActiveMean,
 				e.Queries.ActiveMost = tuning.EndpointDRPC, 20, 20, 20
 		}, []tuning.Limiter{tuning.LimitedByDRPC},
-			"limited by DRPC: 30 queries submitted, 20 active, 10 never active; DRPC lets 20 through at the same time; the topology is not to blame: FilterBolt was 12% busy in its busiest executor, 10% over all 2; its workers used 0.9 cores, its executors can have 2",
+			"limited by DRPC: 30 queries submitted, 20 active, 10 never active; DRPC accepts 20 at the same time; the topology was not the limit: FilterBolt was 12% busy in its busiest executor and 10% on average over 2 executors; its workers used 0.9 cores of the 2 that its executors can use",
 			false},
 		"DRPC whose threads nobody stated": {func(e *tuning.Evidence) {
 			e.Queries.Endpoint, e.Queries.EndpointCapacity, e.Queries.ActiveMost = tuning.EndpointDRPC,
@@ -154,16 +154,16 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 		},
 			[]tuning.Limiter{tuning.LimitedByClient}, "submitted its queries up to 501 ms late (p99)", false},
 		"a client without a processor": {func(e *tuning.Evidence) { e.Client.CPUCores = 1.95 },
-			[]tuning.Limiter{tuning.LimitedByClient}, "took 97.5% of its 2 cores", false},
+			[]tuning.Limiter{tuning.LimitedByClient}, "used 97.5% of its 2 cores", false},
 		"a late client of three": {func(e *tuning.Evidence) {
 			hosts(e, client("a", 3, 0.1), client("b", 812, 0.2), client("c", 5, 0.1))
 		}, []tuning.Limiter{tuning.LimitedByClient},
-			"limited by the load client: the load client on b submitted its queries up to 812 ms late (p99) and took 10% of its 2 cores",
+			"limited by the load client: the load client on b submitted its queries up to 812 ms late (p99) and used 10% of its 2 cores",
 			false},
 		"clients of three at two limits": {func(e *tuning.Evidence) {
 			hosts(e, client("a", 101, 0.1), client("b", 3, 0.2), client("c", 5, 1.9))
 		}, []tuning.Limiter{tuning.LimitedByClient},
-			"the load client on a submitted its queries up to 101 ms late (p99) and took 5% of its 2 cores; the load client on c submitted its queries up to 5 ms late (p99) and took 95% of its 2 cores",
+			"the load client on a submitted its queries up to 101 ms late (p99) and used 5% of its 2 cores; the load client on c submitted its queries up to 5 ms late (p99) and used 95% of its 2 cores",
 			false},
 		"of three clients none is late, though all together are": {func(e *tuning.Evidence) {
 			hosts(e, client("a", 99, 0.1), client("b", 3, 0.2), client("c", 5, 0.1))
@@ -171,7 +171,7 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 		}, []tuning.Limiter{}, "nothing was at its limit", false},
 		"the host": {func(e *tuning.Evidence) { e.Host.IdleRatio = 0.01 },
 			[]tuning.Limiter{tuning.LimitedByHost},
-			"1% of the host was idle; worker 6700 had 45% of it, and no earlier step shows whose share changed", false},
+			"1% of the host was idle; worker 6700 used 45% of it, and there is no earlier step to compare with", false},
 		"the host, by who came": {func(e *tuning.Evidence) {
 			e.Host.IdleRatio = 0.01
 			e.Host.SharesBefore = []tuning.ProcessShare{{Process: "worker 6700", Ratio: 0.44},
@@ -184,13 +184,13 @@ func TestEveryLimiterIsNamedByWhatShowsIt(t *testing.T) {
 			e.Host.IdleRatio = 0.01
 			e.Host.SharesBefore = []tuning.ProcessShare{{Process: "worker 6700", Ratio: 0.44}}
 		}, []tuning.Limiter{tuning.LimitedByHost},
-			"1% of the host was idle; no process' share rose by more than 2 points of percent", false},
+			"1% of the host was idle; no process used over 2 percentage points more than before", false},
 		"a worker that fell silent": {func(e *tuning.Evidence) { e.Workers.Expected, e.Workers.Silent = 2, 1 },
 			[]tuning.Limiter{tuning.LimitedBySilence},
-			"1 of 2 workers had fallen silent by the step's end: whether it ended, or what it sent was lost on its way, is not known",
+			"1 of 2 workers sent no more samples by the end of the step: it is unknown whether it ended or its samples were lost",
 			false},
 		"the collector's hunger": {func(e *tuning.Evidence) { e.Host.IdleRatio, e.Collector.ShareOfHost = 0.01, 0.3 },
-			[]tuning.Limiter{tuning.LimitedByHost, tuning.LimitedByCollector}, "the collector took 30% of the host",
+			[]tuning.Limiter{tuning.LimitedByHost, tuning.LimitedByCollector}, "the collector used 30% of the host",
 			false},
 		"the collector's holes": {func(e *tuning.Evidence) { e.Collector.MissingSlices = 6 },
 			[]tuning.Limiter{tuning.LimitedByCollector}, "missed 6 of 12 slices", false},
@@ -261,7 +261,7 @@ func TestWhatIsNotKnown(t *testing.T) {
 		l := tuning.Limit(tuning.NoEvidence())
 		assert.False(t, l.Known())
 		assert.Len(t, l.Missing, 10, "one a rule")
-		assert.Contains(t, l.Text, "cannot tell: how busy FilterBolt was is not known")
+		assert.Contains(t, l.Text, "cannot tell: the busy share of FilterBolt is unknown")
 	})
 	t.Run("nothing at its limit", func(t *testing.T) {
 		l := tuning.Limit(quiet())
@@ -273,16 +273,16 @@ func TestWhatIsNotKnown(t *testing.T) {
 		e.Queries.ActiveMost = 20
 		l := tuning.Limit(e)
 		assert.False(t, l.Known(), "the topology may as well not take them")
-		assert.Contains(t, l.Text, "10 of 30 queries were never active, although the endpoint lets 2,000 through")
+		assert.Contains(t, l.Text, "10 of 30 queries were never active, although the endpoint accepts 2,000")
 	})
 	t.Run("behind for no reason", func(t *testing.T) {
 		e := quiet()
 		e.Source.LagGrowth, e.Source.Partitions = 100, tuning.Unknown
 		l := tuning.Limit(e)
 		assert.False(t, l.Known())
-		assert.Contains(t, l.Text, "how many Kafka partitions there are is not known")
+		assert.Contains(t, l.Text, "the number of Kafka partitions is unknown")
 	})
-	t.Run("no query asked for", func(t *testing.T) {
+	t.Run("no query requested", func(t *testing.T) {
 		e := quiet()
 		e.Queries.Submitted, e.Queries.ActiveMost = 0, 0
 		assert.False(t, tuning.Limit(e).Known())
@@ -300,7 +300,7 @@ func TestTheLoadClientsHostLimitsNothing(t *testing.T) {
 	filterBusy(&e, 0.97, 0.8)
 	l = tuning.Limit(e)
 	assert.Empty(t, l.Limiters)
-	assert.Contains(t, l.Text, "they waited for a processor, or the figures are of another time")
+	assert.Contains(t, l.Text, "They waited for CPU, or Storm's figures are from another time")
 	filterBusy(&e, 0.97, 1.9)
 	assert.Equal(t, []tuning.Limiter{tuning.LimitedByFilterCPU}, tuning.Limit(e).Limiters)
 }

@@ -80,7 +80,7 @@ type Limitation struct {
 func (l Limitation) OfOK() Limitation {
 	if l.Known() {
 		l.Limiters = []Limiter{}
-		l.Text = "nothing limited it, since its goals were met; busy all the same: " +
+		l.Text = "nothing limited it, because its goals were met; still busy: " +
 			strings.TrimPrefix(l.Text, "limited by ")
 	}
 	return l

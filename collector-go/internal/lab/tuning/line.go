@@ -61,7 +61,7 @@ func FitLine(x, y []float64, confidence float64) Line {
 		l.sumSquaresX += (v - l.meanX) * (v - l.meanX)
 	}
 	if floats.Max(x) == floats.Min(x) {
-		l.Note = fmt.Sprintf("all points have the same x, %g: they have no slope", x[0])
+		l.Note = fmt.Sprintf("no slope: all points have the same x, %g", x[0])
 		return l
 	}
 	intercept, slope := stat.LinearRegression(x, y, nil, false)
@@ -91,7 +91,7 @@ func (l *Line) judgeScatter(x, y []float64) {
 	slope, intercept := float64(l.Slope), float64(l.Intercept)
 	squares := residualSquares(x, y, intercept, slope)
 	if len(x) == 2 {
-		l.Note = "two points lie on any line: how far it can be trusted is unknown"
+		l.Note = "no interval: two points always lie on a line"
 		return
 	}
 	freedom := float64(len(x) - 2)
@@ -99,12 +99,12 @@ func (l *Line) judgeScatter(x, y []float64) {
 	half := quantile(l.Confidence, freedom) * deviation / math.Sqrt(l.sumSquaresX)
 	l.ResidualDeviation, l.Low, l.High = Figure(deviation), Figure(slope-half), Figure(slope+half)
 	if floats.Max(y) == floats.Min(y) {
-		l.Note = "y is the same everywhere: there is no variance to explain, so R-squared is unknown"
+		l.Note = "R-squared is unknown, because all values are the same"
 		return
 	}
 	l.R2 = Figure(math.Max(0, stat.RSquared(x, y, nil, intercept, slope)))
 	if deviation <= 1e-12*(floats.Max(y)-floats.Min(y)) {
-		l.Note = "the points lie on the line to the last digit: the interval shows no scatter, not that there is none"
+		l.Note = "the points lie exactly on the line, so the interval is too narrow"
 	}
 }
 

@@ -36,7 +36,7 @@ type OutOfRange struct{ Outside []string }
 
 func (o OutOfRange) Error() string {
 	return strings.Join(o.Outside, "; ") +
-		". Measure there, or give --extrapolate to have the fits drawn on beyond the measurements"
+		". Measure there, or give --extrapolate to extend the fits beyond the measurements"
 }
 
 // checkRange refuses a load outside of the measured range, unless Extrapolate allows it.
@@ -88,20 +88,20 @@ func (q *Queries) okRange() (least, most float64, err error) {
 		return least, most, nil
 	case decided > 0 && decided == above:
 		return 0, 0, fmt.Errorf(
-			"every measured point is above the limit of %g ms: no configuration is known to hold any query",
+			"every measured point is above the limit of %g ms, so no configuration is known to hold any query",
 			float64(q.LimitMs))
 	}
 	return 0, 0, errors.New(
-		"no measured point is OK below the first that failed: no configuration is known to hold any query")
+		"no measured point below the first FAIL is OK, so no configuration is known to hold any query")
 }
 
 func (z *sizer) within(what string, v, least, most float64, how string) {
 	switch {
 	case v > most:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the most that was %s, %s",
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% above the largest value that was %s, %s",
 			Digits(Figure(v)), what, 100*(v/most-1), how, Digits(Figure(most))))
 	case v < least:
-		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the least that was %s, %s",
+		z.s.Outside = append(z.s.Outside, fmt.Sprintf("%s %s is %.3g%% below the smallest value that was %s, %s",
 			Digits(Figure(v)), what, 100*(1-v/least), how, Digits(Figure(least))))
 	}
 }

@@ -80,10 +80,10 @@ func (c *Concurrency) fitCost() (notes []string) {
 	c.MarginalCores, c.MarginalTotalCoresWhileComplete = c.Marginal.cores(), c.MarginalTotalWhileComplete.cores()
 	if average.known() > 1 && !average.repeated() {
 		notes = append(notes,
-			"no step was measured twice: the intervals hold how the steps scatter about the line, not how far the topology drifts while its load is the same")
+			"no step was measured twice: the intervals include the scatter of the steps around the line, but not the drift of the topology at constant load")
 	}
 	if average.few > 0 {
-		notes = append(notes, average.fewText()+": what a query costs is estimated without them")
+		notes = append(notes, average.fewText()+"; the cost per query is estimated without them")
 	}
 	c.GCCorrelation = c.correlateGC()
 	return notes
@@ -168,19 +168,19 @@ func (p costPoints) slope(confidence float64) Estimate {
 	fitted := Estimate{Value: e.Value, Low: e.Low, High: e.High}.Text(confidence, "")
 	switch {
 	case p.from != "" && p.known() < leastCostSteps:
-		return notDetermined(fmt.Sprintf("%d of the climb's steps were OK and had at least %d slices; a cost takes %d",
+		return notDetermined(fmt.Sprintf("only %d of the capacity steps were OK and had at least %d slices; a cost needs %d",
 			p.known(),
 			LeastSlices, leastCostSteps))
 	case e.Value < 0:
-		return notDetermined(fmt.Sprintf("the fitted slope of %s is below 0, and no query costs less than nothing: the topology had not "+
-			"come to rest (workers that still compile what they run), or the cost is less than what it drifts by",
+		return notDetermined(fmt.Sprintf("the fitted slope of %s is below 0, which no cost can be. Either the topology "+
+			"was not steady yet (workers were still compiling), or the cost is smaller than the drift of the topology",
 			fitted))
 	case p.from != "" && e.Low <= 0:
 		return notDetermined(
-			fmt.Sprintf("the fitted slope of %s may be 0: the steps scatter by more than their queries cost", fitted))
+			fmt.Sprintf("the fitted slope of %s may be 0: the scatter of the steps is larger than the cost of their queries", fitted))
 	}
 	if p.from != "" && !p.repeated() {
-		e.Note = "no step was measured twice: how far the topology drifts while its load is the same is not in the interval"
+		e.Note = "no step was measured twice, so the interval does not include the drift of the topology at constant load"
 	}
 	return e
 }
@@ -212,12 +212,12 @@ func CompareSlopes(before, after Line, confidence float64) Difference {
 	a, b := before.slopeError(), after.slopeError()
 	switch {
 	case !d.Change.Value.Known():
-		d.Note = "not measured on both sides"
+		d.Note = "not measured in both runs"
 	case before.Slope < 0 || after.Slope < 0:
 		d.Change, d.Ratio = noEstimate(), noEstimate()
-		d.Note = "not determined: a fitted slope is below 0, and no query costs less than nothing"
+		d.Note = "not determined: a fitted slope is below 0, which no cost can be"
 	case !a.Known() || !b.Known():
-		d.Note = "a line through two points on one side: no interval"
+		d.Note = "no interval: a line has only two points"
 	default:
 		d.welch(
 			scattered{float64(before.Slope), float64(a * a), float64(before.Points - 2)},

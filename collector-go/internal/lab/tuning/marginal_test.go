@@ -44,7 +44,7 @@ func TestOnlyCompleteStepsTellWhatAQueryCosts(t *testing.T) {
 		rowOf(200, tuning.OK, 80_000)}, tuning.DefaultGoals(), 0.95)
 	require.NoError(t, err)
 	assert.False(t, without.BaselineTotalCPUMsPerMinute.Known())
-	assert.Contains(t, without.Notes[0], "no step of 0 queries")
+	assert.Contains(t, without.Notes[0], "no step has 0 queries")
 }
 
 // Differing launches widen the interval. A line through their means would hide that.
@@ -87,7 +87,7 @@ func TestTheChangeOfASlopeHoldsTheTruth(t *testing.T) {
 	assert.True(t, d.Ratio.Low <= d.Ratio.Value && d.Ratio.Value <= d.Ratio.High)
 	assert.Contains(t, tuning.CompareSlopes(line(1, 1, 2), line(1, 1, 6), 0.95).Note, "no interval")
 	assert.Contains(t, tuning.CompareSlopes(tuning.FitLine(nil, nil, 0.95), line(1, 1, 6), 0.95).Note,
-		"not measured on both sides")
+		"not measured in both runs")
 }
 
 // measuredRow returns a step of a run with the totals of its measurements, each over the given number of slices.
@@ -191,17 +191,17 @@ func TestWhichStepsTheCostIsFrom(t *testing.T) {
 		"mirrored loads that fell": {with(mirroredRow(climb[0], 3, 60_000, 60_010),
 			mirroredRow(climb[1], 3, 58_000, 58_010), climb[2]), tuning.FromMirroredLoads, tuning.Unknown, "below 0"},
 		"a climb of two steps": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000),
-			measuredRow(20, 3, 62_000), missed}, tuning.FromClimb, tuning.Unknown, "2 of the climb's steps were OK"},
+			measuredRow(20, 3, 62_000), missed}, tuning.FromClimb, tuning.Unknown, "2 of the capacity steps were OK"},
 		"a climb of too few slices": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000),
 			measuredRow(20, 3, 62_000), measuredRow(60, 2, 66_000)}, tuning.FromClimb, tuning.Unknown,
-			"2 of the climb's steps were OK and had at least 3 slices"},
+			"2 of the capacity steps were OK and had at least 3 slices"},
 		"a climb of which no step was OK": {[]tuning.ConcurrencyRow{starved, missed}, tuning.FromClimb,
-			tuning.Unknown, "0 of the climb's steps were OK"},
+			tuning.Unknown, "0 of the capacity steps were OK"},
 		"a climb that fell": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 66_000),
 			measuredRow(20, 3, 64_000), measuredRow(60, 3, 60_000)}, tuning.FromClimb, tuning.Unknown, "below 0"},
 		"a climb that scatters by more than that": {[]tuning.ConcurrencyRow{measuredRow(0, 3, 60_000),
 			measuredRow(20, 3, 66_000), measuredRow(60, 3, 62_000)}, tuning.FromClimb, tuning.Unknown,
-			"may be 0: the steps scatter"},
+			"may be 0: the scatter of the steps"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := costOf(t, c.rows...)
@@ -226,9 +226,9 @@ func TestTooFewSlicesHaveNoCost(t *testing.T) {
 	c := costOf(t, measuredRow(0, 2, 48_000, 48_100), measuredRow(20, 2, 50_650, 50_700),
 		measuredRow(60, 30, 56_000, 56_100))
 	assert.False(t, c.MarginalTotal.Value.Known())
-	assert.Contains(t, c.MarginalTotal.Note, "2 of the climb's steps were OK and had at least 3 slices")
+	assert.Contains(t, c.MarginalTotal.Note, "2 of the capacity steps were OK and had at least 3 slices")
 	assert.Contains(t, strings.Join(c.Notes, "\n"),
-		"4 of 6 measurements have fewer than 3 slices: what a query costs is estimated without them")
+		"4 of 6 measurements have fewer than 3 slices; the cost per query is estimated without them")
 }
 
 func TestAChangeOfACostBelowNothingIsNone(t *testing.T) {

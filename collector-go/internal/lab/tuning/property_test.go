@@ -251,7 +251,7 @@ func TestCensoredFitsRecoverAKnownSlope(t *testing.T) {
 	}
 	f := FitCensored(grid(rand.New(rand.NewPCG(1, 1)), 8, 8, 0.01, 0.05), 0.95)
 	assert.False(t, f.Slope.Known() || f.Low.Known() || f.High.Known())
-	assert.Contains(t, f.Note, "bounds alone have no slope")
+	assert.Contains(t, f.Note, "no row has both an OK step and a FAIL step")
 	// A lower bound above the line of the others pulls it up; one below it has no effect.
 	rows := []CensoredRow{{4, 16, 18}, {8, 28, 30}, {12, 40, 42}, {16, 60, math.Inf(1)}}
 	up := FitCensored(rows, 0.95)

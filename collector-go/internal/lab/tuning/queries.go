@@ -138,7 +138,7 @@ func AnalyzeQueries(points []QueryPoint, goals QueryGoals) (*Queries, error) {
 			q.Notes = append(q.Notes, bolts+": "+r.Capacity.Note)
 		}
 		if left := r.leftOut(); left != "" {
-			q.Notes = append(q.Notes, bolts+": left out, since they say nothing of the topology: "+left)
+			q.Notes = append(q.Notes, bolts+": left out, because they say nothing about the topology: "+left)
 		}
 		if r.Knee == nil {
 			q.Notes = append(q.Notes, bolts+": no knee: "+r.KneeNote)
@@ -159,14 +159,14 @@ func checkQueryPoints(points []QueryPoint) error {
 		wrong.notNegative(n, ColumnTopologyMemory, p.TopologyMemoryMiB)
 		wrong.notNegative(n, ColumnUsedCPU, p.UsedCPUCores)
 		once(&wrong, seen, [2]int{p.FilterBolts, p.Queries}, n, ColumnQueries,
-			"%d filter bolts with %d queries are there twice; keep one row a point", p.FilterBolts, p.Queries)
+			"%d filter bolts with %d queries occur twice; keep one row per point", p.FilterBolts, p.Queries)
 		earlier, known := first[p.FilterBolts]
 		if !known {
 			first[p.FilterBolts] = n
 		} else if cores := points[earlier-1].TopologyCPUCores; p.TopologyCPUCores != cores &&
 			p.TopologyCPUCores.Known() && cores.Known() {
 			wrong.repeats(n, earlier, ColumnTopologyCPU,
-				"%g cores, but %d filter bolts have %g in another row; a configuration has one figure",
+				"%g cores, but %d filter bolts have %g in another row; use one figure per configuration",
 				float64(p.TopologyCPUCores), p.FilterBolts, float64(cores))
 		}
 	}

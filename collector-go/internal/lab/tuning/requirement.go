@@ -14,7 +14,7 @@ func (z *sizer) filterBolts() error {
 	}
 	if z.queries == nil {
 		z.s.FilterBoltsForQueries = Estimate{Value: Unknown, Low: Unknown, High: Unknown,
-			Note: "no filter bolts were measured over queries"}
+			Note: "no measurements of filter bolts by queries"}
 		return nil
 	}
 	required, err := z.boltsFor(z.capacity())
@@ -23,16 +23,16 @@ func (z *sizer) filterBolts() error {
 	}
 	at := z.QueryTestRecordsPerS
 	if !at.Known() && len(z.volumes) == 0 {
-		return errors.New("the record rate at which the queries were measured is not known")
+		return errors.New("the record rate at which the queries were measured is unknown")
 	}
 	if !at.Known() {
 		at = z.volumes[0].RecordsPerS
-		z.note("the query test's record rate is not known (no column %s, no --query-records-per-s): taken as the smallest measured volume, %s records/s, "+
+		z.note("the record rate of the query test is unknown (no column %s, no --query-records-per-s): the smallest measured volume is used, %s records/s, "+
 			"which gives the most filter bolts", ColumnRecordRate, Digits(at))
 	}
 	share := Figure(z.RecordsPerS) / at
 	if share != 1 {
-		z.note("filter bolts for queries are those of the query test times %.4g, the ratio of the record rates: each bolt matches each of its records against each query",
+		z.note("the filter bolts for queries are those of the query test times %.4g, the ratio of the record rates, because each bolt matches each of its records against each query",
 			float64(share))
 	}
 	required.Value, required.Low, required.High = required.Value*share, required.Low*share, required.High*share
@@ -55,23 +55,23 @@ func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 		for _, row := range z.queries.Rows {
 			if row.Capacity.LastOK != nil && *row.Capacity.LastOK >= capacity {
 				required.Value = Figure(row.FilterBolts)
-				z.note("no fit of queries (%s): the smallest measured configuration that held them is taken", required.Note)
+				z.note("no fit of queries (%s): the smallest measured configuration that held them is used", required.Note)
 				return required, nil
 			}
 		}
-		return required, fmt.Errorf("the query table has no fit (%s), and no measured configuration held %.0f queries, which %d with %g%% headroom ask for",
-			required.Note, math.Ceil(capacity), z.Queries, 100*z.Goals.Headroom)
+		return required, fmt.Errorf("the query table has no fit (%s), and no measured configuration held the %.0f queries that %d queries with %s headroom need",
+			required.Note, math.Ceil(capacity), z.Queries, ConfidencePercent(z.Goals.Headroom))
 	}
 	if required.Note != "" {
 		z.note("filter bolts for queries: %s", required.Note)
 	}
 	if most := z.mostHeld(); capacity > most && float64(z.Queries) <= most {
-		z.note("%d queries with %g%% headroom ask for a capacity of %.0f, which is more than the %.0f that were held: the fit is drawn on for the headroom",
-			z.Queries, 100*z.Goals.Headroom, math.Ceil(capacity), most)
+		z.note("%d queries with %s headroom need a capacity of %.0f, more than the %.0f that were held: the fit is extended for the headroom",
+			z.Queries, ConfidencePercent(z.Goals.Headroom), math.Ceil(capacity), most)
 	}
 	if fewest := Figure(z.queries.Rows[0].FilterBolts); required.Value < fewest {
 		required.Value = fewest
-		z.note("fewer filter bolts than the %d of the smallest measured configuration are not tried", int(fewest))
+		z.note("the result has at least %d filter bolts, as many as the smallest measured configuration", int(fewest))
 	}
 	return required, nil
 }
@@ -97,7 +97,7 @@ func (z *sizer) over(figure func(Volume) (Figure, bool)) Estimate {
 	at := math.Log(z.RecordsPerS)
 	if len(x) == 1 && x[0] == at {
 		return Estimate{Value: Figure(math.Exp(y[0])), Low: Unknown, High: Unknown,
-			Note: "one volume was measured, the one asked for"}
+			Note: "no interval: only this volume was measured"}
 	}
 	e := FitLine(x, y, z.Goals.Confidence).Predict(at)
 	for _, f := range []*Figure{&e.Value, &e.Low, &e.High} {
@@ -120,16 +120,16 @@ func (z *sizer) largerRequirement() (Estimate, string) {
 	records, queries := z.s.FilterBoltsForRecords, z.s.FilterBoltsForQueries
 	switch {
 	case z.queries == nil:
-		return records, "for the records/s; what the queries ask for is not known"
+		return records, "for the records/s; the number for the queries is unknown"
 	case len(z.volumes) == 0:
 		return queries, "for the queries"
 	case !records.Value.Known():
-		return queries, "for the queries; records/s imply none"
+		return queries, "for the queries; the number for the records/s is unknown"
 	case queries.Value > records.Value:
-		return queries, fmt.Sprintf("for the queries; records/s alone ask for %.0f",
+		return queries, fmt.Sprintf("for the queries; the records/s alone need %.0f",
 			math.Ceil(float64(records.Value)-1e-9))
 	}
-	return records, fmt.Sprintf("for the records/s; the queries ask for %.0f", math.Ceil(float64(queries.Value)-1e-9))
+	return records, fmt.Sprintf("for the records/s; the queries alone need %.0f", math.Ceil(float64(queries.Value)-1e-9))
 }
 
 // perFilterBolt returns how much of a figure one filter bolt adds in the query table.

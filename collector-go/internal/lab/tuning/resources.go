@@ -150,7 +150,7 @@ func AnalyzeResources(components []Component, stated *StatedTotals, machine Mach
 	}
 	r.place()
 	if lacking {
-		r.Notes = append(r.Notes, "off-heap memory is not known of every component: the memory is a lower bound")
+		r.Notes = append(r.Notes, "the memory is a lower bound, because the off-heap memory of some components is unknown")
 	}
 	return r, nil
 }
@@ -172,13 +172,13 @@ func checkComponents(components []Component) error {
 		wrong.notNegative(n, ColumnOffHeap, c.OffHeapMiB)
 		wrong.notNegative(n, ColumnTotalMemory, c.TotalMemoryMiB)
 		if c.CPUCoresTotal.Known() == c.CPUCoresEach.Known() {
-			wrong.add(n, ColumnCPUTotal, "%s needs its CPU, either its total or one instance's", c.Name)
+			wrong.add(n, ColumnCPUTotal, "the CPU of %s is missing; give its total or that of one instance", c.Name)
 		}
 		if !c.OnHeapMiB.Known() && !c.TotalMemoryMiB.Known() {
-			wrong.add(n, ColumnOnHeap, "%s needs its memory: on_heap_mib (with off_heap_mib), or total_memory_mib",
+			wrong.add(n, ColumnOnHeap, "the memory of %s is missing; give on_heap_mib (with off_heap_mib) or total_memory_mib",
 				c.Name)
 		}
-		once(&wrong, seen, strings.ToLower(c.Name), n, ColumnComponent, "%q is there twice; keep one row a component",
+		once(&wrong, seen, strings.ToLower(c.Name), n, ColumnComponent, "%q occurs twice; keep one row per component",
 			c.Name)
 	}
 	if len(components) == 0 {
@@ -235,13 +235,13 @@ func (r *Resources) place() {
 		r.Machines = int(max(r.MachinesByCPU, r.MachinesByMemory))
 	} else {
 		r.Notes = append(r.Notes,
-			"the memory per machine was not given (--memory-per-machine-mib, cluster.machines.memory), so memory is not looked at as a limit")
+			"memory was not considered as a limit, because the memory per machine is unknown (--memory-per-machine-mib, cluster.machines.memory)")
 	}
 	for _, c := range r.Components {
 		if each := c.TotalMemoryMiB / Figure(c.Parallelism); c.CPUCoresEach > r.Machine.CPUCores ||
 			each > r.Machine.MemoryMiB {
 			r.Notes = append(r.Notes,
-				fmt.Sprintf("one instance of %s needs more than one machine has: it cannot be placed", c.Component))
+				fmt.Sprintf("an instance of %s cannot be placed, because it needs more than one machine has", c.Component))
 		}
 	}
 }

@@ -80,7 +80,7 @@ func checkScaling(rows []ScalingRow, columns ScalingColumns) error {
 		n := i + 1
 		wrong.positive(n, columns.Size, r.Size)
 		wrong.positive(n, columns.Throughput, r.Throughput)
-		once(&wrong, seen, r.Size, n, columns.Size, "size %g is there twice; keep one row a size", r.Size)
+		once(&wrong, seen, r.Size, n, columns.Size, "size %g occurs twice; keep one row per size", r.Size)
 	}
 	if len(rows) == 0 {
 		wrong.add(0, columns.Size, "there are no rows")
@@ -89,9 +89,9 @@ func checkScaling(rows []ScalingRow, columns ScalingColumns) error {
 }
 
 func (s *Scaling) explain(base ScalingRow) {
-	s.Notes = append(s.Notes, "ideal and discounted start from the smallest size, "+Digits(Figure(base.Size)))
+	s.Notes = append(s.Notes, "the ideal and the discounted curve start from the smallest size, "+Digits(Figure(base.Size)))
 	if len(s.Rows) == 1 {
-		s.Notes = append(s.Notes, "one size shows no scaling; measure others")
+		s.Notes = append(s.Notes, "one size shows no scaling; measure more sizes")
 	}
 	if s.USL.Note != "" {
 		s.Notes = append(s.Notes, "Universal Scalability Law: "+s.USL.Note)
@@ -104,7 +104,7 @@ func (s *Scaling) explain(base ScalingRow) {
 	}
 	if best.Efficiency > 1.0001 {
 		s.Notes = append(s.Notes,
-			fmt.Sprintf("size %s gives %.0f%% of the ideal: the smallest size was not used to the full, so the projections are too low",
+			fmt.Sprintf("size %s reaches %.0f%% of the ideal: the smallest size was not fully used, so the projections are too low",
 				Digits(best.Size), math.Round(100*float64(best.Efficiency))))
 	}
 }

@@ -193,12 +193,12 @@ func (i Interval) note(over []float64) string {
 	var notes []string
 	switch {
 	case i.LastOK == nil && i.FirstFail == nil:
-		notes = append(notes, "no step was judged OK or FAIL: nothing is known of the capacity")
+		notes = append(notes, "the capacity is unknown, because no step was OK or FAIL")
 	case i.FirstFail == nil:
-		notes = append(notes, fmt.Sprintf("nothing failed: the capacity is at least %s, and how much more is unknown",
+		notes = append(notes, fmt.Sprintf("no step failed: the capacity is at least %s and has no known upper bound",
 			grouped(*i.LastOK)))
 	case i.LastOK == nil:
-		notes = append(notes, fmt.Sprintf("no step below %s was OK: the capacity is below it", grouped(*i.FirstFail)))
+		notes = append(notes, fmt.Sprintf("no step below %s was OK, so the capacity is below that", grouped(*i.FirstFail)))
 	}
 	if len(over) > 0 {
 		notes = append(notes, fmt.Sprintf("%s was OK although %s failed: repeat these steps", grouped(slices.Max(over)),
@@ -208,7 +208,7 @@ func (i Interval) note(over []float64) string {
 		notes = append(notes, fmt.Sprintf("inconclusive at %s", groupedList(i.Inconclusive)))
 	}
 	if len(i.Limited) > 0 {
-		notes = append(notes, fmt.Sprintf("at %s something around the topology was at its limit",
+		notes = append(notes, fmt.Sprintf("at %s something outside the topology was at its limit",
 			groupedList(i.Limited)))
 	}
 	return strings.Join(notes, "; ")

@@ -146,7 +146,7 @@ func TestALimitAroundTheTopologyEndsASearch(t *testing.T) {
 		i := tuning.IntervalOf(measured)
 		assert.Equal(t, "at least 20", i.String(), kind)
 		assert.Equal(t, []float64{30}, i.Limited, kind)
-		assert.Contains(t, i.Note, "at 30 something around the topology was at its limit")
+		assert.Contains(t, i.Note, "at 30 something outside the topology was at its limit")
 	}
 }
 

@@ -97,7 +97,7 @@ func Size(d TargetLoad, e Measurements) (*Sizing, error) {
 // read analyses the two tables, and notes what a missing table leaves unknown.
 func (z *sizer) read() (err error) {
 	if len(z.evidence.Volumes)+len(z.evidence.Points) == 0 {
-		return errors.New("nothing was measured: give data volumes, or filter bolts over queries, or both")
+		return errors.New("there are no measurements; give data volumes, filter bolts by queries, or both")
 	}
 	if len(z.evidence.Volumes) > 0 {
 		if z.volumes, err = volumesOf(z.evidence.Volumes); err != nil {
@@ -105,10 +105,10 @@ func (z *sizer) read() (err error) {
 		}
 		z.sameConfiguration()
 	} else {
-		z.note("what more records ask for is not known: no data volumes were measured")
+		z.note("the resources for more records are unknown, because no data volumes were measured")
 	}
 	if len(z.evidence.Points) == 0 {
-		z.note("what more queries ask for, and how many more there may be, is not known: no filter bolts were measured over queries")
+		z.note("the resources for more queries, and their possible number, are unknown, because filter bolts by queries were not measured")
 		return z.Goals.Validate()
 	}
 	z.queries, err = AnalyzeQueries(z.evidence.Points, z.Goals)
@@ -130,7 +130,7 @@ func (z *sizer) sameConfiguration() {
 		}
 	}
 	if len(z.volumes) > 1 {
-		z.note("one configuration held all %d measured volumes: an interval of no width says that nothing else was needed up to %s records/s, and says nothing of more; measure until it fails",
+		z.note("one configuration held all %d measured volumes, up to %s records/s, so its intervals have no width; to size for more, measure until a step fails",
 			len(z.volumes), Digits(z.volumes[len(z.volumes)-1].RecordsPerS))
 	}
 }
@@ -173,7 +173,7 @@ func (z *sizer) settings() {
 		z.note("Bullet has no settings for component %s %s", c, strings.TrimPrefix(copied, "as "))
 	}
 	if len(own) > 0 {
-		z.note("Storm's own components follow from Storm's settings; %s there were %s",
+		z.note("the number of Storm's own components follows from Storm's settings; %s there were %s",
 			strings.TrimPrefix(copied, "as "), strings.Join(own, ", "))
 	}
 	if _, has := componentNamed(filterBolt, model.Components); !has {
@@ -192,7 +192,7 @@ func (z *sizer) filterAlone() {
 	required, reason := z.largerRequirement()
 	z.component("bullet.topology.filter.bolt", c, required, reason, "as in "+z.othersFrom())
 	if len(z.volumes) > 0 {
-		z.note("the table of volumes has no components, so only filter bolts are sized; spouts are not")
+		z.note("only filter bolts are sized and no spouts, because the table of volumes has no components")
 	}
 }
 
@@ -205,7 +205,7 @@ func (z *sizer) others(sized []Component) {
 			continue
 		}
 		as := Estimate{Value: Figure(c.Parallelism), Low: Unknown, High: Unknown}
-		z.component(prefix, c, as, "as in "+from+", which no fit moves", "as in "+from)
+		z.component(prefix, c, as, "as in "+from+"; no fit changes it", "as in "+from)
 	}
 }
 
@@ -242,7 +242,7 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 		z.s.Settings = append(z.s.Settings,
 			Setting{Key: prefix + ".cpu.load", Value: math.Ceil(100*float64(load) - 1e-9), Low: Unknown, High: Unknown,
 				Reason: fmt.Sprintf(
-					"the busiest instance was %s busy at the last step that held, with %s left free, one core at most; %s",
+					"the busiest instance was %s busy at the last step that held; plus %s headroom, at most one core; %s",
 					Percent(c.BusyMost), Percent(z.s.Headroom), declared)})
 	} else {
 		add(".cpu.load", each, 100)
@@ -260,7 +260,7 @@ func (z *sizer) total() {
 	} else {
 		z.s.CPUCores = z.over(func(v Volume) (Figure, bool) { return v.Cores(), true })
 		if largest := z.volumes[len(z.volumes)-1]; largest.UsedCPUCores > 0 {
-			z.note("cores are those that the workers used at each volume: %s at %s records/s, beside %s declared",
+			z.note("cores are those that the workers used at each volume: %s at %s records/s, while %s were declared",
 				Digits(largest.UsedCPUCores), Digits(largest.RecordsPerS), Digits(largest.TotalCPUCores))
 		}
 		z.s.MemoryMiB = z.over(func(v Volume) (Figure, bool) { return v.TotalMemoryMiB, true })
@@ -273,7 +273,7 @@ func (z *sizer) total() {
 		}))
 	}
 	if !z.s.CPUCores.Value.Known() {
-		z.note("the topology's cores do not follow from one %s alone",
+		z.note("the cores of the topology cannot be calculated from one %s alone",
 			map[bool]string{true: "configuration", false: "volume"}[len(z.volumes) == 0])
 		z.s.Limiting = LimitedByCPU
 		return
@@ -296,7 +296,7 @@ func (z *sizer) overBolts(figure func(QueryRow) Figure) Estimate {
 		}
 	}
 	if len(known) == 0 || len(known) == 1 && required.Value != Figure(known[0].FilterBolts) {
-		return Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "one configuration implies no other"}
+		return Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "one configuration is not enough for a fit"}
 	}
 	base := known[0]
 	for _, r := range known {

@@ -21,7 +21,7 @@ func TestSizeFromVolumesAlone(t *testing.T) {
 	assert.EqualValues(t, 16, got["bullet.topology.filter.bolt.parallelism"])
 	assert.False(t, s.FilterBoltsForQueries.Value.Known())
 	assert.InDelta(t, 24, float64(s.CPUCores.Value), 1e-6)
-	assert.Contains(t, s.YAML(), "# Note: what more queries ask for, and how many more there may be, is not known")
+	assert.Contains(t, s.YAML(), "# Note: the resources for more queries, and their possible number, are unknown")
 	assert.NotContains(t, s.YAML(), "left free", "how much is free is not known")
 	assert.NotContains(t, s.YAML(), "NaN")
 }
@@ -41,13 +41,13 @@ func TestSizeFromQueriesAlone(t *testing.T) {
 	assert.EqualValues(t, 2, got["bullet.topology.join.bolt.parallelism"])
 	assert.InDelta(t, 23.75, float64(s.CPUCores.Value), 0.5, "4 cores and one a bolt")
 	assert.InDelta(t, 640*23.75, float64(s.MemoryMiB.Value), 640)
-	assert.Contains(t, s.YAML(), "# Note: what more records ask for is not known")
-	assert.Contains(t, s.YAML(), "as in this run, which no fit moves")
+	assert.Contains(t, s.YAML(), "# Note: the resources for more records are unknown")
+	assert.Contains(t, s.YAML(), "as in this run; no fit changes it")
 
 	d := targetLoad(4000, 160)
 	d.QueryTestRecordsPerS = tuning.Unknown
 	_, err = tuning.Size(d, e)
-	assert.ErrorContains(t, err, "the record rate at which the queries were measured is not known")
+	assert.ErrorContains(t, err, "the record rate at which the queries were measured is unknown")
 }
 
 // Three volumes that the smallest configuration held do not show how it grows, however narrow the intervals are.
@@ -59,7 +59,7 @@ func TestOneConfigurationThatHeldAllVolumes(t *testing.T) {
 	s, err := tuning.Size(targetLoad(8000, 160), e)
 	require.NoError(t, err)
 	assert.Contains(t, s.YAML(),
-		"one configuration held all 4 measured volumes: an interval of no width says that nothing else was needed up to 32,000 records/s")
+		"one configuration held all 4 measured volumes, up to 32,000 records/s, so its intervals have no width")
 	several, err := tuning.Size(targetLoad(8000, 160), evidence())
 	require.NoError(t, err)
 	assert.NotContains(t, several.YAML(), "one configuration held all")
@@ -70,7 +70,7 @@ func TestTheHeadroomBelowTheFewestMeasuredQueriesIsMeasured(t *testing.T) {
 	_, err := tuning.Size(targetLoad(8000, 56), evidence())
 	require.NoError(t, err, "56 of 70, the fewest")
 	_, err = tuning.Size(targetLoad(8000, 55), evidence())
-	assert.ErrorContains(t, err, "below the least")
+	assert.ErrorContains(t, err, "below the smallest value")
 }
 
 // Components with the names of Bullet and Storm.
@@ -114,7 +114,7 @@ func TestSizeKnowsBulletsOwnNames(t *testing.T) {
 			}
 			if strings.HasPrefix(name, "ticks") {
 				assert.Contains(t, s.YAML(),
-					"Storm's own components follow from Storm's settings; at 8,000 records/s there were __metrics_x.Y 8")
+					"the number of Storm's own components follows from Storm's settings; at 8,000 records/s there were __metrics_x.Y 8")
 			}
 		})
 	}

@@ -74,7 +74,7 @@ func TestSizeFollowsTheFits(t *testing.T) {
 	assert.InDelta(t, 24+40-16, float64(s.CPUCores.Value), 1,
 		"the power law over records/s, and the filter bolts that the queries need beyond it")
 	assert.Equal(t, 2, s.Machines)
-	assert.Contains(t, s.YAML(), "for the queries; records/s alone ask for 16")
+	assert.Contains(t, s.YAML(), "for the queries; the records/s alone need 16")
 
 	few, err := tuning.Size(targetLoad(8000, 70), evidence())
 	require.NoError(t, err)
@@ -91,8 +91,8 @@ func TestSizeGrowsWithTheRecords(t *testing.T) {
 	four, err := tuning.Size(d, evidence())
 	require.NoError(t, err)
 	assert.InDelta(t, 4*float64(one.FilterBoltsForQueries.Value), float64(four.FilterBoltsForQueries.Value), 1e-9)
-	assert.Contains(t, strings.Join(four.Notes, "\n"), "the query test's record rate is not known")
-	assert.NotContains(t, strings.Join(one.Notes, "\n"), "not known (no column")
+	assert.Contains(t, strings.Join(four.Notes, "\n"), "the record rate of the query test is unknown")
+	assert.NotContains(t, strings.Join(one.Notes, "\n"), "unknown (no column")
 }
 
 func TestSizeOutsideOfTheMeasurements(t *testing.T) {
@@ -101,12 +101,12 @@ func TestSizeOutsideOfTheMeasurements(t *testing.T) {
 		queries int
 		says    []string
 	}{
-		"records above": {48_000, 100, []string{"48,000 records/s is 50% above the most that was measured, 32,000",
+		"records above": {48_000, 100, []string{"48,000 records/s is 50% above the largest value that was measured, 32,000",
 			"--extrapolate"}},
-		"records below": {1_000, 100, []string{"1,000 records/s is 75% below the least that was measured, 4,000"}},
+		"records below": {1_000, 100, []string{"1,000 records/s is 75% below the smallest value that was measured, 4,000"}},
 		"queries above": {8_000, 400,
-			[]string{"400 queries is 25% above the most that was held within the limit, 320"}},
-		"queries below": {8_000, 35, []string{"35 queries is 50% below the least"}},
+			[]string{"400 queries is 25% above the largest value that was held within the limit, 320"}},
+		"queries below": {8_000, 35, []string{"35 queries is 50% below the smallest value"}},
 		"both":          {48_000, 400, []string{"400 queries", "48,000 records/s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,9 +135,9 @@ func TestSizeWithoutAFit(t *testing.T) {
 	s, err := tuning.Size(targetLoad(4000, 160), e)
 	require.NoError(t, err)
 	assert.EqualValues(t, 24, s.FilterBoltsForQueries.Value, "the smallest that held 200")
-	assert.Contains(t, strings.Join(s.Notes, "\n"), "bounds alone have no slope")
+	assert.Contains(t, strings.Join(s.Notes, "\n"), "no row has both an OK step and a FAIL step")
 	_, err = tuning.Size(targetLoad(4000, 300), e)
-	assert.ErrorContains(t, err, "no measured configuration held 375 queries")
+	assert.ErrorContains(t, err, "no measured configuration held the 375 queries")
 	for i := range e.Points {
 		e.Points[i].LatencyMs = 1000
 	}

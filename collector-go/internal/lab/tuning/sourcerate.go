@@ -32,7 +32,7 @@ func sourceRateRule(e Evidence) LimiterFinding {
 	share := s.MadePerSecond / s.AskedPerSecond
 	numbers := []Number{{"asked for", s.AskedPerSecond, "records/s"}, {"made", s.MadePerSecond, "records/s"},
 		{"share", share, "ratio"}}
-	says := fmt.Sprintf("the record source made %s of the %s records/s asked for, %s", Digits(s.MadePerSecond),
+	says := fmt.Sprintf("the record source emitted %s of the %s requested records/s, %s", Digits(s.MadePerSecond),
 		Digits(s.AskedPerSecond), shareText(share))
 	if e.Source.Kind == SourceKafka {
 		numbers = append(numbers, Number{"read", e.Source.RecordsPerSecond, "records/s"})
@@ -40,7 +40,7 @@ func sourceRateRule(e Evidence) LimiterFinding {
 		case e.short(s.MadePerSecond):
 			says += " (producers share a rate: RecordProducer --part)"
 		case e.short(e.Source.RecordsPerSecond):
-			says = fmt.Sprintf("the topology read %s of the %s records/s asked for, %s, although they were made",
+			says = fmt.Sprintf("the topology read %s of the %s requested records/s, %s, although they were emitted",
 				Digits(e.Source.RecordsPerSecond), Digits(s.AskedPerSecond),
 				shareText(e.Source.RecordsPerSecond/s.AskedPerSecond))
 			return finding(LimitedByRecordSource, Reached, numbers, "%s", says)
@@ -61,10 +61,10 @@ func (e Evidence) short(perSecond Figure) bool {
 func (l *limiting) explainSourceRate(busy string) {
 	switch {
 	case l.reached(LimitedByHost):
-		l.follows(LimitedByRecordSource, "the host left it no processor")
+		l.follows(LimitedByRecordSource, "the host had no CPU left for it")
 	case l.evidence.Source.Kind == SourceKafka && l.evidence.short(l.evidence.SourceRate.MadePerSecond):
 	case busy != "":
-		l.follows(LimitedByRecordSource, "the topology takes no more because of "+busy)
+		l.follows(LimitedByRecordSource, "the topology reads no more because of "+busy)
 	case l.reached(LimitedBySpouts, LimitedByPartitions):
 		l.follows(LimitedByRecordSource, "the spouts emit no more")
 	}

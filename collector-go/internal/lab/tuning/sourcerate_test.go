@@ -20,30 +20,30 @@ func TestAStepWithTooFewRecordsIsNotOK(t *testing.T) {
 		"as asked":            {5000, 4990, nil, tuning.OK, ""},
 		"a little less":       {5000, 4501, nil, tuning.OK, ""},
 		"nobody stated it":    {tuning.Unknown, 4000, nil, tuning.OK, ""},
-		"none asked for":      {0, 0, nil, tuning.OK, ""},
+		"none requested":      {0, 0, nil, tuning.OK, ""},
 		"two records of five": {0.05, 0.02, nil, tuning.OK, ""},
 		"one producer for a cluster": {85_005, 5_012, nil, tuning.Limited,
-			"limited by the record source: the record source made 5,012 of the 85,005 records/s asked for, 5.9% (producers share a rate: RecordProducer --part); the topology is not to blame: FilterBolt was 12% busy"},
+			"limited by the record source: the record source emitted 5,012 of the 85,005 requested records/s, 5.9% (producers share a rate: RecordProducer --part); the topology was not the limit: FilterBolt was 12% busy"},
 		"producers beside a busy topology": {5000, 3000, func(e *tuning.Evidence) { filterBusy(e, 0.97, 2) },
-			tuning.Limited, "made 3,000 of the 5,000 records/s"},
+			tuning.Limited, "emitted 3,000 of the 5,000 requested records/s"},
 		"the topology's own source waits for the filter": {5000, 3000, func(e *tuning.Evidence) {
 			e.Source.Kind = tuning.SourceGenerator
 			filterBusy(e, 0.97, 2)
-		}, tuning.Fail, "the record source made 3,000 of the 5,000 records/s asked for, 60%; the topology takes no more because of filter CPU"},
+		}, tuning.Fail, "the record source emitted 3,000 of the 5,000 requested records/s, 60%; the topology reads no more because of filter CPU"},
 		"the topology's own source waits for max spout pending": {5000, 3000, func(e *tuning.Evidence) {
 			e.Source.Kind = tuning.SourceGenerator
 			e.Spout.HeldByPending = 0.4
-		}, tuning.Limited, "the topology takes no more because of max spout pending"},
+		}, tuning.Limited, "the topology reads no more because of max spout pending"},
 		"made, and not read by as many spouts as there can be": {5000, 5000, func(e *tuning.Evidence) {
 			e.Source.RecordsPerSecond, e.Source.LagGrowth, e.Source.Partitions = 3000, 2000, 2
-		}, tuning.Limited, "the topology read 3,000 of the 5,000 records/s asked for, 60%, although they were made; the spouts emit no more"},
+		}, tuning.Limited, "the topology read 3,000 of the 5,000 requested records/s, 60%, although they were emitted; the spouts emit no more"},
 		"made, and not read by too few spouts": {5000, 5000, func(e *tuning.Evidence) {
 			e.Source.RecordsPerSecond, e.Source.LagGrowth = 3000, 2000
 		}, tuning.Fail, "the topology read 3,000 of the 5,000"},
 		"made, and not read because of the filter": {5000, 5000, func(e *tuning.Evidence) {
 			e.Source.RecordsPerSecond, e.Source.LagGrowth = 3000, 2000
 			filterBusy(e, 0.97, 2)
-		}, tuning.Fail, "although they were made; the topology takes no more because of filter CPU"},
+		}, tuning.Fail, "although they were emitted; the topology reads no more because of filter CPU"},
 		"on a starved host": {5000, 3000, func(e *tuning.Evidence) { e.Host.IdleRatio = 0.01 }, tuning.Inconclusive,
 			"of the host was idle"},
 	} {

@@ -29,7 +29,7 @@ func PendingOf(batchSize, maxSpoutPending, spouts, filterBolts, partitions int) 
 	}
 	if partitions > 0 && spouts > partitions {
 		p.Warnings = append(p.Warnings,
-			fmt.Sprintf("%d spouts read %d Kafka partitions: %d of them have nothing to read", spouts, partitions,
+			fmt.Sprintf("%d spouts read %d Kafka partitions, so %d of them have no partition", spouts, partitions,
 				spouts-partitions))
 	}
 	return p
@@ -49,7 +49,7 @@ func (r *Resources) CountPending(batchSize, maxSpoutPending, partitions int) {
 	}
 	if spouts == 0 {
 		r.Notes = append(r.Notes,
-			"no component is called \"DataSource spout\", so max spout pending cannot be counted over the spouts")
+			"max spout pending was not added up over the spouts, because no component is called \"DataSource spout\"")
 	}
 	pending := PendingOf(batchSize, maxSpoutPending, spouts, filters, partitions)
 	r.Spouts = &pending

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Digits formats a number with four significant digits, but never fewer than its whole part. Numbers below ten
@@ -52,7 +53,48 @@ func Counted(n int, one string) string {
 		}
 		one += "s"
 	}
-	return Grouped(strconv.Itoa(n)) + " " + one
+	return Count(n) + " " + one
+}
+
+// Fixed formats a number with a fixed number of decimals, for columns that a reader compares digit by digit.
+func Fixed(f Figure, decimals int) string {
+	if !f.Known() {
+		return "–"
+	}
+	return Grouped(strconv.FormatFloat(float64(f), 'f', decimals, 64))
+}
+
+// Count formats a whole number.
+func Count(n int) string { return Grouped(strconv.Itoa(n)) }
+
+// YesNo formats a boolean.
+func YesNo(yes bool) string {
+	if yes {
+		return "yes"
+	}
+	return "no"
+}
+
+// Times formats how often something happened: "once", "twice", "3 times".
+func Times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	}
+	return Count(n) + " times"
+}
+
+// Lasting formats a duration in ms without trailing zeros: "5m", "1m30s".
+func Lasting(ms int64) string {
+	text := (time.Duration(ms) * time.Millisecond).String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }
 
 // Grouped inserts a comma between groups of three digits before the point.

@@ -85,13 +85,13 @@ func TimelineOf(traces []Trace, queries int, generated bool, clocks map[string]s
 	}
 	t.AddedDelay = meanOf(delays(traces, Trace.Added))
 	if t.count(BulletFiltered) == 0 {
-		t.AddedDelay.Note = join(t.AddedDelay.Note, "from Query Received: nobody stamped Bullet Filtered")
+		t.AddedDelay.Note = join(t.AddedDelay.Note, "from Query Received, because there is no time of Bullet Filtered")
 	}
 	if generated {
 		t.FindTime = t.findTime()
 	}
 	if lost := queries - len(traces); lost > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d of %d queries returned without a record; they are in no delay.",
+		t.Notes = append(t.Notes, fmt.Sprintf("%d of %d queries returned without a record. They do not count in the delays.",
 			lost, queries))
 	}
 	return t
@@ -156,7 +156,7 @@ func meanOf(values []float64) Estimate {
 	case n == 0:
 		e.Note = "no query found a record"
 	case n == 1:
-		e.Value, e.Note = Figure(values[0]), "of one query"
+		e.Value, e.Note = Figure(values[0]), "one query only"
 	default:
 		mean, deviation := stat.MeanStdDev(values, nil)
 		half := quantile(DefaultConfidence, n-1) * deviation / math.Sqrt(n)

@@ -61,7 +61,7 @@ func FitUSL(n, y []float64, confidence float64) USL {
 	}
 	free := newUSLFit(n, y, []int{0, 1, 2})
 	if !free.solve() {
-		u.Note = "no curve of the law comes near these points"
+		u.Note = "no curve of the law fits these points"
 		return u
 	}
 	u.take(free.constrained(), free)
@@ -213,7 +213,7 @@ func (u *USL) take(fit, free *uslFit) {
 		e.Value = Figure(fit.p[k])
 	}
 	if fit != free {
-		u.Note = "these points bend upwards or not at all: a contention or coherency of 0 fits best"
+		u.Note = "the points do not bend downwards, so a contention or coherency of 0 fits best"
 	}
 	if total := (float64(len(fit.y)) - 1) * stat.Variance(fit.y, nil); total > 0 && len(fit.n) > uslParameters {
 		u.R2 = Figure(1 - fit.sum/total)
@@ -229,7 +229,7 @@ func (u *USL) take(fit, free *uslFit) {
 func (u *USL) bound(free *uslFit, estimates []*Estimate) {
 	freedom := float64(len(free.n) - uslParameters)
 	if freedom < 1 {
-		u.Note = "three points lie on any such curve: how far it can be trusted is unknown; measure a fourth"
+		u.Note = "no interval: three points always lie on such a curve; measure a fourth"
 		return
 	}
 	j, scales := free.jacobian()
@@ -237,12 +237,12 @@ func (u *USL) bound(free *uslFit, estimates []*Estimate) {
 	information.SymOuterK(1, j.T())
 	var factor mat.Cholesky
 	if !factor.Factorize(&information) {
-		u.Note = "the points do not separate the law's parameters"
+		u.Note = "the points do not determine the parameters of the law"
 		return
 	}
 	var covariance mat.SymDense
 	if err := factor.InverseTo(&covariance); err != nil {
-		u.Note = "the points hardly separate the law's parameters: no interval can be trusted"
+		u.Note = "no interval: the points hardly determine the parameters of the law"
 		return
 	}
 	t := quantile(u.Confidence, freedom) * math.Sqrt(free.sum/freedom)
@@ -252,6 +252,6 @@ func (u *USL) bound(free *uslFit, estimates []*Estimate) {
 		e.High = Figure(math.Max(free.p[k]+half, float64(e.Value)))
 	}
 	if u.PeakAt.Known() && u.Coherency.Low == 0 {
-		u.Note = "a coherency of 0 is within its interval: these points do not show that there is a peak"
+		u.Note = "these points do not show a peak, because a coherency of 0 is within its interval"
 	}
 }

@@ -56,11 +56,11 @@ func TestJudge(t *testing.T) {
 		"latency unknown": {with(good, func(f *stepFigures) { f.FilterLatencyMeanMs = nan }),
 			tuning.Inconclusive, "the mean filter latency was not measured"},
 		"host idle unknown": {with(good, func(f *stepFigures) { f.HostIdle = nan }), tuning.Inconclusive,
-			"how busy the host was"},
+			"the idle share of the host"},
 		"nothing returned": {with(good, func(f *stepFigures) { f.AverageResultSize, f.Returned = nan, 0 }),
 			tuning.Inconclusive, "the mean result size was not measured"},
 		"unfinished queries": {with(good, func(f *stepFigures) { f.Unfinished = 3 }), tuning.Inconclusive,
-			"3 queries were overdue"},
+			"3 queries had not ended"},
 		"a starved host excuses a failure": {with(good, func(f *stepFigures) {
 			f.HostIdle, f.FilterLatencyMeanMs = 0.04, 900
 		}),

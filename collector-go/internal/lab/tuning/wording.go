@@ -10,22 +10,27 @@ import (
 
 // Percent formats a ratio: 0.4 becomes "40%", 0.042 becomes "4.2%".
 func Percent(f Figure) string {
+	if f < 0.1 {
+		return PercentIn(f, 1)
+	}
+	return PercentIn(f, 0)
+}
+
+// PercentIn formats a ratio as a percentage with a fixed number of decimals. Every percentage of a ratio is made by it.
+func PercentIn(f Figure, decimals int) string {
 	if !f.Known() {
 		return "–"
-	}
-	decimals := 0
-	if f < 0.1 {
-		decimals = 1
 	}
 	return strconv.FormatFloat(100*float64(f), 'f', decimals, 64) + "%"
 }
 
 // SignedPercent formats a relative change: "-26.1%".
 func SignedPercent(f Figure) string {
-	if !f.Known() {
-		return "–"
+	text := PercentIn(Figure(math.Round(1000*float64(f))/1000+0), 1)
+	if f.Known() && !strings.HasPrefix(text, "-") {
+		text = "+" + text
 	}
-	return fmt.Sprintf("%+.1f%%", math.Round(1000*float64(f))/10+0)
+	return text
 }
 
 // SignedDigits formats an absolute change, with a plus sign if it is positive.

@@ -16,12 +16,12 @@ func (s *Sizing) YAML() string {
 		Digits(s.RecordsPerS), s.Queries, s.Class, float64(s.LimitMs))
 	if s.queriesMeasured {
 		comment("%s,", load)
-		comment("with %g%% of the queries' capacity left free.", 100*float64(s.Headroom))
+		comment("with %s of the capacity for queries left free.", ConfidencePercent(float64(s.Headroom)))
 	} else {
 		comment("%s.", load)
 	}
-	comment("A parallelism is its estimate rounded up; behind it stands the interval that holds one such cluster with %g%% confidence.",
-		100*s.Confidence)
+	comment("A parallelism is its estimate, rounded up. The comment behind it has the interval for one cluster, with %s confidence.",
+		ConfidencePercent(s.Confidence))
 	for _, o := range s.Outside {
 		comment("OUTSIDE THE MEASUREMENTS: %s.", o)
 	}
@@ -64,7 +64,7 @@ func (s Setting) comment() string {
 	case s.Low.Known() && s.High.Known():
 		parts = append(parts, fmt.Sprintf("%.0f to %.0f", math.Floor(float64(s.Low)), math.Ceil(float64(s.High))))
 	case s.Low.Known():
-		parts = append(parts, fmt.Sprintf("at least %.0f, not bounded from above", math.Floor(float64(s.Low))))
+		parts = append(parts, fmt.Sprintf("at least %.0f, no upper bound", math.Floor(float64(s.Low))))
 	case s.High.Known():
 		parts = append(parts, fmt.Sprintf("at most %.0f", math.Ceil(float64(s.High))))
 	case s.integer && !strings.HasPrefix(s.Reason, "as "):
@@ -85,9 +85,9 @@ func (s Setting) comment() string {
 func (s Setting) unit() string {
 	switch {
 	case strings.HasSuffix(s.Key, ".cpu.load"):
-		return "100 is a core"
+		return "100 is one core"
 	case strings.Contains(s.Key, ".memory."):
-		return "MiB an instance"
+		return "MiB per instance"
 	}
 	return ""
 }
@@ -112,7 +112,7 @@ func (e Estimate) text() string {
 
 func (m Machine) text() string {
 	if !m.known() {
-		return "nothing is known of one"
+		return "the machine is unknown"
 	}
 	text := fmt.Sprintf("%g cores", float64(m.CPUCores))
 	if m.MemoryMiB.Known() {
