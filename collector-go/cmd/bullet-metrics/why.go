@@ -23,8 +23,8 @@ func newWhyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "why --alert NAME [--topology NAME] [--time TIME]",
 		Short: "List what changed before an alert",
-		Long: `List what changed before an alert: settings, restarts, steps of experiments, figures that shifted, and the limiters of
-the topology. Each change has its numbers and its time before the alert.
+		Long: `Print the most likely cause of an alert and what changed before it: settings, restarts, experiment steps and metrics
+with their values before and after the change. The limiting resource of the topology is printed too.
 
 The command queries a running collector. It also finds an alert that ended within the last day.`,
 		Example: `  bullet-metrics why --alert BulletFilterLatencyMeanHigh
@@ -36,7 +36,7 @@ The command queries a running collector. It also finds an alert that ended withi
 			case output.check() != nil:
 				return output.check()
 			case alert == "":
-				return usageError{errors.New("--alert is missing: the name of the alert, as in /api/v1/alerts")}
+				return usageError{errors.New("--alert is required: the name of an alert, as in /api/v1/alerts")}
 			}
 			asked, err := to.client()
 			if err != nil {
@@ -63,7 +63,7 @@ The command queries a running collector. It also finds an alert that ended withi
 	return command
 }
 
-// whyTimeout bounds the question: a day and three of figures are read.
+// whyTimeout bounds the request, which may read metrics of three days.
 const whyTimeout = 2 * time.Minute
 
 func askWhy(ctx context.Context, asked *client.Client, out io.Writer, path, output string) error {
@@ -74,14 +74,14 @@ func askWhy(ctx context.Context, asked *client.Client, out io.Writer, path, outp
 	case errors.As(err, &refused) && refused.Reason != "":
 		return errors.New(refused.Reason)
 	case err != nil:
-		return fmt.Errorf("%w; is a collector running there? --collector says where", err)
+		return fmt.Errorf("%w; check that a collector runs at the address of --collector", err)
 	case output == outputJSON:
 		_, err = fmt.Fprintln(out, string(data))
 		return err
 	}
 	var answer diagnosis.Answer
 	if err := json.Unmarshal(data, &answer); err != nil {
-		return fmt.Errorf("the collector's answer is not what was expected: %w", err)
+		return fmt.Errorf("unexpected answer of the collector: %w", err)
 	}
 	_, err := io.WriteString(out, answer.Text())
 	return err

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
 )
 
 // Recording is a recording rule. Its name has the form level:metric:operations.
@@ -176,20 +178,7 @@ func (a Alert) RunbookURL(runbooks string) string { return runbooks + a.Name }
 const Runbooks = "http://127.0.0.1:9320/runbooks/"
 
 // duration formats a duration as Prometheus and Grafana do.
-func duration(d time.Duration) string {
-	for _, unit := range []struct {
-		of   time.Duration
-		name string
-	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}} {
-		if d > 0 && d%unit.of == 0 {
-			return strconv.Itoa(int(d/unit.of)) + unit.name
-		}
-	}
-	if d%time.Second != 0 {
-		return strconv.Itoa(int(d/time.Millisecond)) + "ms"
-	}
-	return strconv.Itoa(int(d/time.Second)) + "s"
-}
+func duration(d time.Duration) string { return model.Duration(d).String() }
 
 // reader is the name of an alert's value in the templates of the program that reads the rules.
 type reader string

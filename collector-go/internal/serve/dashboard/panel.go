@@ -1,6 +1,10 @@
 package dashboard
 
-import "strings"
+import (
+	_ "embed"
+	"encoding/json"
+	"strings"
+)
 
 // size has the default size of each kind.
 var size = map[Kind]position{Lines: {W: 12, H: 8}, Number: {W: 4, H: 8}, Heatmap: {W: 12, H: 9}, Table: {W: 24, H: 8}}
@@ -19,7 +23,7 @@ func (p Panel) model() panelModel {
 		m.Targets = append(m.Targets, p.target(string(rune('A'+i)), q))
 	}
 	m.FieldConfig = p.fields()
-	m.Options = p.options()
+	m.Options = options[p.Kind]
 	m.Transformations = p.transformations()
 	return m
 }
@@ -99,37 +103,17 @@ func (p Panel) thresholds() map[string]any {
 	return map[string]any{"mode": "absolute", "steps": steps}
 }
 
-// options returns the drawing options of a kind. They are the same for all panels of a kind, so that dashboards look
-// alike.
-func (p Panel) options() map[string]any {
-	switch p.Kind {
-	case Lines:
-		return map[string]any{
-			"legend": map[string]any{"showLegend": true, "displayMode": "table", "placement": "bottom",
-				"calcs": []string{"mean", "max", "lastNotNull"}},
-			"tooltip": map[string]any{"mode": "multi", "sort": "desc"},
-		}
-	case Number:
-		return map[string]any{
-			"reduceOptions": map[string]any{"calcs": []string{"lastNotNull"}, "fields": "", "values": false},
-			"orientation":   "auto", "colorMode": "value", "graphMode": "area",
-			"justifyMode": "auto", "percentChangeColorMode": "standard", "showPercentChange": false, "textMode": "auto",
-			"wideLayout": true,
-		}
-	case Heatmap:
-		return map[string]any{
-			"calculate": false, "cellGap": 1, "color": map[string]any{"mode": "scheme", "scheme": "Viridis",
-				"scale": "exponential", "exponent": 0.5, "fill": "dark-orange", "reverse": false, "steps": 64},
-			"exemplars": map[string]any{"color": "rgba(255,0,255,0.7)"}, "filterValues": map[string]any{"le": 1e-9},
-			"legend":    map[string]any{"show": true},
-			"rowsFrame": map[string]any{"layout": "auto"}, "showValue": "never",
-			"tooltip":    map[string]any{"mode": "single", "yHistogram": true, "showColorScale": true},
-			"yAxis":      map[string]any{"axisPlacement": "left", "reverse": false, "unit": string(p.Unit)},
-			"cellValues": map[string]any{"unit": string(Rate)},
-		}
+//go:embed options.json
+var optionsJSON []byte
+
+// options are the drawing options of each kind in Grafana's form. They are the same for all panels of a kind, so that
+// dashboards look alike. The unit of the heatmaps' axis is seconds.
+var options = func() (all map[Kind]map[string]any) {
+	if err := json.Unmarshal(optionsJSON, &all); err != nil {
+		panic(err) // cannot happen: a test reads it
 	}
-	return map[string]any{"cellHeight": "sm", "frameIndex": 0, "showHeader": true}
-}
+	return all
+}()
 
 // transformations multiplies, joins and renames query results within Grafana, because the store keeps base units.
 func (p Panel) transformations() (all []transformation) {

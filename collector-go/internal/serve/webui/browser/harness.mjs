@@ -9,12 +9,8 @@ export const collectors = JSON.parse(process.env.PAGE_COLLECTORS);
 const browserPath =
   process.env.CHROMIUM ??
   ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((p) => existsSync(p));
-const images = fileURLToPath(
-  new URL(
-    process.env.UPDATE_IMAGES ? '../../../../../docs/images' : '../../../../../build/page-images',
-    import.meta.url,
-  ),
-);
+const folder = (path) => fileURLToPath(new URL(`../../../../../${path}/`, import.meta.url));
+const images = folder('build/page-images');
 export const recorded = '#topology=bullet&from=2026-11-21T15%3A49%3A00Z&to=2026-11-21T15%3A52%3A00Z&slice=10s';
 export const madeUp = `#${new URLSearchParams({ topology: collectors.topology, range: '15m', slice: '10s' })}`;
 
@@ -108,8 +104,12 @@ export async function look(page, viewport, colorScheme) {
 export const figuresShown = (page) =>
   page.waitForFunction(() => performance.getEntriesByName('figures-shown').length > 0);
 export const again = (page) => page.evaluate(() => performance.clearMarks('figures-shown'));
-export const picture = (page, name, fullPage = true) =>
-  page.screenshot({ path: `${images}/page-${name}.png`, fullPage });
+/** picture takes a screenshot. UPDATE_IMAGES=1 replaces those that the documentation shows. */
+export function picture(page, name, fullPage = true) {
+  const shown = `${folder('docs/images')}page-${name}.png`;
+  const path = process.env.UPDATE_IMAGES && existsSync(shown) ? shown : `${images}page-${name}.png`;
+  return page.screenshot({ path, fullPage });
+}
 export const data = (page, figure) =>
   page.evaluate((name) => {
     const f = globalThis.bulletPage.figures.find((x) => x.definition.name === name);

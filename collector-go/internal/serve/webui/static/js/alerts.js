@@ -37,8 +37,8 @@ export class Alerts {
     );
   }
 
-  /** lose is called when the collector does not respond. It is then unknown whether rules are evaluated. */
-  lose() {
+  /** markUnreachable is called when the collector does not respond. It is then unknown whether rules are evaluated. */
+  markUnreachable() {
     this.lost = true;
     this.draw();
   }

@@ -178,10 +178,10 @@ async function refresh() {
   try {
     page.topologies = await knownTopologies();
   } catch (error) {
-    if (!outdated(error)) lose(error);
+    if (!outdated(error)) markUnreachable(error);
     return;
   }
-  find();
+  markReachable();
   const { topologies, state } = page;
   const several = topologies.length > 1;
   if (!state.topology && topologies.length === 1) state.topology = topologies[0].name;
@@ -208,19 +208,19 @@ async function refresh() {
 }
 
 // While the collector does not respond, the page must not show an old state as the current one.
-function lose(error) {
+function markUnreachable(error) {
   page.lost ??= {
     at: page.answeredAt ?? now(),
     words: error.status === 0 ? 'the collector does not respond' : clip(error.message, 200),
   };
   say(error.message, true);
   controls.answering(false);
-  alerts.lose();
+  alerts.markUnreachable();
   if (page.state.topology) showState();
   else at('overview').hidden = true;
 }
 
-function find() {
+function markReachable() {
   page.answeredAt = now();
   if (!page.lost) return;
   page.lost = null;
@@ -316,10 +316,10 @@ async function showAlerts() {
   try {
     data = await ask('alerts', '/api/v1/alerts');
   } catch (error) {
-    if (!outdated(error)) lose(error);
+    if (!outdated(error)) markUnreachable(error);
     return;
   }
-  find();
+  markReachable();
   if (!page.state.topology) {
     showOverview(at('overview-body'), page.topologies, data.alerts, linkTo);
     return;
