@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
@@ -82,9 +83,9 @@ func newAlertsWorld(t *testing.T) *alertsWorld {
 	var err error
 	w.journal, err = journal.Open(filepath.Join(dir, "journal"), journal.DefaultOptions())
 	require.NoError(t, err)
-	keep := keepEverything()
+	keep := datadir.KeepAll()
 	keep.Now = clock
-	store, err := grid.Open(filepath.Join(dir, gridDir), keep)
+	store, err := grid.Open(filepath.Join(dir, datadir.Grid), keep)
 	require.NoError(t, err)
 	retention := feed.NewRetention(w.journal.Release)
 	w.feed, err = feed.New(w.journal, store, retention, feed.DefaultOptions("embedded", filepath.Join(dir, "feeds")))

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -145,9 +144,6 @@ func (o *canaryOptions) complete() error {
 	return errors.Join(o.canary.Validate(), o.output.check())
 }
 
-// flushLimit is how long the last samples may take to reach the collector.
-const flushLimit = 5 * time.Second
-
 func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 	if o.duration > 0 {
 		var cancel context.CancelFunc
@@ -157,46 +153,6 @@ func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {
 	connections := (len(o.canary.Classes) + len(o.canary.Own)) * o.canary.MostInFlight
 	target, closing := o.open(min(connections, 1000))
 	defer closing()
-	var records canary.Records
-	if o.source != "" {
-		gateway := load.NewGateway(o.source, 1)
-		defer gateway.Close()
-		records = gateway
-	}
-	lines := &canary.Lines{Out: out, Said: said, JSON: o.output.form == outputJSON}
-	if o.sender.Address == "" {
-		bird, err := canary.New(o.canary, target, records, nil, lines.Print)
-		if err != nil {
-			return err
-		}
-		return errors.Join(bird.Run(ctx), lines.Err)
-	}
-	return o.deliver(ctx, target, records, lines)
-}
-
-// deliver runs the canary with a sender beside it.
-func (o *canaryOptions) deliver(ctx context.Context, target load.Submitter, records canary.Records,
-	lines *canary.Lines) error {
-	delivery, err := sender.New(o.sender)
-	if err != nil {
-		return err
-	}
-	bird, err := canary.New(o.canary, target, records, delivery, lines.Print)
-	if err != nil {
-		return err
-	}
-	lines.Delivery = delivery
-	delivering, stop := context.WithCancel(context.Background())
-	defer stop()
-	var sending sync.WaitGroup
-	var sendErr error
-	sending.Go(func() { sendErr = delivery.Run(delivering) })
-	runErr := bird.Run(ctx)
-	delivery.Close()
-	flushing, cancel := context.WithTimeout(context.Background(), flushLimit)
-	defer cancel()
-	flushErr := delivery.Flush(flushing)
-	stop()
-	sending.Wait()
-	return errors.Join(runErr, sendErr, flushErr, lines.Err)
+	return canary.Deliver(ctx, o.canary, target, o.source, o.sender,
+		&canary.Lines{Out: out, Said: said, JSON: o.output.form == outputJSON})
 }

@@ -8,16 +8,14 @@ import (
 	"net"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/common/model"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
@@ -29,7 +27,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runindex"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/annotations"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
@@ -66,11 +63,11 @@ type collector struct {
 	builtIn   rulesengine.File // the program's own rules
 	reloads   *reloads
 	own       *rulesengine.Own // the collector's own metrics
-	killings  *killings        // nil where no Nimbus is known
+	killed    *nimbus.Watch    // nil without addresses of Nimbus
 	ingest    *ingest.Server
 	desk      *checkpoint.Transfers // nil where senders carry nothing
 	http      *httpapi.Server
-	loading   *loading       // what was there before the start; nil before that
+	startup   *feed.Startup  // nil before the start
 	replay    *replay.Intake // where captures are played: what the store is given; nil in a collector that serves
 
 	failed     chan error
@@ -82,7 +79,7 @@ type collector struct {
 	registrar  task // the registry
 	evaluator  task // rules
 	ownFigures task // own figures
-	meeting    task // what the engine elsewhere can do
+	abilities  task // of the engine of query.url
 	page       task // httpapi
 	prof       task // Go's profiles
 	storm      task // what Nimbus killed
@@ -102,14 +99,14 @@ func openCollector(c config.Config, logger *slog.Logger) (*collector, error) {
 }
 
 func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (_ *collector, err error) {
-	private := secretsOf(c)
+	private := c.Secrets()
 	col := &collector{logger: private.Logger(logger), failed: make(chan error, 12)}
 	defer func() {
 		if err != nil {
 			err = private.HideError(errors.Join(err, col.release(context.Background())))
 		}
 	}()
-	if err = errors.Join(col.openGuards(c, figures), checkNamed(c), col.listen(c)); err != nil {
+	if err = errors.Join(col.openAccess(c, figures), checkNamed(c), col.listen(c)); err != nil {
 		return nil, err
 	}
 	if err = col.openData(c, figures); err != nil {
@@ -120,6 +117,22 @@ func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus
 		return nil, err
 	}
 	return col, nil
+}
+
+// openAccess reads the access files of both ports, and reports the faults of both.
+func (col *collector) openAccess(c config.Config, figures prometheus.Registerer) error {
+	var ofSenders, ofReaders error
+	col.senders, ofSenders = access.Open(access.Options{
+		Port: access.GRPC, Listen: c.GRPC.Listen, Insecure: c.GRPC.Insecure, TokenFile: c.GRPC.TokenFile,
+		TLS:    access.TLSFiles{Cert: c.GRPC.TLSCertFile, Key: c.GRPC.TLSKeyFile, ClientCA: c.GRPC.ClientCAFile},
+		Logger: col.logger, Registerer: figures,
+	})
+	col.readers, ofReaders = access.Open(access.Options{
+		Port: access.HTTP, Listen: c.HTTP.Listen, Insecure: c.HTTP.Insecure, TokenFile: c.HTTP.TokenFile,
+		WriteTokenFile: c.GRPC.TokenFile,
+		WebConfigFile:  c.HTTP.WebConfigFile, Logger: col.logger, Registerer: figures,
+	})
+	return errors.Join(ofSenders, ofReaders)
 }
 
 // listen takes the ports.
@@ -156,10 +169,10 @@ func newFigures() *prometheus.Registry {
 
 // openData opens what is on disk: the journal, the store with the feed between them, and the registry.
 func (col *collector) openData(c config.Config, figures *prometheus.Registry) (err error) {
-	if err = refuseFaulty(c.DataDir); err != nil {
+	if err = datadir.CheckStart(c.DataDir); err != nil {
 		return err
 	}
-	if err = keepPrivate(c.DataDir, col.logger); err != nil {
+	if err = datadir.Restrict(c.DataDir, col.logger); err != nil {
 		return err
 	}
 	log := journal.DefaultOptions()
@@ -192,8 +205,8 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 		ask := func(ctx context.Context) ([]nimbus.Topology, error) {
 			return nimbus.Topologies(ctx, c.Nimbus.Addresses)
 		}
-		col.killings = &killings{every: c.Nimbus.Interval, ask: ask, known: col.known, logger: col.logger,
-			had: map[string]string{}}
+		col.killed = &nimbus.Watch{Every: c.Nimbus.Interval, Ask: ask, Killed: col.known.KilledByNimbus,
+			Logger: col.logger}
 	}
 	if err == nil && c.Query.URL != "" {
 		err = col.openSharing(c, figures)
@@ -216,7 +229,7 @@ func bounded[T int | int64](own, fits T) T {
 
 // openEmbedded opens the store inside the collector and its feed.
 func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry) (err error) {
-	col.storeDir = filepath.Join(c.DataDir, gridDir)
+	col.storeDir = filepath.Join(c.DataDir, datadir.Grid)
 	if col.store, err = openGrid(c, col.logger, figures); err != nil {
 		return err
 	}
@@ -253,12 +266,12 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	}
 	answering := httpapi.DefaultOptions()
 	answering.Engine, answering.Gatherer, answering.Metadata, answering.Ready = col.engine, figures,
-		metadata{}, col.unready
-	answering.Loaded, answering.Reloader = col.loaded, col.reloads
-	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = hosts(c.HTTP), col.logger,
+		httpapi.CatalogMetadata{}, col.unready
+	answering.Loaded, answering.Reloader = col.started, col.reloads
+	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = c.HTTP.Hosts(), col.logger,
 		c.Shutdown/4, col.readers
-	answering.Registerer, answering.StorageRetention = figures, retention(c.Embedded)
-	answering.Registry, answering.Federation, answering.Flags = col.known, col.others, publicSettings(c)
+	answering.Registerer, answering.StorageRetention = figures, c.Embedded.Retention()
+	answering.Registry, answering.Federation, answering.Flags = col.known, col.others, c.Public()
 	// the address of an empty page's settings
 	answering.Flags["grpc.listen"] = col.grpcListener.Addr().String()
 	answering.NotStored = col.notStored
@@ -270,7 +283,8 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 		answering.Runs = runindex.New(c.Runs.Dir, col.logger)
 	}
 	if col.rules != nil {
-		answering.Rules, answering.Diagnose = col.rules, col.explain(c.Slice)
+		answering.Rules, answering.Diagnose = col.rules, (&httpapi.Explainer{Engine: col.engine, Rules: col.rules,
+			Known: col.others, Limit: col.limitation(c.Slice.Width), Logger: col.logger}).Explain
 	}
 	if col.http, err = httpapi.NewServer(answering); err != nil {
 		return err
@@ -305,47 +319,32 @@ func queryOptions(c config.Query) query.Options {
 	return o
 }
 
-// publicSettings are those that say when what was sent can be read, and for how long.
-func publicSettings(c config.Config) map[string]string {
-	all := map[string]string{}
-	for _, s := range config.Settings(&c) {
-		if strings.HasPrefix(s.Key, "slice.") || strings.HasPrefix(s.Key, "store.embedded.") ||
-			strings.HasPrefix(s.Key, "journal.") || s.Key == "rules.interval" {
-			all[s.Key] = s.Default()
-		}
+// position returns the journal position up to which answers are complete.
+func (col *collector) position() uint64 {
+	if col.feed == nil {
+		return col.known.Position()
 	}
-	return all
+	return min(col.feed.Position(), col.known.Position())
 }
 
-// retention is the store's in words, as Prometheus' runtime info has it.
-func retention(e config.Embedded) string {
-	var bounds []string
-	if e.RetentionTime > 0 {
-		bounds = append(bounds, model.Duration(e.RetentionTime).String())
+// evaluate evaluates rules once the journal has been read.
+func (col *collector) evaluate(ctx context.Context) error {
+	if !col.startup.Replay(ctx) {
+		return nil
 	}
-	if e.RetentionBytes > 0 {
-		bounds = append(bounds, fmt.Sprintf("%d bytes", e.RetentionBytes))
+	if col.rules == nil {
+		col.startup.Finish()
+		return nil
 	}
-	return strings.Join(bounds, " or ")
+	return col.rules.Run(ctx, col.startup.Finish)
 }
 
-// metadata is the catalogue in the form of the HTTP API.
-type metadata struct{}
-
-func (metadata) Metadata() map[string]httpapi.Metadata {
-	described := catalog.Metadata()
-	all := make(map[string]httpapi.Metadata, len(described))
-	for name, d := range described {
-		all[name] = httpapi.Metadata{Type: d.Type, Help: d.Help, Unit: d.Unit}
+// started waits until answers have all samples and alerts from before the start.
+func (col *collector) started(ctx context.Context) error {
+	if col.startup == nil {
+		return nil
 	}
-	all[annotations.Active] = httpapi.Metadata{Type: "gauge",
-		Help: "1 while an annotation lasts, for example a step of an experiment."}
-	for name, what := range map[string]string{annotations.Start: "an annotation began",
-		federation.Start: "an annotation of a collector over this engine began",
-		federation.End:   "an annotation of a collector over this engine ended"} {
-		all[name] = httpapi.Metadata{Type: "gauge", Help: "Time at which " + what + ", in seconds since the Unix epoch.", Unit: "seconds"}
-	}
-	return all
+	return col.startup.Wait(ctx)
 }
 
 // unready returns why the collector should get no traffic, "" when it should.
@@ -353,7 +352,7 @@ func (col *collector) unready() string {
 	if err := col.journal.Ready(); err != nil {
 		return err.Error()
 	}
-	if col.store != nil && !isDirectory(col.storeDir) {
+	if col.store != nil && !datadir.IsDirectory(col.storeDir) {
 		return col.storeDir +
 			" was removed: what it held ends with the process; start again, and the store begins with what the journal has"
 	}
@@ -373,7 +372,7 @@ func (col *collector) start() <-chan error {
 			col.failed <- err
 		}
 	}
-	col.loading = col.newLoading()
+	col.startup = feed.NewStartup(uint64(col.journal.Durable()), col.position)
 	if col.feed != nil {
 		col.run(&col.feeder, col.feed.Run)
 		col.run(&col.room, eachSecond(col.makeRoom))
@@ -382,19 +381,19 @@ func (col *collector) start() <-chan error {
 		col.run(&col.ownFigures, col.own.Run)
 	}
 	if col.remote != nil {
-		col.run(&col.meeting, col.meet)
+		col.run(&col.abilities, func(ctx context.Context) error { return col.remote.LogAbilities(ctx, col.logger) })
 	}
-	col.run(&col.evaluator, col.load)
+	col.run(&col.evaluator, col.evaluate)
 	if col.profiling != nil {
-		col.run(&col.prof, func(ctx context.Context) error { return profiles(ctx, col.profiling) })
+		col.run(&col.prof, func(ctx context.Context) error { return httpapi.ServeProfiles(ctx, col.profiling) })
 	}
 	col.startNetwork()
 	col.run(&col.registrar, col.known.Run)
 	for _, s := range col.sharing {
 		col.run(&s.task, s.writer.Run)
 	}
-	if col.killings != nil {
-		col.run(&col.storm, col.killings.run)
+	if col.killed != nil {
+		col.run(&col.storm, col.killed.Run)
 	}
 	col.run(&col.page, func(ctx context.Context) error { return col.http.Run(ctx, col.httpListener) })
 	col.run(&col.clock, eachSecond(col.tick))
@@ -466,7 +465,7 @@ func (col *collector) close(ctx context.Context) error {
 	for _, s := range col.sharing {
 		s.task.end(ctx)
 	}
-	end(&col.page, &col.evaluator, &col.ownFigures, &col.meeting, &col.prof)
+	end(&col.page, &col.evaluator, &col.ownFigures, &col.abilities, &col.prof)
 	return errors.Join(err, col.release(ctx))
 }
 
@@ -497,6 +496,17 @@ func (col *collector) release(ctx context.Context) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// unlessFull returns the error of closing a part, unless the disk is full: then the next start reads the rest from the
+// journal.
+func (col *collector) unlessFull(part string, err error) error {
+	if err != nil && datadir.OnlyFull(err) {
+		col.logger.Warn("Closed a part without writing its data: the disk is full; the next start reads it from the journal",
+			"part", part, "error", err)
+		return nil
+	}
+	return err
 }
 
 // end cancels the goroutine's context and waits for it.

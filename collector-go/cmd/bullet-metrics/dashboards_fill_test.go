@@ -21,6 +21,7 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
@@ -82,7 +83,7 @@ func fill(t *testing.T, write string) *grid.Store {
 		files = append(files, captureFile(name))
 	}
 	replayed := replayBoth(t, dir, files, forwarded(t, write))
-	store := openForever(t, filepath.Join(dir, gridDir))
+	store := openForever(t, filepath.Join(dir, datadir.Grid))
 	made := madeUp()
 	for name := range made.names {
 		if slices.Contains(recordedToo, name) {

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
@@ -71,7 +72,7 @@ func startReplayed(t *testing.T, path string) string {
 	require.NoError(t, err)
 	_, _, err = p.play(t.Context(), files, "")
 	require.NoError(t, err)
-	return startOver(t, openForever(t, filepath.Join(c.DataDir, gridDir)))
+	return startOver(t, openForever(t, filepath.Join(c.DataDir, datadir.Grid)))
 }
 
 func openForever(t *testing.T, dir string) *grid.Store {

@@ -243,7 +243,7 @@ func TestEveryRefusalToStartHasARemedy(t *testing.T) {
 				}
 				return os.WriteFile(filepath.Join(data, "feeds"), nil, 0o640)
 			},
-			[]string{"feeds is no directory: move it out of the data directory"},
+			[]string{"feeds is not a directory: move it out of the data directory"},
 			func(data string) error { return os.Remove(filepath.Join(data, "feeds")) }},
 	} {
 		t.Run(name, func(t *testing.T) {

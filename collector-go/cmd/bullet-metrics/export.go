@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/blocks"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
@@ -53,7 +53,7 @@ lists them.`,
 }
 
 func (e blockExport) run(ctx context.Context, out io.Writer) (err error) {
-	store, err := openForReading(e.dataDir)
+	store, err := datadir.OpenStore(e.dataDir)
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
@@ -115,10 +115,4 @@ func parseTime(flag, text string, otherwise int64) (int64, error) {
 			text)
 	}
 	return t.UnixMilli(), nil
-}
-
-// isDirectory reports whether a directory is there.
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

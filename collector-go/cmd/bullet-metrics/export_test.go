@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
@@ -25,7 +26,7 @@ var exportStart = time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
 // dataOf is a data directory whose store holds a slice a minute of one series, from exportStart on.
 func dataOf(t *testing.T, minutes int) string {
 	dir := t.TempDir()
-	store, err := grid.Open(filepath.Join(dir, gridDir), keepEverything())
+	store, err := grid.Open(filepath.Join(dir, datadir.Grid), datadir.KeepAll())
 	require.NoError(t, err)
 	c := &slice.Columns{
 		Definitions: []slice.Definition{
@@ -104,7 +105,7 @@ func TestExportBlocksOfNothing(t *testing.T) {
 func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 	data := dataOf(t, 1)
 	held := dataOf(t, 1)
-	store, err := grid.Open(filepath.Join(held, gridDir), keepEverything())
+	store, err := grid.Open(filepath.Join(held, datadir.Grid), datadir.KeepAll())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, store.Close(t.Context())) }()
 	taken := filepath.Join(t.TempDir(), "file")
@@ -120,10 +121,10 @@ func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 		{[]string{data, "--out", taken, "--start", "yesterday"},
 			`--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exitUsage},
 		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exitUsage},
-		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is no data directory", exitFailed},
+		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is not a data directory", exitFailed},
 		{[]string{blockstest.FirstEdition(t), "--out", taken},
-			"is of an older bullet-metrics: start \"bullet-metrics serve --data-dir", exitFailed},
-		{[]string{held, "--out", taken}, "where a collector runs on it, ask that over HTTP", exitFailed},
+			"written by an older version of bullet-metrics; run \"bullet-metrics serve --data-dir", exitFailed},
+		{[]string{held, "--out", taken}, "if a collector uses the directory, query that collector over HTTP", exitFailed},
 		{[]string{data, "--out", taken}, "export: mkdir " + taken, exitFailed},
 	} {
 		_, err := program(append([]string{"export", "blocks"}, test.args...)...)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/checkpoint"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
@@ -40,7 +41,7 @@ func dataDirectory(t *testing.T) string {
 		require.NoError(t, <-done)
 	}
 	require.NoError(t, j.Close())
-	store, err := grid.Open(filepath.Join(dir, gridDir), keepEverything())
+	store, err := grid.Open(filepath.Join(dir, datadir.Grid), datadir.KeepAll())
 	require.NoError(t, err)
 	c := &slice.Columns{}
 	for ref := range slice.Ref(50) {
@@ -112,7 +113,7 @@ func TestFsckNamesWhatIsDamaged(t *testing.T) {
 			c.damage(t, dir)
 			out, code = fsck(t, dir, "--output", "json")
 			assert.Equal(t, exitFailed, code)
-			var found checked
+			var found datadir.Report
 			require.NoError(t, json.Unmarshal([]byte(out), &found))
 			require.NotEmpty(t, found.Findings)
 			assert.Equal(t, len(found.Findings), found.Damaged)

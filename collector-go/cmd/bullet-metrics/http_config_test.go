@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
 )
 
@@ -51,13 +52,13 @@ func TestPathsInAnHTTPConfigAreRelativeToItsFile(t *testing.T) {
 			"a store that is checked": func() error {
 				at, err := receiver(&config.Store{URL: server.URL, HTTPConfigFile: path})
 				require.NoError(t, err)
-				return visit(t.Context(), server.URL, at.HTTP)
+				return httpclient.Probe(t.Context(), server.URL, at.HTTP)
 			},
 			"Alertmanagers that are checked": func() error {
 				var judging rulesengine.Options
-				require.NoError(t, callees(config.Config{Alertmanager: config.Alertmanager{URLs: []string{server.URL},
-					HTTPConfigFile: path}}, false, &judging))
-				return visit(t.Context(), server.URL, judging.Client)
+				require.NoError(t, setAlertmanagers(config.Config{Alertmanager: config.Alertmanager{
+					URLs: []string{server.URL}, HTTPConfigFile: path}}, false, &judging))
+				return httpclient.Probe(t.Context(), server.URL, judging.Client)
 			},
 			"an engine": func() error {
 				engine, err := remoteEngine(config.Query{URL: server.URL, HTTPConfigFile: path})
@@ -78,23 +79,4 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
-}
-
-// Files that an http_config names are read before anything is sent.
-func TestSecretsThatAnHTTPConfigNamesAreChecked(t *testing.T) {
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.WriteFile("two", []byte("a\nb\n"), 0o600))
-	require.NoError(t, os.WriteFile("empty", nil, 0o600))
-	for text, want := range map[string]string{
-		"authorization: {credentials_file: two}":                                           "authorization.credentials_file: two:2: a second line",
-		"bearer_token_file: empty":                                                         "empty is empty; write the token into it",
-		"basic_auth: {username: u, password_file: two}":                                    "basic_auth.password_file: two:2: a second line",
-		"basic_auth: {username_file: empty, password: p}":                                  "basic_auth.username_file: empty is empty",
-		"basic_auth: {username: u, password_file: none}":                                   "basic_auth.password_file: open none",
-		"oauth2: {client_id: a, client_secret_file: two, token_url: 'http://127.0.0.1:1'}": "oauth2.client_secret_file: two:2: a second line",
-	} {
-		require.NoError(t, os.WriteFile("http.yml", []byte(text+"\n"), 0o600))
-		_, err := httpConfig("http.yml")
-		assert.ErrorContains(t, err, want, text)
-	}
 }

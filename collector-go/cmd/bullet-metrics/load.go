@@ -1,21 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -62,11 +58,11 @@ Ctrl-C ends the queries and prints the results so far.`,
   bullet-metrics load --rate 5000 --part 2/5 --start 2026-11-24T12:00:00Z --outcomes part-2.jsonl`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			run, err := o.prepare(cmd)
+			session, err := o.prepare(cmd)
 			if err != nil {
 				return usageError{err}
 			}
-			return run.run(cmd.Context(), cmd.OutOrStdout())
+			return o.run(cmd.Context(), session, cmd.OutOrStdout())
 		},
 	}
 	flags := command.Flags()
@@ -108,29 +104,8 @@ func classNames() string {
 	return strings.Join(names, ", ")
 }
 
-// loadRun is a run whose flags make sense.
-type loadRun struct {
-	loadOptions
-	query      load.Query
-	open       load.OpenOptions
-	ordered    *float64 // the background that was asked for
-	tally      *load.Tally
-	timeline   load.Timeline
-	say        *terminal
-	outcomes   *load.OutcomesWriter // nil for none
-	part       load.Part
-	start      time.Time // zero: at once
-	began, end time.Time
-	// peakInFlight is the most queries that were under way at a time; active is what the topology counted, nil where
-	// that is not known.
-	peakInFlight int
-	active       *load.Active
-}
-
-// loadProbes begins the values of a load run's probes.
-const loadProbes = "load"
-
-func (o loadOptions) prepare(cmd *cobra.Command) (*loadRun, error) {
+// prepare returns the session that the flags describe.
+func (o *loadOptions) prepare(cmd *cobra.Command) (*load.Session, error) {
 	class, err := load.ParseClass(o.class)
 	if err != nil {
 		return nil, err
@@ -140,164 +115,98 @@ func (o loadOptions) prepare(cmd *cobra.Command) (*loadRun, error) {
 	case err != nil:
 		return nil, err
 	case len(own) > 1:
-		return nil, errors.New("load asks one query: --query is given twice")
+		return nil, errors.New("load runs one query: give --query once")
 	case len(own) == 1 && cmd.Flags().Changed("class"):
 		return nil, errors.New("give either --class or --query")
 	case len(own) == 1:
 		class, o.class, o.source = own[0].Of, string(own[0].Of), "none" // nothing is made for it
 		o.query.Text, o.query.Expect, o.query.Duration = own[0].Text, own[0].Expect, own[0].Duration
 	}
-	run := &loadRun{loadOptions: o, tally: load.NewTally(), say: newTerminal("load", os.Stderr)}
-	if run.url == "" {
-		run.url = map[string]string{targetGateway: "127.0.0.1:9901", targetDRPC: "127.0.0.1:3774"}[run.target]
+	if o.url == "" {
+		o.url = map[string]string{targetGateway: "127.0.0.1:9901", targetDRPC: "127.0.0.1:3774"}[o.target]
 	}
-	wrongAddress := run.complete()
-	run.loadOptions.query.NoSource = run.source == ""
-	if run.query, err = load.NewQuery(class, run.loadOptions.query); err != nil {
+	wrongAddress := o.complete()
+	o.query.NoSource = o.source == ""
+	s := &load.Session{Held: o.held, Duration: o.duration, Endpoint: o.target, URL: o.url, Source: o.source,
+		Outcomes: o.outcomes, Collector: o.counter.collector, Topology: o.counter.topology,
+		Progress: newTerminal("load", os.Stderr)}
+	if s.Query, err = load.NewQuery(class, o.query); err != nil {
 		return nil, err
 	}
 	if cmd.Flags().Changed("background") {
-		run.ordered = &run.background
+		s.Records = &o.background
 	}
-	if err := run.parseParts(); err != nil {
+	part, start, err := o.parts()
+	if err != nil {
 		return nil, err
 	}
-	run.open = load.OpenOptions{Rate: o.rate, Duration: o.duration,
-		MostInFlight: max(min(1, o.mostInFlight), run.part.Share(o.mostInFlight)), Probes: o.probes,
-		Prefix: loadProbes, Grace: o.timeout, Part: run.part, Start: run.start}
+	s.Open = load.OpenOptions{Rate: o.rate, Duration: o.duration,
+		MostInFlight: max(min(1, o.mostInFlight), part.Share(o.mostInFlight)), Probes: o.probes,
+		Grace: o.timeout, Part: part, Start: start}
 	if wrongAddress != nil {
 		return nil, wrongAddress
 	}
-	return run, run.check()
+	return s, o.check(s)
 }
 
-// parseParts reads what several clients agree on.
-func (r *loadRun) parseParts() (err error) {
-	if r.loadOptions.part != "" {
-		if r.part, err = load.ParsePart(r.loadOptions.part); err != nil {
-			return fmt.Errorf("--part: %w", err)
+// parts reads the flags for several clients.
+func (o *loadOptions) parts() (part load.Part, start time.Time, err error) {
+	if o.part != "" {
+		if part, err = load.ParsePart(o.part); err != nil {
+			return part, start, fmt.Errorf("--part: %w", err)
 		}
 		switch {
-		case r.loadOptions.start == "":
-			return errors.New("--part needs --start, the same for all parts, such as --start " +
+		case o.start == "":
+			return part, start, errors.New("--part requires --start, with the same time for all parts, for example --start " +
 				time.Now().Add(time.Minute).UTC().Format(time.RFC3339))
-		case r.loadOptions.outcomes == "":
-			return errors.New("--part needs --outcomes FILE, which load merge reads")
-		case r.duration == 0:
-			return errors.New("--part needs a --duration: the parts end together")
+		case o.outcomes == "":
+			return part, start, errors.New("--part requires --outcomes FILE, which load merge reads")
+		case o.duration == 0:
+			return part, start, errors.New("--part requires a --duration: all parts end at the same time")
 		}
 	}
-	if r.loadOptions.start == "" {
-		return nil
+	if o.start == "" {
+		return part, start, nil
 	}
-	if r.start, err = time.Parse(time.RFC3339, r.loadOptions.start); err != nil {
-		return fmt.Errorf("--start is a time such as %s, not %q", time.Now().UTC().Format(time.RFC3339),
-			r.loadOptions.start)
+	if start, err = time.Parse(time.RFC3339, o.start); err != nil {
+		return part, start, fmt.Errorf("--start %q: use RFC 3339, for example %s", o.start,
+			time.Now().UTC().Format(time.RFC3339))
 	}
-	if late := time.Since(r.start); late > 0 {
-		return fmt.Errorf("--start was %s ago", late.Round(time.Millisecond))
+	if late := time.Since(start); late > 0 {
+		return part, start, fmt.Errorf("--start was %s ago", late.Round(time.Millisecond))
 	}
-	return nil
+	return part, start, nil
 }
 
-func (r *loadRun) check() error {
-	if err := r.queryTarget.check(); err != nil {
+func (o *loadOptions) check(s *load.Session) error {
+	if err := o.queryTarget.check(); err != nil {
 		return err
 	}
 	switch {
-	case (r.rate != 0) == (r.held != 0):
-		return errors.New("give either --rate, queries a second, or --held, queries at a time")
-	case r.held < 0 || r.held > 1000:
-		return fmt.Errorf("1 to 1000 queries can be held, not %d: the record source has as many probes", r.held)
-	case r.duration < 0 || r.timeout < 0:
+	case (o.rate != 0) == (o.held != 0):
+		return errors.New("give either --rate (queries per second) or --held (queries to keep running)")
+	case o.held < 0 || o.held > 1000:
+		return fmt.Errorf("--held %d: must be between 1 and 1000, because the record source has 1000 probes", o.held)
+	case o.duration < 0 || o.timeout < 0:
 		return errors.New("--duration and --timeout must not be negative")
-	case r.ordered != nil && r.source == "":
-		return errors.New("--background needs the record source's address, --source")
+	case s.Records != nil && o.source == "":
+		return errors.New("--background requires --source, the address of the record source")
 	}
-	if r.rate != 0 {
-		return errors.Join(r.open.Validate(), r.presented.check())
+	if o.rate != 0 {
+		return errors.Join(s.Open.Validate(), o.presented.check())
 	}
-	return r.presented.check()
+	return o.presented.check()
 }
 
-func (r *loadRun) run(ctx context.Context, out io.Writer) (err error) {
-	target, closing := r.queryTarget.open(max(r.held, min(r.mostInFlight, 1000)))
+func (o *loadOptions) run(ctx context.Context, s *load.Session, out io.Writer) error {
+	target, closing := o.queryTarget.open(max(o.held, min(o.mostInFlight, 1000)))
 	defer closing()
-	kept, err := r.keepOutcomes()
-	if err != nil {
-		return err
-	}
-	takeBack, err := r.order(ctx)
-	if err != nil {
-		return errors.Join(err, kept())
-	}
-	defer func() { err = errors.Join(err, takeBack()) }()
-	if err := r.await(ctx); err != nil {
-		return errors.Join(err, kept())
-	}
-	r.drive(ctx, target)
-	if err := kept(); err != nil {
-		return err
-	}
-	r.active = r.counter.between(ctx, r.say, r.began, r.end)
-	switch err := r.presented.give(out, r.report()); {
-	case err != nil:
-		return err
-	case ctx.Err() != nil && r.duration > 0:
+	s.Target = target
+	err := s.Run(ctx, func(report *load.Report) error { return o.presented.give(out, report) })
+	if ctx.Err() != nil && (err == nil && o.duration > 0 || errors.Is(err, context.Canceled)) {
 		return interrupted{}
 	}
-	return nil
-}
-
-// await waits for the run's start.
-func (r *loadRun) await(ctx context.Context) error {
-	wait := time.Until(r.start)
-	switch {
-	case r.start.IsZero():
-		return nil
-	case wait < 0:
-		return fmt.Errorf("--start was %s ago when the record source was ready: choose a later one",
-			(-wait).Round(time.Millisecond))
-	}
-	r.say.Say("part %s of the run begins in %s", r.part, wait.Round(time.Second))
-	if !load.WaitUntil(ctx, r.start) {
-		return interrupted{}
-	}
-	return nil
-}
-
-// keepOutcomes has what becomes of the queries written, if it is to be; kept ends the file.
-func (r *loadRun) keepOutcomes() (kept func() error, err error) {
-	if r.loadOptions.outcomes == "" {
-		return func() error { return nil }, nil
-	}
-	file, err := os.Create(r.loadOptions.outcomes)
-	if err != nil {
-		return nil, err
-	}
-	lines := bufio.NewWriter(file)
-	var of *load.Run
-	if !r.part.Whole() {
-		asked := r.asked()
-		of = &asked
-	}
-	r.outcomes = load.NewOutcomesWriter(lines, of)
-	return func() error {
-		if of != nil && r.wasAsked() {
-			r.outcomes.End(r.end)
-		}
-		return errors.Join(r.outcomes.Err(), lines.Flush(), file.Close())
-	}, nil
-}
-
-// wasAsked reports that the queries were asked: the run did not end before its start.
-func (r *loadRun) wasAsked() bool { return !r.end.IsZero() }
-
-// asked is what the run is, and this client of it.
-func (r *loadRun) asked() load.Run {
-	return load.Run{Part: r.part, URL: address.URL(r.url).String(), Processors: runtime.GOMAXPROCS(0), Target: r.target,
-		Class: r.query.Class(), Query: r.query.BQL("…"), Rate: r.rate, Held: r.held, StartMs: r.start.UnixMilli(),
-		DurationMs: r.duration.Milliseconds()}
+	return err
 }
 
 // thresholdsCrossed is how many.
@@ -311,119 +220,3 @@ func (n thresholdsCrossed) Error() string {
 }
 
 func (thresholdsCrossed) ExitCode() int { return exitMissed }
-
-// order has the record source make what the queries look for, if there is one. Of several parts the first does so, and
-// takes it back when no query of any can be under way any more.
-func (r *loadRun) order(ctx context.Context) (takeBack func() error, err error) {
-	if r.source == "" || r.part.Number > 1 {
-		return func() error { return nil }, nil
-	}
-	probes := r.probes
-	if r.held > 0 {
-		probes = r.held
-	}
-	gateway := load.NewGateway(r.source, 1)
-	undo, err := gateway.Order(ctx, load.ProbesNamed(loadProbes, r.query, probes), r.ordered)
-	if err != nil {
-		gateway.Close()
-		return nil, fmt.Errorf("%w; --source none asks a topology that has no record source", err)
-	}
-	return func() error {
-		defer gateway.Close()
-		r.awaitOthers(ctx)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		return undo(ctx)
-	}, nil
-}
-
-// awaitOthers waits until the last query that another part may have started has ended.
-func (r *loadRun) awaitOthers(ctx context.Context) {
-	if r.part.Whole() || !r.wasAsked() || ctx.Err() != nil {
-		return
-	}
-	over := r.start.Add(r.duration + r.query.Life() + r.timeout)
-	r.say.Say("the record source makes records for the other parts' last queries, for %s",
-		time.Until(over).Round(time.Second))
-	load.WaitUntil(ctx, over)
-}
-
-func (r *loadRun) observe(o load.Outcome) {
-	r.tally.Add(o)
-	if r.outcomes != nil {
-		r.outcomes.Add(o)
-	}
-}
-
-// drive asks the queries, and returns when all have ended.
-func (r *loadRun) drive(ctx context.Context, target load.Submitter) {
-	var client load.Client
-	var asking func()
-	if r.rate > 0 {
-		open, err := load.NewOpenLoop(r.query, target, r.open, r.observe)
-		if err != nil {
-			panic(err) // it was checked
-		}
-		client, asking = open, func() { open.Run(ctx) }
-	} else {
-		options := load.DefaultClosedOptions()
-		options.Grace, options.Prefix, options.Part = r.timeout, loadProbes, r.part
-		held := load.NewClosedLoop(r.query, target, options, r.observe)
-		client, asking = held, func() { r.hold(ctx, held) }
-	}
-	watching, stop := context.WithCancel(context.Background())
-	var watch sync.WaitGroup
-	r.began = time.Now()
-	watch.Go(func() { r.watch(watching, client) })
-	asking()
-	stop()
-	watch.Wait()
-	r.end = time.Now()
-	r.peakInFlight = client.Counts().MostInFlight
-}
-
-// report is the run's, once it has ended.
-func (r *loadRun) report() *load.Report {
-	late := r.tally.Result().Lateness.P99
-	return &load.Report{Run: r.asked(), Tally: r.tally, Moments: r.timeline.Moments(), Began: r.began, End: r.end,
-		PeakInFlight: r.peakInFlight, Active: r.active,
-		ClientLimit: load.ClientLimit("the load client", late, runtime.GOMAXPROCS(0))}
-}
-
-// hold holds queries for the run's duration and lets those under way end.
-func (r *loadRun) hold(ctx context.Context, held *load.ClosedLoop) {
-	defer held.Close()
-	running := ctx
-	if r.duration > 0 {
-		var cancel context.CancelFunc
-		running, cancel = context.WithTimeout(ctx, r.duration)
-		defer cancel()
-	}
-	held.Hold(r.held)
-	<-running.Done()
-	_ = held.Drain(ctx) // an error is the context's end, which the caller sees
-}
-
-// watch shows every second how the run stands, and without a terminal every ten.
-func (r *loadRun) watch(ctx context.Context, client load.Client) {
-	r.say.Say("%s", liveHeader)
-	shown := 0
-	r.timeline.Watch(ctx, time.Second, client, r.tally, func(m load.Moment) {
-		if shown++; shown%10 == 0 {
-			r.say.Say("%s", liveRow(m, r.began))
-		}
-		r.say.Show("%s", liveRow(m, r.began))
-	})
-}
-
-const liveHeader = "   time  submitted  waiting  in flight  returned  failed        p99"
-
-func liveRow(m load.Moment, began time.Time) string {
-	p99 := "-"
-	if m.P99Ms != nil {
-		p99 = fmt.Sprintf("%.0f ms", *m.P99Ms)
-	}
-	elapsed := time.UnixMilli(m.TimeMs).Sub(began).Round(time.Second)
-	return fmt.Sprintf("%7s %10d %8d %10d %9d %7d %10s", elapsed, m.Submitted, m.Waiting, m.InFlight, m.Returned,
-		m.Failed+m.TimedOut, p99)
-}

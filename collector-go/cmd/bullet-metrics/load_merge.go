@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -109,30 +108,6 @@ func (c *topologyCounter) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.topology, "topology", "bullet", "name of the topology in the collector")
 }
 
-// between is nil where no collector is named, or none knows; why is said.
-func (c *topologyCounter) between(ctx context.Context, say *terminal, began, end time.Time) *load.Active {
-	if c.collector == "" {
-		return nil
-	}
-	asked, err := load.NewCollectorActivity(c.collector, c.topology)
-	if err != nil {
-		say.Say("how many queries the topology counted is not known: %v", err)
-		return nil
-	}
-	defer asked.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	active, err := asked.Within(ctx, began, end)
-	switch {
-	case err != nil:
-		say.Say("how many queries the topology counted is not known: %v", err)
-	case active == nil:
-		say.Say("how many queries the topology counted is not known: the collector at %s has stored no slice of bullet_active_queries of topology %s between %s and %s",
-			c.collector, c.topology, began.Format(time.TimeOnly), end.Format(time.TimeOnly))
-	}
-	return active
-}
-
 func newLoadMergeCommand() *cobra.Command {
 	var presented loadPresentation
 	var counter topologyCounter
@@ -158,7 +133,8 @@ also states how late each client was, and whether it submitted its share.`,
 			if err != nil {
 				return err
 			}
-			report.Active = counter.between(cmd.Context(), newTerminal("load", os.Stderr), report.Began, report.End)
+			report.Active = load.CountedBy(cmd.Context(), counter.collector, counter.topology, report.Began, report.End,
+				newTerminal("load", os.Stderr))
 			return presented.give(cmd.OutOrStdout(), report)
 		},
 	}

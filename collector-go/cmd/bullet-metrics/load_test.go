@@ -252,24 +252,24 @@ func TestLoadEndsWithCtrlCAndReportsWhatItHas(t *testing.T) {
 func TestLoadRefusesWhatCannotBeMeant(t *testing.T) {
 	for says, args := range map[string][]string{
 		"give either --rate":                     {},
-		"not 1001":                               {"--held", "1001"},
+		"--held 1001":                            {"--held", "1001"},
 		`no class of queries is called "median"`: {"--held", "1", "--class", "median"},
 		"is no threshold":                        {"--held", "1", "--threshold", "fast"},
 		"--target is gateway or drpc":            {"--held", "1", "--target", "kafka"},
 		"a histogram is written as .csv":         {"--held", "1", "--histogram", "x.txt"},
 		"--picture draws a .png or .svg":         {"--held", "1", "--picture", "x.gif"},
 		"a query must live at least 1 s":         {"--held", "1", "--query-duration", "1ms"},
-		"--background needs the record source's": {"--held", "1", "--target", "drpc", "--background", "10"},
+		"--background requires --source":         {"--held", "1", "--target", "drpc", "--background", "10"},
 		"queries share 1 to 1000 probes, not 0":  {"--rate", "1", "--probes", "0"},
 		"such as 2/5 for the second of five":     {"--rate", "1", "--part", "5/2"},
-		"--part needs --start":                   {"--rate", "1", "--part", "1/2"},
-		"--part needs --outcomes FILE": {"--rate", "1", "--part", "1/2", "--start",
+		"--part requires --start":                {"--rate", "1", "--part", "1/2"},
+		"--part requires --outcomes FILE": {"--rate", "1", "--part", "1/2", "--start",
 			"2100-01-01T00:00:00Z"},
-		"--part needs a --duration": {"--rate", "1", "--part", "1/2", "--start", "2100-01-01T00:00:00Z",
+		"--part requires a --duration": {"--rate", "1", "--part", "1/2", "--start", "2100-01-01T00:00:00Z",
 			"--outcomes", "x", "--duration", "0"},
-		"--start is a time such as": {"--rate", "1", "--start", "noon"},
-		"--start was":               {"--rate", "1", "--start", "2020-01-01T00:00:00Z"},
-		"name the files that load":  {"merge"},
+		"use RFC 3339":             {"--rate", "1", "--start", "noon"},
+		"--start was":              {"--rate", "1", "--start", "2020-01-01T00:00:00Z"},
+		"name the files that load": {"merge"},
 	} {
 		text, code := runLoad(t, t.Context(), args...)
 		assert.Equal(t, exitUsage, code, text)

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,7 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // configured is what the flags and the configuration file say.
@@ -40,13 +37,9 @@ type reloads struct {
 	at     atomic.Pointer[time.Time] // of the last that succeeded
 }
 
-// reloadable are the settings that a reload applies. Access files are read again under the names that they had at the
-// start.
-var reloadable = []string{"rules.builtin", "rules.files"}
-
 // newReloads returns the reloads of a collector that was started with c. Until read is set, a reload uses c again.
 func newReloads(col *collector, c config.Config, figures prometheus.Registerer) *reloads {
-	r := &reloads{col: col, started: settingValues(c),
+	r := &reloads{col: col, started: c.FileValues(),
 		read: func() (configured, error) { return configured{Config: c}, nil }}
 	now := time.Now()
 	r.at.Store(&now)
@@ -59,19 +52,6 @@ func newReloads(col *collector, c config.Config, figures prometheus.Registerer) 
 			Help: "Time of the last successful reload of rules and access files, or of the start, in seconds since the Unix epoch."},
 			func() float64 { return float64(r.at.Load().UnixMilli()) / 1000 }))
 	return r
-}
-
-// settingValues are the settings' values by their keys. An http_config_file is read at the start alone, so that its
-// value here has the file's content too: a reload names it when that changed.
-func settingValues(c config.Config) map[string]string {
-	all := c.Values()
-	for key, path := range all {
-		if strings.HasSuffix(key, ".http_config_file") && path != "" {
-			text, _ := textfile.Read(path, textfile.Most) // where it cannot be read, the check of the settings fails
-			all[key] += "\x00" + string(text)
-		}
-	}
-	return all
 }
 
 // Reload implements httpapi.Reloader.
@@ -98,7 +78,7 @@ func (r *reloads) reload() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	private := secretsOf(c.Config)
+	private := c.Secrets()
 	senders, ofSenders := r.col.senders.Read()
 	readers, ofReaders := r.col.readers.Read()
 	if err := errors.Join(ofSenders, ofReaders, checkNamed(c.Config)); err != nil {
@@ -115,23 +95,11 @@ func (r *reloads) reload() ([]string, error) {
 	}
 	senders.Use()
 	readers.Use()
-	needRestart := changed(r.started, settingValues(c.Config))
+	needRestart := config.NeedRestart(r.started, c.FileValues())
 	if readers.NeedsRestart() {
 		needRestart = append(needRestart, "http.web_config_file (TLS or HTTP/2 was turned on or off)")
 	}
 	return needRestart, nil
-}
-
-// changed are the keys of settings that differ and that no reload takes.
-func changed(before, after map[string]string) (keys []string) {
-	all := maps.Clone(before)
-	maps.Copy(all, after)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		if before[key] != after[key] && !slices.Contains(reloadable, key) {
-			keys = append(keys, key)
-		}
-	}
-	return keys
 }
 
 // LastReload implements httpapi.Reloader.

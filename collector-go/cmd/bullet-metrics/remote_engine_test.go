@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/checklist"
 )
 
 // A collector that keeps nothing itself answers what an engine elsewhere has, here another collector, evaluates its
@@ -57,12 +59,13 @@ func TestARemoteEngineIsChecked(t *testing.T) {
 	c.Query.URL = "http://" + there.col.httpListener.Addr().String()
 	require.ErrorContains(t, c.Validate(), "set store.embedded.enabled to false")
 	c.Embedded.Enabled = false
-	assert.Equal(t, looked{fine, "query.url " + c.Query.URL + " answers, native histograms too"},
-		lookAtEngine(t.Context(), c.Query))
+	assert.Equal(t, []checklist.Item{{Result: checklist.OK, Text: "query.url " + c.Query.URL + " answers"}},
+		callOthers(t.Context(), c))
 	there.close()
-	gone := lookAtEngine(t.Context(), c.Query)
-	assert.Equal(t, away, gone.standing)
-	assert.Contains(t, gone.says, "cannot be asked")
+	gone := callOthers(t.Context(), c)
+	require.Len(t, gone, 1)
+	assert.Equal(t, checklist.Unreachable, gone[0].Result)
+	assert.Contains(t, gone[0].Text, "query.url "+c.Query.URL+": ")
 	c.Query.HTTPConfigFile = "no-such-file.yml"
 	require.ErrorContains(t, checkNamed(c), "query.http_config_file: open no-such-file.yml")
 	c.Query.URL = ""

@@ -484,7 +484,7 @@ func TestAReplayIsServed(t *testing.T) {
 	_, err := program("replay", captureFile("capture-storm-1.2.4"), "--data-dir", c.DataDir)
 	assert.ErrorContains(t, err, "journal: lock", "a collector has it")
 	_, err = program("query", c.DataDir, "up")
-	assert.ErrorContains(t, err, "ask that over HTTP")
+	assert.ErrorContains(t, err, "query that collector over HTTP")
 	r.close()
 	assert.Positive(t, replayInto(t, c.DataDir, captureFile("capture-storm-1.2.4")).Stored)
 }
@@ -518,7 +518,7 @@ func TestWrongUsageOfReplayAndQuery(t *testing.T) {
 		{[]string{"query", dir}, "an expression", exitUsage},
 		{[]string{"query", dir, "up", "--time", "1", "--start", "1"}, "one or the other", exitUsage},
 		{[]string{"query", dir, "up", "--start", "1", "--end", "2"}, "--step", exitUsage},
-		{[]string{"query", dir, "up"}, "no data directory", exitFailed},
+		{[]string{"query", dir, "up"}, "not a data directory", exitFailed},
 	}
 	for _, test := range tests {
 		_, err := program(test.args...)

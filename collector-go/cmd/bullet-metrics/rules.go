@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/annotations"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
@@ -30,7 +28,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	}
 	col.others = federation.New(col.known, nil, time.Now)
 	if col.remote != nil {
-		col.others = federation.New(col.known, evaluated{col.remote}, time.Now)
+		col.others = federation.New(col.known, col.remote, time.Now)
 	}
 	if readable == nil { // then there is nothing to judge
 		col.engine, err = query.New(query.Absent, asking)
@@ -38,12 +36,12 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	}
 	dir := filepath.Join(c.DataDir, "rules")
 	judging := rulesengine.DefaultOptions(dir)
-	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, queryOffset(c),
+	judging.Interval, judging.QueryOffset, judging.Logger, judging.Registerer = c.Rules.Interval, c.QueryOffset(),
 		col.logger, figures
 	if c.Embedded.RetentionTime > 0 {
 		judging.Retention = c.Embedded.RetentionTime
 	}
-	if err = callees(c, col.readers.TLS() != nil, &judging); err != nil {
+	if err = setAlertmanagers(c, col.readers.TLS() != nil, &judging); err != nil {
 		return err
 	}
 	runbooks := judging.ExternalURL.JoinPath("runbooks").String() + "/"
@@ -81,9 +79,12 @@ func (col *collector) readable(c config.Config) (storage.Queryable, error) {
 	return col.remote, err
 }
 
-// remoteEngine is what query.url names; nothing is connected to.
+// remoteEngine returns the engine of query.url, or nil if it is not set. It makes no connection.
 func remoteEngine(c config.Query) (*remote.Store, error) {
-	access, err := httpConfig(c.HTTPConfigFile)
+	if c.URL == "" {
+		return nil, nil
+	}
+	access, err := httpclient.ReadConfig(c.HTTPConfigFile)
 	if err != nil {
 		return nil, fmt.Errorf("query.%w", err)
 	}
@@ -94,47 +95,17 @@ func remoteEngine(c config.Query) (*remote.Store, error) {
 	return remote.New(c.URL, caller, c.Lookback)
 }
 
-// delivery is how long a closed slice may take to a store on the network and into what is asked there.
-const delivery = 5 * time.Second
-
-// queryOffset is how far behind the clock all slices of a source that is on time can be read: the journal's tick, a
-// slice's width and its lateness, and the way to the store where that is not in the collector.
-func queryOffset(c config.Config) time.Duration {
-	offset := time.Second + c.Slice.Width + c.Slice.Lateness
-	if c.Query.URL != "" {
-		offset += delivery
-	}
-	return offset
-}
-
 // ruleFiles are the program's rules, where they are wanted, and the operator's.
 func (col *collector) ruleFiles(r config.Rules) (all []rulesengine.File, err error) {
 	if r.BuiltIn {
 		all = append(all, col.builtIn)
 	}
-	others, err := ruleFiles(r.Files)
+	others, err := rulesengine.ReadFiles(r.Files)
 	return append(all, others...), err
 }
 
-// ruleFiles reads the operator's rules.
-func ruleFiles(patterns []string) (all []rulesengine.File, err error) {
-	paths, err := rulesengine.Paths(patterns)
-	if err != nil {
-		err = fmt.Errorf("rules.files: %w", err)
-	}
-	for _, path := range paths {
-		text, bad := textfile.Read(path, textfile.Most)
-		if bad != nil {
-			err = errors.Join(err, fmt.Errorf("rules.files: %w", bad))
-			continue
-		}
-		all = append(all, rulesengine.File{Name: path, Text: text})
-	}
-	return all, err
-}
-
-// callees returns who receives alerts, how they are called, and where they find us.
-func callees(c config.Config, encrypted bool, judging *rulesengine.Options) error {
+// setAlertmanagers sets the Alertmanagers, how they are called, and the URL to which alerts link.
+func setAlertmanagers(c config.Config, encrypted bool, judging *rulesengine.Options) error {
 	for _, text := range c.Alertmanager.URLs {
 		u, err := url.Parse(text)
 		if err != nil {
@@ -143,18 +114,9 @@ func callees(c config.Config, encrypted bool, judging *rulesengine.Options) erro
 		judging.Alertmanagers = append(judging.Alertmanagers, u)
 	}
 	var err error
-	if judging.Client, err = httpConfig(c.Alertmanager.HTTPConfigFile); err != nil {
+	if judging.Client, err = httpclient.ReadConfig(c.Alertmanager.HTTPConfigFile); err != nil {
 		return fmt.Errorf("alertmanager.%w", err)
 	}
-	external := c.HTTP.ExternalURL
-	if external == "" {
-		external = "http://" + c.HTTP.Listen
-		if encrypted {
-			external = "https://" + c.HTTP.Listen
-		}
-	}
-	if judging.ExternalURL, err = url.Parse(external); err != nil {
-		return fmt.Errorf("http.external_url: %w", err)
-	}
-	return nil
+	judging.ExternalURL, err = c.HTTP.External(encrypted)
+	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/heap"
@@ -62,7 +63,7 @@ read,write or none. Without a TOPOLOGY, the entry applies to all topologies.
 			if err != nil {
 				return usageError{err}
 			}
-			logger := secretsOf(now.Config).Logger(newLogger(now.Log))
+			logger := now.Secrets().Logger(newLogger(now.Log))
 			logger.Info("bounds on disk", "journal.max_bytes", now.Journal.MaxBytes, "store.embedded.retention_bytes",
 				now.Embedded.RetentionBytes, "disk", now.disk)
 			logger.Info("bounds in memory", "heap", now.heap, "series", mostSeries(now.Config),
@@ -92,7 +93,7 @@ func readSettings(cmd *cobra.Command, file string, c config.Config) (read config
 		given := func(s config.Setting) bool { return cmd.Flags().Changed(s.Flag()) }
 		lines, err = config.LoadFile(file, config.Settings(&c), given)
 	}
-	err = secretsOf(c).HideError(errors.Join(err, lines.Locate(c.Validate())))
+	err = c.Secrets().HideError(errors.Join(err, lines.Locate(c.Validate())))
 	given := func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) }
 	disk := fitDisk(&c, given)
 	heap, tooLarge := fitMemory(&c, given)
@@ -105,7 +106,7 @@ func flagOf(key string) string { return config.Setting{Key: key}.Flag() }
 // fitDisk lowers what bounds nobody has set to the data directory's disk, and returns the disk's size in bytes; 0 where
 // it is not known, as where there is no such path yet that could be made: then opening it fails.
 func fitDisk(c *config.Config, given func(key string) bool) int64 {
-	_, size, err := disk.System{}.Free(nearest(c.DataDir))
+	_, size, err := disk.System{}.Free(datadir.Existing(c.DataDir))
 	if err != nil {
 		return 0
 	}
@@ -158,7 +159,7 @@ func serve(ctx context.Context, c config.Config, read func() (configured, error)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Shutdown)
 	defer cancel()
 	if err := errors.Join(cause, col.close(closing)); err != nil {
-		return fmt.Errorf("serve: %w", secretsOf(c).HideError(err))
+		return fmt.Errorf("serve: %w", c.Secrets().HideError(err))
 	}
 	logger.Info("closed")
 	return nil

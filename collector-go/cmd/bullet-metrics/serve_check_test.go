@@ -63,13 +63,13 @@ func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
 		`WRONG +.*tokens:2: `, `WRONG +tls: .*no.pem: no such file`, `WRONG +.*rules.yml: 5:\d+: group "g"`,
 		`WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": there is no such file`,
 		`WRONG +` + file + `:11: runs.dir: .*nope: no such file or directory; name the directory`,
-		`AWAY +grpc.listen: listen tcp ` + taken + `.*address already in use; end what listens there`,
-		`AWAY +alertmanager.urls .*connection refused`, `AWAY +store.remote_write.mimir.url .*connection refused`,
+		`WARNING +grpc.listen: listen tcp ` + taken + `.*address already in use; end what listens there`,
+		`UNREACHABLE +alertmanager.urls .*connection refused`, `UNREACHABLE +store.remote_write.mimir.url .*connection refused`,
 		`ok +data_dir `,
 	} {
 		assert.Regexp(t, want, said)
 	}
-	assert.Less(t, strings.LastIndex(said, "WRONG"), strings.Index(said, "AWAY"), "the worst comes first")
+	assert.Less(t, strings.LastIndex(said, "WRONG"), strings.Index(said, "UNREACHABLE"), "the worst comes first")
 	assert.NoDirExists(t, filepath.Join(dir, "data"))
 }
 
@@ -80,7 +80,7 @@ func freePort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func TestServeCheckDistinguishesAwayFromWrong(t *testing.T) {
+func TestServeCheckDistinguishesUnreachableFromWrong(t *testing.T) {
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		code := map[string]int{"/well": http.StatusMethodNotAllowed, "/closed": http.StatusUnauthorized,
 			"/broken": http.StatusInternalServerError}[r.URL.Path]
@@ -93,8 +93,8 @@ func TestServeCheckDistinguishesAwayFromWrong(t *testing.T) {
 		says string
 	}{
 		"/well":                   {exitDone, `ok +store.remote_write.m.url `},
-		"/closed":                 {exitFailed, `AWAY .*401 Unauthorized: see the credentials`},
-		"/broken":                 {exitFailed, `AWAY .*500 Internal Server Error`},
+		"/closed":                 {exitFailed, `UNREACHABLE .*401 Unauthorized: check the credentials`},
+		"/broken":                 {exitFailed, `UNREACHABLE .*500 Internal Server Error`},
 		"/well?token=s3cret-word": {exitDone, `ok .*\(hidden\)`},
 	} {
 		said, code := checkedServe(t, t.TempDir(), append(ports, "store.remote_write.m.url: "+refusing.URL+path)...)
@@ -104,10 +104,10 @@ func TestServeCheckDistinguishesAwayFromWrong(t *testing.T) {
 	}
 	said, code := checkedServe(t, t.TempDir(), append(ports, "journal.max_bytes: 900TiB")...)
 	assert.Equal(t, exitFailed, code)
-	assert.Regexp(t, `AWAY +data_dir .*not enough for what may come`, said)
+	assert.Regexp(t, `WARNING +data_dir .*the disk is too small for the limits`, said)
 	said, code = checkedServe(t, t.TempDir(), append(ports, "nimbus.addresses: ["+freePort(t)+"]")...)
 	assert.Equal(t, exitFailed, code)
-	assert.Regexp(t, `AWAY +nimbus.addresses: query Nimbus`, said)
+	assert.Regexp(t, `UNREACHABLE +nimbus.addresses .*: query Nimbus`, said)
 }
 
 // Beside a running collector the check is for its next start: its own addresses are no fault.
@@ -117,7 +117,7 @@ func TestServeCheckBesideARunningCollector(t *testing.T) {
 	said, code := checkedServe(t, dir, "grpc.listen: "+r.col.grpcListener.Addr().String(), "http.listen: "+
 		r.col.httpListener.Addr().String())
 	assert.Equal(t, exitDone, code, said)
-	assert.Regexp(t, fmt.Sprintf(`ok +grpc.listen .* a collector runs on data_dir \(pid %d since`, os.Getpid()), said)
+	assert.Regexp(t, fmt.Sprintf(`ok +grpc.listen .* is in use, and so is data_dir \(pid %d since`, os.Getpid()), said)
 }
 
 // A taken port hides nothing that is wrong in a file, also without --check.
@@ -155,7 +155,7 @@ func TestTheCheckOfAddresses(t *testing.T) {
 	said, code := checkedServe(t, t.TempDir(), "http.listen: 127.0.0.1:99999", "grpc.listen: 127.0.0.1:0")
 	assert.Equal(t, exitUsage, code, said)
 	assert.Contains(t, said, `http.listen "127.0.0.1:99999": port 99999 is above 65535`)
-	assert.NotContains(t, said, "AWAY")
+	assert.NotContains(t, said, "UNREACHABLE")
 
 	same := freePort(t)
 	said, code = checkedServe(t, t.TempDir(), "http.listen: "+same, "grpc.listen: "+same)

@@ -87,7 +87,7 @@ var brokenSettings = map[string]string{
 	"alertmanager: {urls: ['http://127.0.0.1:1/'], http_config_file: FILES/wrong.yml}":           `unknown field "usr"`,
 	"{grpc.tls: {cert_file: FILES/c.pem, key_file: FILES/k.pem}, grpc.token_file: FILES/tokens}": "failed to find any PEM data",
 	"runs.dir: FILES/none":     "no such file",
-	"runs.dir: FILES/tokens":   "is no directory",
+	"runs.dir: FILES/tokens":   "is not a directory",
 	"data_dir: FILES/tokens":   "data_dir",
 	"data_dir: FILES/tokens/x": "data_dir",
 }

@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 )
 
@@ -286,7 +287,7 @@ func (r *running) topologies() []json.RawMessage {
 // A directory that is removed under a running collector is named by /-/ready, and what would be lost with it is not
 // acknowledged.
 func TestRemovedDirectoriesAreNoticed(t *testing.T) {
-	for name, want := range map[string]string{"journal": "accepts no writes", gridDir: "was removed"} {
+	for name, want := range map[string]string{"journal": "accepts no writes", datadir.Grid: "was removed"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			col, err := openCollector(settings(dir), slog.New(slog.DiscardHandler))

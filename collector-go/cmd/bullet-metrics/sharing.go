@@ -1,21 +1,15 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/prometheus/promql"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query/remote"
 )
 
 // sharing brings annotations to a store on the network, for other collectors whose queries go to the same engine. It
@@ -32,21 +26,19 @@ const remoteWrite = "remote_write"
 // openSharing opens what writes annotations to each store that speaks remote write.
 func (col *collector) openSharing(c config.Config, figures prometheus.Registerer) error {
 	fates := federation.NewFates(figures)
-	for _, kind := range forward.Kinds() {
+	return eachStore(c, func(_ string, kind forward.Kind, name string, n *config.Store) error {
 		if kind.Name != remoteWrite {
-			continue
+			return nil
 		}
-		for _, name := range slices.Sorted(maps.Keys(c.Stores[kind.Name])) {
-			if err := col.share(c, kind, name, fates); err != nil {
-				return fmt.Errorf("store.%s.%s: annotations: %w", kind.Name, name, err)
-			}
+		if err := col.share(c, kind, name, n, fates); err != nil {
+			return fmt.Errorf("annotations: %w", err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
-func (col *collector) share(c config.Config, kind forward.Kind, name string, fates *prometheus.CounterVec) error {
-	n := c.Stores[kind.Name][name]
+func (col *collector) share(c config.Config, kind forward.Kind, name string, n *config.Store,
+	fates *prometheus.CounterVec) error {
 	protocol, err := protocolOf(kind, n)
 	if err != nil {
 		return err
@@ -61,31 +53,4 @@ func (col *collector) share(c config.Config, kind forward.Kind, name string, fat
 		Logger: col.logger, Fates: fates})
 	col.sharing = append(col.sharing, &sharing{store: store, writer: writer})
 	return nil
-}
-
-// evaluated asks an engine elsewhere as a whole, whatever lies beside it here.
-type evaluated struct{ engine *remote.Store }
-
-// Evaluate implements federation.Engine.
-func (e evaluated) Evaluate(ctx context.Context, expression string, at time.Time) ([]federation.Line, error) {
-	value, _, err := e.engine.Evaluate(ctx, plan.Text{Expression: expression, Start: at, End: at})
-	if err != nil {
-		return nil, err
-	}
-	var all []federation.Line
-	switch found := value.(type) {
-	case promql.Vector:
-		for _, s := range found {
-			all = append(all, federation.Line{Labels: s.Metric.Map(), TimesMs: []int64{s.T}, Values: []float64{s.F}})
-		}
-	case promql.Matrix:
-		for _, s := range found {
-			line := federation.Line{Labels: s.Metric.Map()}
-			for _, p := range s.Floats {
-				line.TimesMs, line.Values = append(line.TimesMs, p.T), append(line.Values, p.F)
-			}
-			all = append(all, line)
-		}
-	}
-	return all, nil
 }

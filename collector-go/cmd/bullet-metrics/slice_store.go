@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/prometheus/storage"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/upgrade"
@@ -32,9 +33,6 @@ type sliceStore interface {
 	Close(ctx context.Context) error
 }
 
-// gridDir is the store's directory in a data directory.
-const gridDir = "grid"
-
 // openGrid opens the store of a data directory, with what an older program left there.
 func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (sliceStore, error) {
 	keep := grid.DefaultOptions()
@@ -43,7 +41,7 @@ func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry
 	keep.ReclaimAfter = c.Disk.MakeRoomAfter
 	keep.MaxSeries = bounded(max(keep.MaxSeries, 4*c.Limits.SeriesPerTopology), 2*c.Memory.Series)
 	keep.HeadBytes = bounded(keep.HeadBytes, c.Memory.HeadBytes)
-	dir := filepath.Join(c.DataDir, gridDir)
+	dir := filepath.Join(c.DataDir, datadir.Grid)
 	if err := upgrade.Convert(context.Background(), c.DataDir, dir, keep, logger); err != nil {
 		return nil, err
 	}
@@ -52,11 +50,4 @@ func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry
 		return nil, err
 	}
 	return store, nil
-}
-
-// keepEverything are options for a store that is looked at: nothing in it expires.
-func keepEverything() grid.Options {
-	keep := grid.DefaultOptions()
-	keep.RetentionTime, keep.RetentionBytes = 0, 0
-	return keep
 }

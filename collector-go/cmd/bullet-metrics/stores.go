@@ -2,26 +2,21 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	commonconfig "github.com/prometheus/common/config"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/forward"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
-
-	// each kind of store registers itself
+	// Each kind of store registers itself.
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/influx"
 	_ "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 )
 
 // networkStore is a store on the network with the feed that fills it. What becomes of it concerns no other store.
@@ -40,10 +35,18 @@ const (
 
 // openNetwork opens the stores on the network, in the order of their kinds and names.
 func (col *collector) openNetwork(c config.Config, retention *feed.Retention, figures prometheus.Registerer) error {
+	return eachStore(c, func(_ string, kind forward.Kind, name string, n *config.Store) error {
+		return col.openForward(c, kind, name, n, retention, figures)
+	})
+}
+
+// eachStore calls do for all network stores, in the order of their kinds and names, up to the first error.
+func eachStore(c config.Config, do func(key string, kind forward.Kind, name string, n *config.Store) error) error {
 	for _, kind := range forward.Kinds() {
 		for _, name := range slices.Sorted(maps.Keys(c.Stores[kind.Name])) {
-			if err := col.openForward(c, kind, name, retention, figures); err != nil {
-				return fmt.Errorf("store.%s.%s: %w", kind.Name, name, err)
+			key := "store." + kind.Name + "." + name
+			if err := do(key, kind, name, c.Stores[kind.Name][name]); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
 			}
 		}
 	}
@@ -54,60 +57,8 @@ func (col *collector) openNetwork(c config.Config, retention *feed.Retention, fi
 func receiver(n *config.Store) (forward.Receiver, error) {
 	at := forward.Receiver{URL: n.URL}
 	var err error
-	at.HTTP, err = httpConfig(n.HTTPConfigFile)
+	at.HTTP, err = httpclient.ReadConfig(n.HTTPConfigFile)
 	return at, err
-}
-
-// httpConfig reads how somebody is called; "" for the default.
-func httpConfig(path string) (commonconfig.HTTPClientConfig, error) {
-	if path == "" {
-		return commonconfig.DefaultHTTPClientConfig, nil
-	}
-	text, err := textfile.Read(path, textfile.Most)
-	if err != nil {
-		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %w", err)
-	}
-	var second yamlfile.SecondDocument
-	if err := yamlfile.OneDocument(text); errors.As(err, &second) { // the library would not say that it drops it
-		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %s:%d: %w", path, second.Line, err)
-	}
-	read, err := commonconfig.LoadHTTPConfig(string(text))
-	if err != nil {
-		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %w", yamlfile.LibraryFaults(path, err))
-	}
-	read.SetDirectory(filepath.Dir(path))
-	if err := checkSecrets(*read); err != nil {
-		return commonconfig.DefaultHTTPClientConfig, fmt.Errorf("http_config_file: %s: %w", path, err)
-	}
-	return *read, nil
-}
-
-// checkSecrets reads the files of tokens and passwords that an http_config names: what is wrong with one would show as
-// an error of a header only when something is sent.
-func checkSecrets(c commonconfig.HTTPClientConfig) (err error) {
-	check := func(key, path string, read func(string) (string, error)) {
-		if path == "" {
-			return
-		}
-		if _, bad := read(path); bad != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", key, bad))
-		}
-	}
-	if c.Authorization != nil {
-		read := textfile.Password
-		if strings.EqualFold(c.Authorization.Type, "Bearer") { // bearer_token_file comes here too
-			read = textfile.Token
-		}
-		check("authorization.credentials_file", c.Authorization.CredentialsFile, read)
-	}
-	if c.BasicAuth != nil {
-		check("basic_auth.username_file", c.BasicAuth.UsernameFile, textfile.Password)
-		check("basic_auth.password_file", c.BasicAuth.PasswordFile, textfile.Password)
-	}
-	if c.OAuth2 != nil {
-		check("oauth2.client_secret_file", c.OAuth2.ClientSecretFile, textfile.Password)
-	}
-	return err
 }
 
 // protocolOf is the language of a store; it connects to nothing.
@@ -119,9 +70,8 @@ func protocolOf(kind forward.Kind, n *config.Store) (forward.Protocol, error) {
 	return kind.Build(at, n.Own).Protocol()
 }
 
-func (col *collector) openForward(c config.Config, kind forward.Kind, name string, retention *feed.Retention,
-	figures prometheus.Registerer) error {
-	n := c.Stores[kind.Name][name]
+func (col *collector) openForward(c config.Config, kind forward.Kind, name string, n *config.Store,
+	retention *feed.Retention, figures prometheus.Registerer) error {
 	protocol, err := protocolOf(kind, n)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/datadir"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/blocks"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/upgrade"
@@ -23,16 +24,16 @@ func TestADirectoryOfTheFirstEditionIsConverted(t *testing.T) {
 	require.NoError(t, edition.Close())
 	require.Greater(t, len(want), 500)
 
-	to := filepath.Join(dir, gridDir)
+	to := filepath.Join(dir, datadir.Grid)
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
-	require.NoError(t, upgrade.Convert(t.Context(), dir, to, keepEverything(), logger))
+	require.NoError(t, upgrade.Convert(t.Context(), dir, to, datadir.KeepAll(), logger))
 	require.NoDirExists(t, filepath.Join(dir, upgrade.OldDir))
-	store, err := grid.Open(to, keepEverything())
+	store, err := grid.Open(to, datadir.KeepAll())
 	require.NoError(t, err)
 	require.Equal(t, want, blockstest.Points(t, store))
 	require.Equal(t, cursor, store.Durable())
 	require.NoError(t, store.Close(t.Context()))
-	require.NoError(t, upgrade.Convert(t.Context(), dir, to, keepEverything(), slog.New(slog.DiscardHandler)),
+	require.NoError(t, upgrade.Convert(t.Context(), dir, to, datadir.KeepAll(), slog.New(slog.DiscardHandler)),
 		"there is nothing to convert any more")
 
 	c := settings(dir)

@@ -1,6 +1,9 @@
 package registry
 
-import "slices"
+import (
+	"context"
+	"slices"
+)
 
 // Condition says whether a run of a topology is running, and if not, how it ended.
 type Condition struct {
@@ -48,4 +51,11 @@ func (s *state) condition(of *run, nowMs int64, times Times, alive bool) Conditi
 		return Condition{State: Running, Since: timeText(of.hearingSinceMs)}
 	}
 	return Condition{State: Silent, Since: timeText(of.heardMs)}
+}
+
+// KilledByNimbus sets an annotation that Nimbus has killed a topology. id is that of Storm.
+func (r *Registry) KilledByNimbus(ctx context.Context, id, topology string) error {
+	_, err := r.Annotate(ctx, Annotation{ID: "nimbus-" + id, Topology: topology, Title: "Killed, as Nimbus reports",
+		Text: "id " + id, Tags: []string{KilledTag, NimbusTag}})
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -444,4 +445,26 @@ func (g *Guard) user(i *identity, encoded, address string, s Scope) (*grant, str
 		}
 	}
 	return &allowed, "user " + user, nil
+}
+
+// expiresSoon is how long before the end of a certificate CheckCertificate mentions it.
+const expiresSoon = 14 * 24 * time.Hour
+
+// CheckCertificate describes the encryption of the port, and returns an error if its certificate is not valid now.
+func (g *Guard) CheckCertificate(now time.Time) (text string, err error) {
+	certificate := g.Certificate()
+	if certificate == nil {
+		return "plain text", nil
+	}
+	format := func(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
+	until := format(certificate.NotAfter)
+	switch left := certificate.NotAfter.Sub(now); {
+	case left < 0:
+		return "", fmt.Errorf("the certificate of the port expired at %s: replace it", until)
+	case now.Before(certificate.NotBefore):
+		return "", fmt.Errorf("the certificate of the port is not valid before %s", format(certificate.NotBefore))
+	case left < expiresSoon:
+		return "TLS; its certificate expires soon, at " + until, nil
+	}
+	return "TLS until " + until, nil
 }

@@ -191,7 +191,7 @@ const outageWindow = time.Minute
 // metrics. It returns nil if the collector was always running.
 func collectorAway(ctx context.Context, ask Figures, a *Answer, now time.Time) (*Cause, error) {
 	step, until := a.resolution(now)
-	lines, err := ask.Range(ctx, fmt.Sprintf("max(present_over_time(bullet_metrics_build_info[%ds]))",
+	lines, err := ask.LinesBetween(ctx, fmt.Sprintf("max(present_over_time(bullet_metrics_build_info[%ds]))",
 		int(outageWindow.Seconds())), a.From, until, step)
 	if err != nil {
 		return nil, fmt.Errorf("find the times at which the collector ran: %w", err)

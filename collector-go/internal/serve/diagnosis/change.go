@@ -54,7 +54,7 @@ func changes(ctx context.Context, ask Figures, topology string, a *Answer, now t
 	all, missing = []Change{}, []string{}
 	step, until := a.resolution(now)
 	for _, f := range figures {
-		lines, err := ask.Range(ctx, f.ask(topology), a.From, until, step)
+		lines, err := ask.LinesBetween(ctx, f.ask(topology), a.From, until, step)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", f.name, err)
 		}

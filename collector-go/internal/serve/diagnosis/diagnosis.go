@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 // Question selects the alert to explain and the time range in which to look for changes.
@@ -78,16 +80,12 @@ type Answer struct {
 	run *Run
 }
 
-// Line is a series over time. TimesMs are ascending, in ms since the Unix epoch. A missing time is a gap.
-type Line struct {
-	Labels  map[string]string
-	TimesMs []int64
-	Values  []float64
-}
+// Line is a series over time.
+type Line = query.Line
 
-// Figures evaluates PromQL.
+// Figures evaluates PromQL; query.Engine implements it.
 type Figures interface {
-	Range(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]Line, error)
+	LinesBetween(ctx context.Context, expression string, from, to time.Time, step time.Duration) ([]Line, error)
 }
 
 // Ports provide the data for an answer.

@@ -19,7 +19,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // stored answers expressions that contain a metric's name with a function of time.
 type stored map[string]func(at time.Time) float64
 
-func (s stored) Range(_ context.Context, expression string, from, to time.Time, step time.Duration) (
+func (s stored) LinesBetween(_ context.Context, expression string, from, to time.Time, step time.Duration) (
 	lines []Line, err error) {
 	for metric, f := range s {
 		if !strings.Contains(expression, metric) {

@@ -53,7 +53,7 @@ func findEnded(ctx context.Context, p Ports, q Question) (last Alert, known bool
 	if q.Topology != "" {
 		selector = fmt.Sprintf("ALERTS{alertname=%s,topology=%s}", strconv.Quote(q.Alert), strconv.Quote(q.Topology))
 	}
-	lines, err := p.Figures.Range(ctx, selector, q.Now.Add(-lookBack), q.Now, stateStep)
+	lines, err := p.Figures.LinesBetween(ctx, selector, q.Now.Add(-lookBack), q.Now, stateStep)
 	if err != nil {
 		return Alert{}, false, err
 	}

@@ -69,7 +69,7 @@ func (k *kept) Append(_ context.Context, upTo uint64, c *slice.Columns) (map[str
 	return map[string]int{"too_old": 0}, nil
 }
 
-func (k *kept) Evaluate(_ context.Context, expression string, _ time.Time) (all []Line, _ error) {
+func (k *kept) LinesAt(_ context.Context, expression string, _ time.Time) (all []Line, _ error) {
 	if k.failing != nil {
 		return nil, k.failing
 	}
@@ -263,7 +263,7 @@ func TestAnEngineThatIsAway(t *testing.T) {
 // described is an engine with a fixed answer to each expression.
 type described map[string][]Line
 
-func (d described) Evaluate(_ context.Context, expression string, _ time.Time) ([]Line, error) {
+func (d described) LinesAt(_ context.Context, expression string, _ time.Time) ([]Line, error) {
 	found, known := d[expression]
 	if !known {
 		return nil, fmt.Errorf("nobody expected %s", expression)

@@ -13,20 +13,17 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 // Engine evaluates PromQL at one time, and returns the series of a vector or a matrix. It must be safe for concurrent
 // use. An error means that the result is unknown, never that there are no series.
 type Engine interface {
-	Evaluate(ctx context.Context, expression string, at time.Time) ([]Line, error)
+	LinesAt(ctx context.Context, expression string, at time.Time) ([]Line, error)
 }
 
 // Line is a series with its samples, sorted by time.
-type Line struct {
-	Labels  map[string]string
-	TimesMs []int64
-	Values  []float64
-}
+type Line = query.Line
 
 // Reader combines the data of the collector's own registry with the data that other collectors wrote to the engine. If
 // both have an annotation, the registry's version is returned. A topology whose samples another collector now receives
@@ -58,7 +55,7 @@ const (
 func (r *Reader) ask(ctx context.Context, expression string, at time.Time) ([]Line, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
-	found, err := r.engine.Evaluate(ctx, expression, at)
+	found, err := r.engine.LinesAt(ctx, expression, at)
 	if err != nil {
 		return nil, fmt.Errorf("what other collectors know is missing: %w", err)
 	}

@@ -121,7 +121,7 @@ func (r *Reader) read(ctx context.Context, now time.Time) (map[string]topology, 
 	}
 	began := map[string]int64{} // by topology id
 	for _, l := range answers[1] {
-		began[l.Labels["topology_id"]] = l.lastMs()
+		began[l.Labels["topology_id"]] = lastMs(l)
 	}
 	known := map[string]topology{}
 	for _, l := range answers[0] {
@@ -147,7 +147,7 @@ func (r *Reader) read(ctx context.Context, now time.Time) (map[string]topology, 
 }
 
 // lastMs returns the newest value of a series whose values are times in seconds, in ms. It returns 0 if there is none.
-func (l Line) lastMs() int64 {
+func lastMs(l Line) int64 {
 	if all := moments(l); len(all) > 0 {
 		return all[len(all)-1]
 	}
@@ -157,7 +157,7 @@ func (l Line) lastMs() int64 {
 // topologyOf returns a topology with one run, made from the series that describes the run. The age of the newest slice
 // decides whether it is alive: only the other collector knows why a topology is silent.
 func topologyOf(l Line, firstMs, nowMs int64) topology {
-	lastMs := l.lastMs()
+	lastMs := lastMs(l)
 	firstMs = min(cmp.Or(firstMs, lastMs), lastMs)
 	of := l.Labels
 	t := topology{lastMs: lastMs, Summary: registry.Summary{
@@ -194,7 +194,7 @@ func (r *Reader) complete(ctx context.Context, t topology) (registry.Topology, e
 	}
 	began := map[string]int64{} // by worker and pid
 	for _, l := range since {
-		began[l.Labels["worker"]+" "+l.Labels["pid"]] = l.lastMs()
+		began[l.Labels["worker"]+" "+l.Labels["pid"]] = lastMs(l)
 	}
 	tasks, err := r.ask(ctx, fmt.Sprintf(runsWhere, t.Name), now)
 	if err != nil {
@@ -232,7 +232,7 @@ func (r *Reader) complete(ctx context.Context, t topology) (registry.Topology, e
 
 // workerOf makes a worker from the series that describes it. Its times are those of its samples.
 func workerOf(l Line, tasks map[string][]int32, firstMs, nowMs int64) registry.Worker {
-	lastMs := l.lastMs()
+	lastMs := lastMs(l)
 	w := registry.Worker{Worker: l.Labels["worker"], Host: l.Labels["host"],
 		FirstSeen: timeText(min(cmp.Or(firstMs, lastMs), lastMs)), LastSeen: timeText(lastMs),
 		Alive: lastMs > nowMs-silence.Milliseconds(), Components: []registry.ComponentTasks{}}

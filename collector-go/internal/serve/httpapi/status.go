@@ -11,6 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/annotations"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 )
 
 // BuildInfo is the answer of /api/v1/status/buildinfo.
@@ -148,4 +152,24 @@ func intParameter(r request, name string) (int, error) {
 		return 0, errors.New(name + " must be a number")
 	}
 	return n, nil
+}
+
+// CatalogMetadata describes the metrics of the catalog and those of annotations.
+type CatalogMetadata struct{}
+
+// Metadata implements MetadataSource.
+func (CatalogMetadata) Metadata() map[string]Metadata {
+	described := catalog.Metadata()
+	all := make(map[string]Metadata, len(described))
+	for name, d := range described {
+		all[name] = Metadata{Type: d.Type, Help: d.Help, Unit: d.Unit}
+	}
+	all[annotations.Active] = Metadata{Type: "gauge",
+		Help: "1 while an annotation lasts, for example a step of an experiment."}
+	for name, what := range map[string]string{annotations.Start: "an annotation began",
+		federation.Start: "an annotation of a collector over this engine began",
+		federation.End:   "an annotation of a collector over this engine ended"} {
+		all[name] = Metadata{Type: "gauge", Help: "Time at which " + what + ", in seconds since the Unix epoch.", Unit: "seconds"}
+	}
+	return all
 }

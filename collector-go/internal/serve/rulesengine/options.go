@@ -17,6 +17,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	commonconfig "github.com/prometheus/common/config"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // File is a rule file in Prometheus' format.
@@ -95,6 +97,23 @@ func checkURL(u *url.URL) error {
 		return fmt.Errorf("alerting: %q is not the URL of an Alertmanager, such as http://127.0.0.1:9093", u.Redacted())
 	}
 	return nil
+}
+
+// ReadFiles reads the rule files that match the patterns, and returns all errors.
+func ReadFiles(patterns []string) (all []File, err error) {
+	paths, err := Paths(patterns)
+	if err != nil {
+		err = fmt.Errorf("rules.files: %w", err)
+	}
+	for _, path := range paths {
+		text, bad := textfile.Read(path, textfile.Most)
+		if bad != nil {
+			err = errors.Join(err, fmt.Errorf("rules.files: %w", bad))
+			continue
+		}
+		all = append(all, File{Name: path, Text: text})
+	}
+	return all, err
 }
 
 // Paths returns the rule files that match the patterns, in the order of the patterns. A pattern without a match is an

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net/http"
 	"time"
@@ -26,6 +27,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 // MostBytes is the maximum size of an answer that the caller's HTTP client should accept. It is enough for a day of 1
@@ -59,6 +61,15 @@ func (s *Store) Evaluate(ctx context.Context, q plan.Text) (parser.Value, annota
 	}
 	given, err := valueOf(value)
 	return given, warnings, err
+}
+
+// LinesAt lets the engine evaluate a query at one time and returns its series without histograms.
+func (s *Store) LinesAt(ctx context.Context, expression string, at time.Time) ([]query.Line, error) {
+	value, _, err := s.Evaluate(ctx, plan.Text{Expression: expression, Start: at, End: at})
+	if err != nil {
+		return nil, err
+	}
+	return query.Lines(value)
 }
 
 func (s *Store) evaluate(ctx context.Context, q plan.Text) (value model.Value, _ annotations.Annotations, err error) {
@@ -97,7 +108,7 @@ func (s *Store) failed(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return promql.ErrQueryCanceled("query execution")
 	case !errors.As(err, &refused):
-		return promql.ErrStorage{Err: fmt.Errorf("query.url %s cannot be asked: %w", s.address, err)}
+		return promql.ErrStorage{Err: fmt.Errorf("query.url %s: %w", s.address, err)}
 	}
 	kind, reason := reasonOf(refused)
 	err = fmt.Errorf("query.url %s: %s", s.address, reason)
@@ -155,4 +166,44 @@ func (s *Store) Abilities(ctx context.Context) (a Abilities, err error) {
 	_, _, _, err = s.api.Query(ctx, "histogram_count(vector(1))", time.Time{})
 	a.NativeHistograms = err == nil
 	return a, nil
+}
+
+// Probe describes the abilities of the engine for a list of checks.
+func (s *Store) Probe(ctx context.Context) (note string, err error) {
+	can, err := s.Abilities(ctx)
+	if err == nil && !can.NativeHistograms {
+		note = "; it does not evaluate native histograms, so latency percentiles are unavailable"
+	}
+	return note, err
+}
+
+// retryInterval is how often an engine that does not answer is asked for its abilities.
+const retryInterval = 10 * time.Second
+
+// LogAbilities asks the engine for its abilities until it answers or ctx is done, and logs what it cannot do.
+func (s *Store) LogAbilities(ctx context.Context, logger *slog.Logger) error {
+	retry := time.NewTicker(retryInterval)
+	defer retry.Stop()
+	for warned := false; ; {
+		asking, cancel := context.WithTimeout(ctx, retryInterval)
+		can, err := s.Abilities(asking)
+		cancel()
+		if err == nil {
+			logger.Info("Queries are evaluated by the engine of query.url", "version", can.Version, "native_histograms",
+				can.NativeHistograms)
+			if !can.NativeHistograms {
+				logger.Warn("The engine of query.url does not evaluate native histograms; latency percentiles are unavailable")
+			}
+			return nil
+		}
+		if !warned && ctx.Err() == nil {
+			logger.Warn("The engine of query.url does not answer; retrying", "error", err)
+			warned = true
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-retry.C:
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package redact_test
+package config
 
 import (
 	"bytes"
@@ -9,12 +9,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/redact"
 )
 
 func TestSecretsAreHidden(t *testing.T) {
-	s := redact.Of("http://m/", "http://m/?token=a%2Fsecret&db=1")
+	s := Config{Stores: map[string]map[string]*Store{"remote_write": {"a": {URL: "http://m/"},
+		"b": {URL: "http://m/?token=a%2Fsecret&db=1"}}}}.Secrets()
 	assert.Equal(t, "Post \"http://m/?(hidden)\": refused", s.Hide(`Post "http://m/?token=a%2Fsecret&db=1": refused`))
 	assert.Equal(t, "http://m/write?db=1&token=(hidden) and (hidden)",
 		s.Hide("http://m/write?db=1&token=a%2Fsecret and a/secret"))

@@ -1,7 +1,4 @@
-// Package redact removes secrets from logs and errors. Secrets are values in the query of a URL, such as ?token=, and
-// the user and password of any URL. It is necessary because libraries put URLs into their errors, and errors are
-// logged. The package does not know which settings contain secrets.
-package redact
+package config
 
 import (
 	"context"
@@ -15,16 +12,20 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
-// Secrets are texts that must not be printed.
+// Secrets are texts that must not be printed: values in the query of a URL, such as ?token=. Its methods remove them,
+// and the user and password of any URL, from logs and errors. This is necessary because libraries put URLs into their
+// errors, and errors are logged.
 type Secrets []string
 
-// Hidden replaces a secret.
-const Hidden = "(hidden)"
+// hidden replaces a secret.
+const hidden = "(hidden)"
 
-// Of returns the secrets in the queries of URLs.
-func Of(urls ...string) (all Secrets) {
-	for _, url := range urls {
-		all = append(all, queryOf(url)...)
+// Secrets returns the secrets of the settings: the queries of the stores' URLs.
+func (c Config) Secrets() (all Secrets) {
+	for _, kind := range c.Stores {
+		for _, store := range kind {
+			all = append(all, queryOf(store.URL)...)
+		}
 	}
 	slices.SortFunc(all, func(a, b string) int { return len(b) - len(a) }) // a complete query before its parts
 	return slices.Compact(all)
@@ -58,7 +59,7 @@ func queryOf(address string) (all []string) {
 // Hide replaces the secrets in a text, and the user and password of any URL in it.
 func (s Secrets) Hide(text string) string {
 	for _, secret := range s {
-		text = strings.ReplaceAll(text, secret, Hidden)
+		text = strings.ReplaceAll(text, secret, hidden)
 	}
 	return address.Hide(text)
 }

@@ -1,4 +1,4 @@
-package main
+package httpapi
 
 import (
 	"context"
@@ -15,7 +15,7 @@ func TestProfiles(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- profiles(ctx, l) }()
+	go func() { ended <- ServeProfiles(ctx, l) }()
 	get := func(host, path string) (int, string) {
 		request, err := http.NewRequest(http.MethodGet, "http://"+l.Addr().String()+path, nil)
 		require.NoError(t, err)

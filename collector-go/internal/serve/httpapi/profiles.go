@@ -1,4 +1,4 @@
-package main
+package httpapi
 
 import (
 	"context"
@@ -10,25 +10,26 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 )
 
-// profiles serves Go's profiles of this process under /debug/pprof/ until ctx is done. They show what runs and what is
-// in memory, so the settings allow loopback addresses only, and a page elsewhere is refused, whose name resolves to one
-// or who asks for ours.
-func profiles(ctx context.Context, l net.Listener) error {
+// ServeProfiles serves Go's profiles of this process under /debug/pprof/ until ctx is done. Profiles show code and
+// memory, so the settings allow loopback addresses only. Requests from web pages are refused, also those that use a
+// host name which resolves to a loopback address.
+func ServeProfiles(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	server := &http.Server{Handler: byAddress(httpapi.Local(nil, noLink, unsaid, mux)),
+	noLink := func(*http.Request) bool { return false }
+	unreported := func(access.Reason, *http.Request, string) {}
+	server := &http.Server{Handler: byAddress(Local(nil, noLink, unreported, mux)),
 		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		<-ctx.Done()
-		_ = server.Close() // a profile that is being taken is cut
+		_ = server.Close() // interrupts a profile in progress
 	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("pprof: %w", err)
@@ -37,13 +38,7 @@ func profiles(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// noLink: nobody comes to profiles by a link.
-func noLink(*http.Request) bool { return false }
-
-// unsaid: what a browser on this machine tries at profiles is its own matter.
-func unsaid(access.Reason, *http.Request, string) {}
-
-// byAddress refuses requests that call the server by another name than localhost.
+// byAddress refuses requests with a host name other than localhost.
 func byAddress(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -52,7 +47,7 @@ func byAddress(next http.Handler) http.Handler {
 			host = h
 		}
 		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			http.Error(w, "Call this server by its address.", http.StatusForbidden)
+			http.Error(w, "Call this server by its IP address or as localhost.", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
