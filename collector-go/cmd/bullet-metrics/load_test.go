@@ -299,7 +299,7 @@ func TestLoadAsksSomebodysOwnBQL(t *testing.T) {
 	out, err = program(append(line, "--threshold", "completeness>=50%", "--threshold", "failed<1%")...)
 	require.NoError(t, err, out)
 	for message, more := range map[string][]string{"give either --class or --query": {"--class", "raw"},
-		"--query is given twice": {"--query", "b=SELECT 1"}} {
+		"give --query once": {"--query", "b=SELECT 1"}} {
 		_, err := program(append(line, more...)...)
 		require.ErrorContains(t, err, message)
 		assert.Equal(t, exitUsage, exitCode(err))

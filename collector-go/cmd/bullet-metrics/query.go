@@ -61,8 +61,8 @@ func checkTimes(q httpapi.Question) error {
 	return nil
 }
 
-// runQuery prints the answer to a question about a data directory. An error of the API is an error of the command, and a
-// bad expression is wrong usage.
+// runQuery prints the answer to a question about a data directory. An error of the API is an error of the command, and
+// a bad expression is wrong usage.
 func runQuery(ctx context.Context, out io.Writer, dir string, q httpapi.Question, asJSON bool) (err error) {
 	store, err := datadir.OpenStore(dir)
 	if err != nil {

@@ -516,7 +516,7 @@ func TestWrongUsageOfReplayAndQuery(t *testing.T) {
 			exitFailed},
 		{[]string{"replay", dir, "--data-dir", filepath.Join(dir, "new")}, "is a directory", exitFailed},
 		{[]string{"query", dir}, "an expression", exitUsage},
-		{[]string{"query", dir, "up", "--time", "1", "--start", "1"}, "one or the other", exitUsage},
+		{[]string{"query", dir, "up", "--time", "1", "--start", "1"}, "cannot be combined", exitUsage},
 		{[]string{"query", dir, "up", "--start", "1", "--end", "2"}, "--step", exitUsage},
 		{[]string{"query", dir, "up"}, "not a data directory", exitFailed},
 	}

@@ -107,8 +107,8 @@ func (h HTTP) Hosts() []string {
 	return all
 }
 
-// External returns the URL under which users reach the collector, and to which alerts link. encrypted states whether the
-// port uses TLS.
+// External returns the URL under which users reach the collector, and to which alerts link. encrypted states whether
+// the port uses TLS.
 func (h HTTP) External(encrypted bool) (*url.URL, error) {
 	external := h.ExternalURL
 	if external == "" {
