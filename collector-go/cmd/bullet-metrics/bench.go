@@ -29,7 +29,7 @@ It counts and adds up what it wrote through queries. A difference is an error.`,
 
 // measuring are the flags of what measures a collector.
 type measuring struct {
-	asking
+	collectorFlags
 	target string
 	tls    bool
 	dir    string
@@ -39,7 +39,7 @@ type measuring struct {
 func (m *measuring) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&m.target, "target", "",
 		"gRPC address of a running collector, HOST:PORT (default a new local collector)")
-	m.asking.addFlags(flags, "",
+	m.collectorFlags.addFlags(flags, "",
 		"HTTP address of the target, HOST:PORT or URL (default the host of --target, port 9320)")
 	flags.Lookup("token-file").Usage = "file with a token that has the scopes read and write"
 	flags.BoolVar(&m.tls, "tls", false, "use TLS to connect to the gRPC address of the target")

@@ -259,9 +259,9 @@ func slicerOptions(o slicer.Options, c config.Config) slicer.Options {
 
 // openServers makes the door and the page; neither answers yet.
 func (col *collector) openServers(c config.Config, figures *prometheus.Registry) (err error) {
-	asking := queryOptions(c.Query)
-	asking.Logger, asking.Registerer = col.logger, figures
-	if err = col.openRules(c, asking, figures); err != nil {
+	querying := queryOptions(c.Query)
+	querying.Logger, querying.Registerer = col.logger, figures
+	if err = col.openRules(c, querying, figures); err != nil {
 		return err
 	}
 	answering := httpapi.DefaultOptions()

@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,30 +19,11 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// demoExperiment is the demo: an experiment's file like any other, that the flags change a little.
-//
-//go:embed demo.yaml
-var demoExperiment string
-
 const (
 	// demoDir is the demo's run directory unless a flag names another.
 	demoDir = "out/demo"
 	// secondsVariable bounds the demo where no flag does.
 	secondsVariable = "DEMO_SECONDS"
-	// demoConf is Bullet's settings as the demo's file has them.
-	demoConf = "topology/bullet-topology/conf/bullet_settings.yaml"
-)
-
-// Times of a bounded demo. The least is what a topology's start takes twice; one that is short has shorter steps;
-// reporting takes the topology's end, the figures and the report's pictures.
-const (
-	leastDemo     = time.Minute
-	shortDemo     = 5 * time.Minute
-	shortWarmUp   = 5 * time.Second
-	shortSustain  = 15 * time.Second // three slices, the least of which there is a mean
-	demoStart     = time.Minute      // up to the first step
-	demoReporting = 20 * time.Second
-	leastSteps    = 3
 )
 
 // demoOptions are the demo's flags.
@@ -78,7 +56,11 @@ Ctrl-C ends everything and leaves the data directory usable. A second Ctrl-C end
   bullet-metrics demo --queries 0,50,100,200 --records-per-second 500`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			file, text, err := o.experiment(cmd.Flags().Changed("seconds"))
+			if err := o.setSeconds(cmd.Flags().Changed("seconds")); err != nil {
+				return usageError{err}
+			}
+			file, text, err := experimentfile.Demo{Limit: o.limit(), Queries: o.queries,
+				RecordsPerSecond: o.recordsPerSecond, BulletConf: o.stack.BulletConf}.File()
 			if err != nil {
 				return usageError{err}
 			}
@@ -101,70 +83,25 @@ Ctrl-C ends everything and leaves the data directory usable. A second Ctrl-C end
 		"HTTP address of the collector with its page, HOST:PORT")
 	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
 		"address of the query gateway, HOST:PORT")
-	flags.Var(textfile.PathFlag(&o.stack.BulletConf, demoConf), "bullet-conf", "YAML file with Bullet's settings")
+	flags.Var(textfile.PathFlag(&o.stack.BulletConf, experimentfile.DemoConf), "bullet-conf", "YAML file with Bullet's settings")
 	flags.StringArrayVarP(&o.stack.Settings, "setting", "c", nil,
 		"setting of Bullet that overrides the file, KEY=VALUE; may be repeated")
 	return command
 }
 
-// experiment is the demo's file as the flags and the environment change it, with the text that the run's directory
-// keeps.
-func (o *demoOptions) experiment(secondsGiven bool) (*experimentfile.File, []byte, error) {
-	if text := os.Getenv(secondsVariable); text != "" && !secondsGiven {
+// setSeconds takes the limit from the environment, unless the flag was given.
+func (o *demoOptions) setSeconds(given bool) error {
+	if text := os.Getenv(secondsVariable); text != "" && !given {
 		seconds, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s=%q is not a whole number of seconds", secondsVariable, text)
+			return fmt.Errorf("%s=%q is not a whole number of seconds", secondsVariable, text)
 		}
 		o.seconds = seconds
 	}
-	if o.seconds != 0 && o.bound() < leastDemo {
-		return nil, nil, fmt.Errorf(
-			"--seconds: the demo cannot be bounded to less than %s: the topology's start alone takes half of that", leastDemo)
-	}
-	text := []byte(strings.Replace(demoExperiment, demoConf, strconv.Quote(o.stack.BulletConf), 1))
-	file, err := experimentfile.Parse("demo.yaml", text)
-	if err != nil {
-		return nil, nil, err
-	}
-	if o.queries != nil {
-		if len(o.queries) < leastSteps || o.queries[0] != 0 {
-			return nil, nil, fmt.Errorf(
-				"--queries takes at least %d steps, of which the first has 0 queries and is the baseline, not %v",
-				leastSteps, o.queries)
-		}
-		file.Steps.Values = nil
-		for _, n := range o.queries {
-			file.Steps.Values = append(file.Steps.Values, float64(n))
-		}
-		if most := float64(slices.Max(o.queries)); most < file.Steps.ExpectedCapacity {
-			file.Steps.ExpectedCapacity = 0 // nobody wants so many
-		}
-	}
-	if o.recordsPerSecond < 0 {
-		return nil, nil, fmt.Errorf("--records-per-second %g is below 0", o.recordsPerSecond)
-	}
-	if o.recordsPerSecond > 0 {
-		file.Load.RecordsPerSecond = experimentfile.Rate{PerSecond: o.recordsPerSecond}
-	}
-	o.fit(file)
-	return file, text, file.Check()
+	return nil
 }
 
-func (o *demoOptions) bound() time.Duration { return time.Duration(o.seconds) * time.Second }
-
-// fit shortens the steps of a demo that is bounded, and leaves out those that it has no time for: the record source
-// makes the matching records of the largest step all the while.
-func (o *demoOptions) fit(file *experimentfile.File) {
-	if o.seconds == 0 {
-		return
-	}
-	if o.bound() < shortDemo {
-		file.Steps.WarmUp = experimentfile.Duration(shortWarmUp)
-		file.Steps.Sustain = experimentfile.Duration(shortSustain)
-	}
-	fitting := int((o.bound()-demoStart-demoReporting)/file.Plan().StepTime()) + 1
-	file.Steps.Values = file.Steps.Values[:min(max(leastSteps, fitting), len(file.Steps.Values))]
-}
+func (o *demoOptions) limit() time.Duration { return time.Duration(o.seconds) * time.Second }
 
 // run takes the directory before it clears it: another demo may be under way there.
 func (o *demoOptions) run(parent context.Context, file *experimentfile.File, text []byte, say *terminal) error {
@@ -175,7 +112,8 @@ func (o *demoOptions) run(parent context.Context, file *experimentfile.File, tex
 			return dir, r.WriteSingle(dir)
 		}}
 	if o.seconds != 0 {
-		e.options = runner.Options{Bound: o.bound() - demoReporting, LeastSteps: leastSteps}
+		e.options = runner.Options{Bound: o.limit() - experimentfile.DemoReporting,
+			LeastSteps: experimentfile.DemoLeastSteps}
 	}
 	plan := file.Plan()
 	launcher, err := e.local(file, plan, o.out)

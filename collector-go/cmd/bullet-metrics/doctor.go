@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor/examine"
@@ -25,11 +23,10 @@ const (
 
 // doctorOptions are the command's flags.
 type doctorOptions struct {
-	jar, settings, topology, bullet string
-	output                          outputForm
-	nimbus, logs                    []string
-	wait                            time.Duration
-	to                              asking
+	examine.Sources
+	output outputForm
+	wait   time.Duration
+	to     collectorFlags
 }
 
 func newDoctorCommand() *cobra.Command {
@@ -54,23 +51,23 @@ submission. They begin with "bullet-metrics:".`,
 			if err := o.check(); err != nil {
 				return usageError{err}
 			}
-			report, err := o.examine(cmd.Context())
+			sources, err := o.sources()
 			if err != nil {
 				return err
 			}
-			return printReport(cmd.OutOrStdout(), report, o.output)
+			return printReport(cmd.OutOrStdout(), sources.Report(cmd.Context(), o.wait), o.output)
 		},
 	}
 	flags := command.Flags()
-	flags.Var(textfile.PathFlag(&o.jar, ""), "jar", "the plugin's jar")
-	flags.Var(textfile.PathFlag(&o.settings, ""), "bullet-conf",
+	flags.Var(textfile.PathFlag(&o.Jar, ""), "jar", "the plugin's jar")
+	flags.Var(textfile.PathFlag(&o.Settings, ""), "bullet-conf",
 		"YAML file with the settings of Bullet, or of a topology without Bullet")
 	o.to.addFlags(flags, "", "HTTP address of the collector, HOST:PORT or URL; \"none\" skips it (default "+usualCollector+")")
-	flags.StringVar(&o.topology, "topology", "", "name of the topology; optional if the collector knows only one")
-	flags.StringVar(&o.bullet, "bullet", "", "version of Bullet, such as 1.3")
-	flags.StringSliceVar(&o.nimbus, "nimbus", nil,
+	flags.StringVar(&o.Topology, "topology", "", "name of the topology; optional if the collector knows only one")
+	flags.StringVar(&o.Bullet, "bullet", "", "version of Bullet, such as 1.3")
+	flags.StringSliceVar(&o.Nimbus, "nimbus", nil,
 		"Thrift addresses of Nimbus, HOST:PORT, without SASL; the first that answers is used")
-	flags.Var(textfile.RepeatedPathFlag(&o.logs), "log", "log of a worker or of the submission; may be repeated")
+	flags.Var(textfile.RepeatedPathFlag(&o.Logs), "log", "log of a worker or of the submission; may be repeated")
 	flags.DurationVar(&o.wait, "wait", 0,
 		"how long to repeat the checks until nothing is waiting, for example after a submission")
 	o.output.addFlag(flags)
@@ -79,87 +76,40 @@ submission. They begin with "bullet-metrics:".`,
 
 func (o *doctorOptions) check() error {
 	switch {
-	case o.to.collector == noCollector && o.topology != "" && len(o.nimbus) == 0:
+	case o.to.collector == noCollector && o.Topology != "" && len(o.Nimbus) == 0:
 		return errors.New("--topology requires a collector or --nimbus")
-	case o.to.collector == noCollector && o.jar == "" && o.settings == "" && len(o.nimbus) == 0 && len(o.logs) == 0:
+	case o.to.collector == noCollector && o.Jar == "" && o.Settings == "" && len(o.Nimbus) == 0 && len(o.Logs) == 0:
 		return errors.New("nothing to check; set --bullet-conf, --jar, --collector, --nimbus or --log")
 	case o.wait < 0:
 		return fmt.Errorf("--wait is %s: it must not be negative", o.wait)
 	}
-	for _, at := range o.nimbus {
+	for _, at := range o.Nimbus {
 		if err := address.HostPort(at).Server("nimbus:6627"); err != nil {
 			return fmt.Errorf("--nimbus %w", err)
 		}
 	}
-	if o.bullet != "" {
-		if _, err := stormconfig.ParseVersion(o.bullet); err != nil {
+	if o.Bullet != "" {
+		if _, err := stormconfig.ParseVersion(o.Bullet); err != nil {
 			return fmt.Errorf("--bullet: %w", err)
 		}
 	}
 	return o.output.check()
 }
 
-// retryEvery is the time between two runs of the checks with --wait.
-const retryEvery = 2 * time.Second
-
-// examine runs the checks until no result can change by waiting, or --wait is over.
-func (o *doctorOptions) examine(ctx context.Context) (doctor.Report, error) {
-	asked, assumed, err := o.collector()
-	if err != nil {
-		return doctor.Report{}, err
-	}
-	waiting, cancel := context.WithTimeout(ctx, o.wait)
-	defer cancel()
-	ticker := time.NewTicker(retryEvery)
-	defer ticker.Stop()
-	for {
-		report := doctor.Examine(o.facts(ctx, asked, assumed))
-		if !report.Waits() {
-			return report, nil
-		}
-		select {
-		case <-waiting.Done():
-			return report, nil
-		case <-ticker.C:
-		}
-	}
-}
-
-// collector returns the client of the collector to query, or nil for none. assumed reports whether the default was used
-// although nothing says that there is a collector; then it is not a failure if none answers.
-func (o *doctorOptions) collector() (asked *client.Client, assumed bool, err error) {
+// sources sets the collector to examine. If nobody named it, and no other source implies one, it is only assumed.
+func (o *doctorOptions) sources() (examine.Sources, error) {
+	s := o.Sources
 	to := o.to
 	switch to.collector {
 	case noCollector:
-		return nil, false, nil
+		return s, nil
 	case "":
 		to.collector = usualCollector
-		assumed = o.topology == "" && (o.jar != "" || o.settings != "" || len(o.nimbus) > 0 || len(o.logs) > 0)
+		s.Assumed = s.Topology == "" && (s.Jar != "" || s.Settings != "" || len(s.Nimbus) > 0 || len(s.Logs) > 0)
 	}
-	asked, err = to.client()
-	return asked, assumed, err
-}
-
-func (o *doctorOptions) facts(ctx context.Context, asked *client.Client, assumed bool) doctor.Facts {
-	facts := doctor.Facts{Bullet: o.bullet}
-	if o.jar != "" {
-		facts.Jar = examine.Jar(o.jar)
-	}
-	if o.settings != "" {
-		facts.Settings = examine.Settings(o.settings)
-		facts.Ports, facts.Unreadable = examine.Connection(ctx, facts.Settings)
-	}
-	if len(o.nimbus) > 0 {
-		facts.Cluster = examine.Cluster(ctx, o.nimbus, o.topology)
-	}
-	for _, path := range o.logs {
-		facts.Logs = append(facts.Logs, examine.Log(path))
-	}
-	if asked != nil {
-		facts.Collector = examine.Collector(ctx, asked, o.topology, time.Now())
-		facts.Collector.Assumed = assumed
-	}
-	return facts
+	var err error
+	s.Collector, err = to.client()
+	return s, err
 }
 
 // printReport prints the findings. The error states how many checks failed.

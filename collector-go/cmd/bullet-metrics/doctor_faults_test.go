@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor/examine"
 	pluginnames "github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
@@ -179,16 +180,16 @@ func TestDoctorHearsOfAnOutageFromTheCollector(t *testing.T) {
 // Nobody at the usual address is no failure where something else was to be looked at, and one where a topology was
 // asked for.
 func TestDoctorAsksTheUsualCollector(t *testing.T) {
-	o := doctorOptions{jar: "a"}
-	asked, assumed, err := o.collector()
+	jar := examine.Sources{Jar: "a"}
+	sources, err := (&doctorOptions{Sources: jar}).sources()
 	require.NoError(t, err)
-	assert.Equal(t, usualCollector, asked.Address())
-	assert.True(t, assumed)
-	for _, named := range []doctorOptions{{}, {jar: "a", topology: "t"},
-		{jar: "a", to: asking{collector: "127.0.0.1:1"}}} {
-		_, assumed, err := named.collector()
+	assert.Equal(t, usualCollector, sources.Collector.Address())
+	assert.True(t, sources.Assumed)
+	for _, named := range []doctorOptions{{}, {Sources: examine.Sources{Jar: "a", Topology: "t"}},
+		{Sources: jar, to: collectorFlags{collector: "127.0.0.1:1"}}} {
+		sources, err := named.sources()
 		require.NoError(t, err)
-		assert.False(t, assumed, "%+v", named)
+		assert.False(t, sources.Assumed, "%+v", named)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -55,8 +54,8 @@ Prometheus, or for vmalert (tested with ` + alertrules.Vmalert + `), use --prome
 			if e.dir == "" {
 				return usageError{errors.New("--dir is missing: the directory to write into")}
 			}
-			if _, err := e.queryOffset(); err != nil {
-				return usageError{err}
+			if _, err := alertrules.QueryOffsetFor(e.prometheus); err != nil {
+				return usageError{fmt.Errorf("--prometheus-version %w", err)}
 			}
 			if err := errors.Join(e.check(cmd.Flags().Changed("runbooks-url")), e.access.Validate()); err != nil {
 				return usageError{err}
@@ -66,10 +65,10 @@ Prometheus, or for vmalert (tested with ` + alertrules.Vmalert + `), use --prome
 				return err
 			}
 			for _, f := range files {
-				if err := f.write(e.dir); err != nil {
+				if err := write(e.dir, f); err != nil {
 					return fmt.Errorf("grafana export: %w", err)
 				}
-				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(e.dir, f.path))
+				fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(e.dir, f.Path))
 			}
 			return nil
 		},
@@ -116,63 +115,33 @@ func (e *grafanaExport) check(ownRunbooks bool) error {
 	return nil
 }
 
-type exported struct {
-	path    string
-	content []byte
-}
-
-// files are all that is written, by their path below the directory.
-func (e grafanaExport) files() (all []exported, err error) {
+// files returns the exported files.
+func (e grafanaExport) files() ([]dashboard.File, error) {
 	found := e.dashboards
 	if found == "" {
+		var err error
 		if found, err = filepath.Abs(filepath.Join(e.dir, "dashboards")); err != nil {
 			return nil, fmt.Errorf("grafana export: %w", err)
 		}
 	}
-	offset, err := e.queryOffset()
+	offset, err := alertrules.QueryOffsetFor(e.prometheus)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--prometheus-version %w", err)
 	}
 	runbooks := strings.TrimSuffix(cmp.Or(e.runbooks, strings.TrimSuffix(e.url, "/")+"/runbooks"), "/") + "/"
-	for _, b := range dashboard.All() {
-		all = append(all, exported{"dashboards/" + b.Name + ".json", b.JSON()})
-	}
-	return append(all,
-		exported{"provisioning/datasources/bullet-metrics.yaml", []byte(dashboard.DataSource(e.url, e.access))},
-		exported{"provisioning/dashboards/bullet-metrics.yaml", []byte(dashboard.Provider(found))},
-		exported{"provisioning/alerting/bullet-metrics.yaml", alertrules.GrafanaRules(dashboard.SourceUID, runbooks)},
-		exported{"prometheus/bullet-metrics.rules.yaml", alertrules.PrometheusRules(alertrules.Interval,
-			offset,
-			runbooks)}), nil
+	return append(dashboard.Files(e.url, found, e.access), dashboard.File{
+		Path:    "provisioning/alerting/bullet-metrics.yaml",
+		Content: alertrules.GrafanaRules(dashboard.SourceUID, runbooks),
+	}, dashboard.File{
+		Path:    "prometheus/bullet-metrics.rules.yaml",
+		Content: alertrules.PrometheusRules(alertrules.Interval, offset, runbooks),
+	}), nil
 }
 
-// queryOffset is how far the rules look back: not at all for a Prometheus that does not know how to.
-func (e grafanaExport) queryOffset() (time.Duration, error) {
-	version := func(text string) (n int, is bool) {
-		var major, minor, patch int
-		fields, _ := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch)
-		return 1000*major + minor, fields >= 2 && major >= 0 && minor >= 0 && minor < 1000
-	}
-	oldest, _ := version(alertrules.OldestKnown)
-	since, _ := version(alertrules.OffsetSince)
-	asked, is := version(e.prometheus)
-	switch {
-	case !is:
-		return 0, fmt.Errorf("--prometheus-version %q: write MAJOR.MINOR, such as %s", e.prometheus,
-			alertrules.OldestKnown)
-	case asked < oldest:
-		return 0, fmt.Errorf("--prometheus-version %s: the rules need %s or later, which knows keep_firing_for",
-			e.prometheus, alertrules.OldestKnown)
-	case asked < since:
-		return 0, nil
-	}
-	return alertrules.QueryOffset, nil
-}
-
-func (f exported) write(dir string) error {
-	path := filepath.Join(dir, filepath.FromSlash(f.path))
+func write(dir string, f dashboard.File) error {
+	path := filepath.Join(dir, filepath.FromSlash(f.Path))
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(path, f.content, 0o666)
+	return os.WriteFile(path, f.Content, 0o666)
 }

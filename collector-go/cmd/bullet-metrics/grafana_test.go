@@ -35,15 +35,15 @@ func TestCommittedGrafanaFilesAreCurrent(t *testing.T) {
 	require.NoError(t, err)
 	written := map[string]bool{}
 	for _, f := range files {
-		path := strings.TrimPrefix(f.path, "dashboards/")
+		path := strings.TrimPrefix(f.Path, "dashboards/")
 		written[path] = true
-		f.path = path
+		f.Path = path
 		if *updateDashboards {
-			require.NoError(t, f.write(dashboardsHome))
+			require.NoError(t, write(dashboardsHome, f))
 		}
 		committed, err := os.ReadFile(filepath.Join(dashboardsHome, path))
 		require.NoError(t, err)
-		assert.Equal(t, string(f.content), string(committed),
+		assert.Equal(t, string(f.Content), string(committed),
 			"%s: go test ./cmd/bullet-metrics -run CommittedGrafana -update-dashboards", path)
 	}
 	for _, pattern := range []string{"*.json", "provisioning/*/*", "prometheus/*.yaml"} {

@@ -6,17 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
@@ -102,23 +98,8 @@ func openReplay(c config.Config, logger *slog.Logger) (*replaying, error) {
 	if err != nil {
 		return nil, errors.Join(err, p.col.release(context.Background()))
 	}
-	p.before, p.earlier = p.col.feed.Accounting(), earlierRuns(p.col.known)
+	p.before, p.earlier = p.col.feed.Accounting(), replay.RunsOf(p.col.known)
 	return p, nil
-}
-
-// earlierRuns are the runs of topologies that a directory has.
-func earlierRuns(known *registry.Registry) map[string][]replay.Run {
-	runs := map[string][]replay.Run{}
-	for _, summary := range known.Topologies() {
-		topology, _ := known.Topology(summary.Name, "")
-		for _, run := range topology.Runs {
-			last, err := time.Parse(time.RFC3339, run.LastSeen)
-			if err == nil { // else never seen
-				runs[summary.Name] = append(runs[summary.Name], replay.Run{ID: run.ID, LastMs: last.UnixMilli()})
-			}
-		}
-	}
-	return runs
 }
 
 // play stores captures and closes the directory.
@@ -141,7 +122,7 @@ func (p *replaying) play(ctx context.Context, files []*replay.File, storm string
 		err = errors.Join(err, failed)
 	default:
 	}
-	after, unknown := col.feed.Accounting(), p.unknown(outcome)
+	after := col.feed.Accounting()
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	if err == nil {
@@ -150,27 +131,7 @@ func (p *replaying) play(ctx context.Context, files []*replay.File, storm string
 	if err = errors.Join(err, col.release(closing)); err != nil {
 		return nil, outcome, err
 	}
-	summary := replay.Summarize(outcome, p.before, after)
-	summary.Unknown, summary.NotStored, summary.Metrics = unknown, p.notStored(outcome), col.replay.Metrics()
+	summary := replay.Summarize(outcome, p.before, after, col.feed)
+	summary.Metrics = col.replay.Metrics()
 	return summary, outcome, errors.Join(summary.Check(), col.replay.Check())
-}
-
-func (p *replaying) unknown(outcome replay.Outcome) []string {
-	names := map[string]bool{}
-	for topology := range outcome.Topologies {
-		for _, name := range p.col.feed.UnknownNames(topology) {
-			names[name] = true
-		}
-	}
-	return append([]string{}, slices.Sorted(maps.Keys(names))...)
-}
-
-func (p *replaying) notStored(outcome replay.Outcome) map[string][]catalog.NotStored {
-	all := map[string][]catalog.NotStored{}
-	for topology := range outcome.Topologies {
-		if names, _ := p.col.feed.NotStored(topology); len(names) > 0 {
-			all[topology] = names
-		}
-	}
-	return all
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // openRules makes what evaluates rules, and the engine, which reads the slices, what rules give and annotations as one.
-func (col *collector) openRules(c config.Config, asking query.Options, figures *prometheus.Registry) (err error) {
+func (col *collector) openRules(c config.Config, querying query.Options, figures *prometheus.Registry) (err error) {
 	readable, err := col.readable(c)
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 		col.others = federation.New(col.known, col.remote, time.Now)
 	}
 	if readable == nil { // then there is nothing to judge
-		col.engine, err = query.New(query.Absent, asking)
+		col.engine, err = query.New(query.Absent, querying)
 		return err
 	}
 	dir := filepath.Join(c.DataDir, "rules")
@@ -52,7 +52,7 @@ func (col *collector) openRules(c config.Config, asking query.Options, figures *
 	}
 	col.results = rulesengine.OpenResults(dir, judging.Retention, col.logger, figures)
 	if col.engine, err = query.New(query.Join(readable, col.results, annotations.New(col.others, time.Now)),
-		asking); err != nil {
+		querying); err != nil {
 		return err
 	}
 	col.own = &rulesengine.Own{

@@ -18,7 +18,7 @@ import (
 func newWhyCommand() *cobra.Command {
 	var alert, topology, at string
 	var output outputForm
-	var to asking
+	var to collectorFlags
 	window := diagnosis.DefaultWindow
 	command := &cobra.Command{
 		Use:   "why --alert NAME [--topology NAME] [--time TIME]",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 )
 
 // Clock is a collector's clock during a replay. It shows the time of the captures instead of the system's. Old samples
@@ -52,6 +53,20 @@ const maxMalformed = 10
 type Run struct {
 	ID     string // Storm's topology id
 	LastMs int64  // when the run was last heard
+}
+
+// RunsOf returns the runs of the topologies that a registry knows.
+func RunsOf(known *registry.Registry) map[string][]Run {
+	runs := map[string][]Run{}
+	for _, summary := range known.Topologies() {
+		topology, _ := known.Topology(summary.Name, "")
+		for _, run := range topology.Runs {
+			if last, err := time.Parse(time.RFC3339, run.LastSeen); err == nil { // else it was never heard
+				runs[summary.Name] = append(runs[summary.Name], Run{ID: run.ID, LastMs: last.UnixMilli()})
+			}
+		}
+	}
+	return runs
 }
 
 // Player plays captures into one server, one second of one capture at a time. Each capture has its own sender, as each

@@ -27,14 +27,29 @@ type Summary struct {
 
 // Summarize combines the counts of ingest and of the feed. It subtracts the feed's counts from before the replay,
 // because the directory may contain other data.
-func Summarize(outcome Outcome, before, after feed.Accounting) *Summary {
+func Summarize(outcome Outcome, before, after feed.Accounting, names Names) *Summary {
 	r := &Summary{Points: outcome.Points, Stored: after.InSlices - before.InSlices, Refused: map[string]uint64{},
 		LeftOut:     map[string]uint64{},
 		Unsupported: outcome.Unsupported}
 	addCounts(r.Refused, outcome.Refused, nil)
 	addCounts(r.Refused, after.Refused, before.Refused)
 	addCounts(r.LeftOut, after.LeftOut, before.LeftOut)
+	r.Unknown, r.NotStored = []string{}, map[string][]catalog.NotStored{}
+	for topology := range outcome.Topologies {
+		r.Unknown = append(r.Unknown, names.UnknownNames(topology)...)
+		if notStored, _ := names.NotStored(topology); len(notStored) > 0 {
+			r.NotStored[topology] = notStored
+		}
+	}
+	slices.Sort(r.Unknown)
+	r.Unknown = slices.Compact(r.Unknown)
 	return r
+}
+
+// Names are the metrics of a topology that are unknown or not stored; feed.Feed implements it.
+type Names interface {
+	UnknownNames(topology string) []string
+	NotStored(topology string) ([]catalog.NotStored, int)
 }
 
 // addCounts adds to each count in to by how much it rose from before to now.

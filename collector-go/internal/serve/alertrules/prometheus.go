@@ -91,3 +91,25 @@ func marshal(head string, v any) []byte {
 	}
 	return []byte(head + strings.TrimLeft(string(out), "\n"))
 }
+
+// QueryOffsetFor returns the query offset of rules for a version of Prometheus, MAJOR.MINOR. It is 0 if that version
+// does not support offsets.
+func QueryOffsetFor(prometheus string) (time.Duration, error) {
+	version := func(text string) (n int, valid bool) {
+		var major, minor, patch int
+		fields, _ := fmt.Sscanf(text, "%d.%d.%d", &major, &minor, &patch)
+		return 1000*major + minor, fields >= 2 && major >= 0 && minor >= 0 && minor < 1000
+	}
+	oldest, _ := version(OldestKnown)
+	since, _ := version(OffsetSince)
+	asked, valid := version(prometheus)
+	switch {
+	case !valid:
+		return 0, fmt.Errorf("%q: use MAJOR.MINOR, for example %s", prometheus, OldestKnown)
+	case asked < oldest:
+		return 0, fmt.Errorf("%s: the rules need %s or later, because they use keep_firing_for", prometheus, OldestKnown)
+	case asked < since:
+		return 0, nil
+	}
+	return QueryOffset, nil
+}

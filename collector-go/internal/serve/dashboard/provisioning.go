@@ -114,3 +114,20 @@ providers:
       foldersFromFilesStructure: false
 `, literal(dir))
 }
+
+// File is a file to write. Its path is relative to a directory and has slashes.
+type File struct {
+	Path    string
+	Content []byte
+}
+
+// Files returns all dashboards, and the provisioning files for a Grafana that finds the dashboards in a directory and
+// queries url.
+func Files(url, directory string, access Access) (all []File) {
+	for _, b := range All() {
+		all = append(all, File{"dashboards/" + b.Name + ".json", b.JSON()})
+	}
+	return append(all,
+		File{"provisioning/datasources/bullet-metrics.yaml", []byte(DataSource(url, access))},
+		File{"provisioning/dashboards/bullet-metrics.yaml", []byte(Provider(directory))})
+}

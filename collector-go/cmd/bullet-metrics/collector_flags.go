@@ -7,13 +7,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// asking are the flags of commands that ask a running collector over HTTP.
-type asking struct {
+// collectorFlags are the flags of commands that query a running collector over HTTP.
+type collectorFlags struct {
 	collector string
 	access    client.Access
 }
 
-func (a *asking) addFlags(flags *pflag.FlagSet, address, usage string) {
+func (a *collectorFlags) addFlags(flags *pflag.FlagSet, address, usage string) {
 	flags.StringVar(&a.collector, "collector", address, usage)
 	flags.Var(textfile.PathFlag(&a.access.CA, ""), "tls-ca",
 		"PEM file with the CA of the collector's certificate (default the system CAs)")
@@ -23,8 +23,8 @@ func (a *asking) addFlags(flags *pflag.FlagSet, address, usage string) {
 	flags.Var(textfile.PathFlag(&a.access.TokenFile, ""), "token-file", "file with a token that has the scope read")
 }
 
-// client asks the collector.
-func (a *asking) client() (*client.Client, error) {
+// client returns a client of the collector.
+func (a *collectorFlags) client() (*client.Client, error) {
 	asked, err := client.New(a.collector, a.access)
 	if err != nil {
 		return nil, usageError{err}

@@ -1,4 +1,4 @@
-package main
+package experimentfile
 
 import (
 	"testing"
@@ -8,17 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // demoPlan is the plan of a demo with these flags.
-func demoPlan(t *testing.T, o demoOptions) runstore.Plan {
+func demoPlan(t *testing.T, d Demo) runstore.Plan {
 	t.Helper()
-	o.stack.BulletConf = demoConf
-	file, text, err := o.experiment(true)
+	d.BulletConf = DemoConf
+	file, text, err := d.File()
 	require.NoError(t, err)
-	assert.Contains(t, string(text), `conf: "`+demoConf+`"`)
+	assert.Contains(t, string(text), `conf: "`+DemoConf+`"`)
 	return file.Plan()
 }
 
@@ -35,7 +34,7 @@ func places(t *testing.T, plan runstore.Plan) (all []float64) {
 // The file in the binary is a whole experiment: it measures a query's cost, climbs until a goal is missed, and then is
 // done, not failed.
 func TestTheDemosOwnExperiment(t *testing.T) {
-	plan := demoPlan(t, demoOptions{})
+	plan := demoPlan(t, Demo{})
 	assert.Equal(t, []float64{0, 25, 50, 50, 25, 0}, plan.CostLoads)
 	assert.Equal(t, []float64{0, 25, 50, 100, 200, 400}, places(t, plan))
 	assert.Equal(t, []any{tuning.StepSearch, true, false, runstore.OfConcurrency, runstore.LocalLaunch},
@@ -48,48 +47,35 @@ func TestTheDemosOwnExperiment(t *testing.T) {
 func TestABoundedDemoHasTheStepsThatFit(t *testing.T) {
 	for seconds, want := range map[int][]float64{60: {0, 25, 50}, 180: {0, 25, 50, 100},
 		3600: {0, 25, 50, 100, 200, 400}} {
-		o := demoOptions{seconds: seconds}
-		plan := demoPlan(t, o)
+		limit := time.Duration(seconds) * time.Second
+		plan := demoPlan(t, Demo{Limit: limit})
 		assert.Equal(t, want, places(t, plan), "%d s", seconds)
 		assert.GreaterOrEqual(t, plan.SustainMs, tuning.LeastSlices*plan.SliceMs, "%d s", seconds)
 		if seconds >= 180 {
-			least := time.Duration(leastSteps) * plan.StepTime()
-			assert.LessOrEqual(t, demoStart+least+demoReporting, o.bound(), "the least steps fit in %d s", seconds)
+			least := time.Duration(DemoLeastSteps) * plan.StepTime()
+			assert.LessOrEqual(t, demoStart+least+DemoReporting, limit, "the least steps fit in %d s", seconds)
 		}
 	}
 }
 
 func TestFlagsChangeTheDemosExperiment(t *testing.T) {
-	plan := demoPlan(t, demoOptions{queries: []int{0, 5, 10}, recordsPerSecond: 500})
+	plan := demoPlan(t, Demo{Queries: []int{0, 5, 10}, RecordsPerSecond: 500})
 	assert.Equal(t, []float64{0, 5, 10}, places(t, plan))
 	assert.Empty(t, plan.CostLoads, "nobody wants 50 queries")
 	assert.Equal(t, tuning.Figure(500), plan.Load.RecordsPerSecond)
-	assert.NotEmpty(t, demoPlan(t, demoOptions{queries: []int{0, 50, 100}}).CostLoads)
-}
-
-func TestSecondsOfTheEnvironment(t *testing.T) {
-	t.Setenv(secondsVariable, "90")
-	o := demoOptions{seconds: 180, stack: stack.Options{BulletConf: demoConf}}
-	_, _, err := o.experiment(false)
-	require.NoError(t, err)
-	assert.Equal(t, 90, o.seconds)
-	t.Setenv(secondsVariable, "soon")
-	_, _, err = o.experiment(false)
-	assert.ErrorContains(t, err, `DEMO_SECONDS="soon" is not a whole number of seconds`)
-	_, _, err = o.experiment(true)
-	assert.NoError(t, err, "the flag is given")
+	assert.NotEmpty(t, demoPlan(t, Demo{Queries: []int{0, 50, 100}}).CostLoads)
 }
 
 func TestDemosThatMakeNoSense(t *testing.T) {
-	for says, o := range map[string]demoOptions{
-		"cannot be bounded to less than 1m0s": {seconds: 59},
-		"at least 3 steps":                    {queries: []int{0, 10}},
-		"the first has 0 queries":             {queries: []int{5, 10, 20}},
-		"is not a whole number of queries up": {queries: []int{0, 10, 2000}},
-		"is below 0":                          {recordsPerSecond: -1},
+	for says, d := range map[string]Demo{
+		"needs at least 1m0s":                 {Limit: 59 * time.Second},
+		"at least 3 steps":                    {Queries: []int{0, 10}},
+		"the first with 0 queries":            {Queries: []int{5, 10, 20}},
+		"is not a whole number of queries up": {Queries: []int{0, 10, 2000}},
+		"must not be negative":                {RecordsPerSecond: -1},
 	} {
-		o.stack.BulletConf = demoConf
-		_, _, err := o.experiment(true)
+		d.BulletConf = DemoConf
+		_, _, err := d.File()
 		assert.ErrorContains(t, err, says)
 	}
 }
