@@ -502,7 +502,7 @@ func (col *collector) release(ctx context.Context) error {
 // journal.
 func (col *collector) unlessFull(part string, err error) error {
 	if err != nil && datadir.OnlyFull(err) {
-		col.logger.Warn("Closed a part without writing its data: the disk is full; the next start reads it from the journal",
+		col.logger.Warn("closed without writing all data, because the disk is full; the next start reads the rest from the journal",
 			"part", part, "error", err)
 		return nil
 	}

@@ -189,7 +189,7 @@ func (c Config) Validate() error {
 		notNegative("shutdown.timeout", c.Shutdown),
 		notNegative("disk.make_room_after", c.Disk.MakeRoomAfter),
 		notNegative("store.embedded.retention_time", c.Embedded.RetentionTime),
-		atLeast("store.embedded.retention_bytes", c.Embedded.RetentionBytes, 0, "no bound"),
+		atLeast("store.embedded.retention_bytes", c.Embedded.RetentionBytes, 0, "unlimited"),
 		positive("query.lookback", int64(c.Query.Lookback)),
 		positive("journal.segment_bytes", c.Journal.SegmentBytes),
 		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes,
@@ -207,7 +207,7 @@ func (c Config) Validate() error {
 		c.Alertmanager.validate(),
 		c.Nimbus.validate(),
 		positive("limits.series_per_topology", int64(c.Limits.SeriesPerTopology)),
-		atLeast("limits.samples_per_second_per_topology", int64(c.Limits.SamplesPerSecondPerTopology), 0, "no bound"),
+		atLeast("limits.samples_per_second_per_topology", int64(c.Limits.SamplesPerSecondPerTopology), 0, "unlimited"),
 		positive("limits.open_samples", int64(c.Limits.OpenSamples)),
 		positive("limits.open_samples_per_topology", int64(c.Limits.OpenSamplesPerTopology)),
 		positive("limits.streams", int64(c.Limits.Streams)),
@@ -218,14 +218,14 @@ func (c Config) Validate() error {
 func (g GRPC) validate() error {
 	switch {
 	case (g.TLSCertFile == "") != (g.TLSKeyFile == ""):
-		return errors.New("grpc.tls.cert_file and grpc.tls.key_file belong together: set both or none")
+		return errors.New("grpc.tls.cert_file and grpc.tls.key_file belong together: set both or neither")
 	case g.ClientCAFile != "" && g.TLSCertFile == "":
-		return errors.New("grpc.tls.client_ca_file needs grpc.tls.cert_file and grpc.tls.key_file")
+		return errors.New("grpc.tls.client_ca_file requires grpc.tls.cert_file and grpc.tls.key_file")
 	case g.ClientCAFile != "" && g.TokenFile == "" && !g.Insecure:
-		return errors.New("grpc.tls.client_ca_file alone lets every certificate of that authority write for every topology: set grpc.token_file, " +
-			"with a line such as \"cert:NAME write TOPOLOGY\" for each, or \"cert:* write\" where that is meant")
+		return errors.New("grpc.tls.client_ca_file is set without grpc.token_file: every certificate of that CA could write for every topology; set grpc.token_file, " +
+			"with a line \"cert:NAME write TOPOLOGY\" for each sender, or \"cert:* write\" to allow this")
 	case g.TLSCertFile != "" && g.TokenFile == "" && !g.Insecure:
-		return errors.New("grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file, or set --grpc-insecure")
+		return errors.New("grpc.tls.cert_file is set without grpc.token_file: everybody could write; set grpc.token_file, or --grpc-insecure to allow this")
 	}
 	return nil
 }
@@ -249,11 +249,11 @@ func (c Config) validateAcknowledge() error {
 	}
 	switch names := c.Forwarded(); len(names) {
 	case 0:
-		return errors.New("grpc.acknowledge is forwarded, but no store is required: set required of the one to which all collectors of a topology forward, such as store.remote_write.NAME.required")
+		return errors.New("grpc.acknowledge is forwarded, but no store is required: set store.KIND.NAME.required for the store to which all collectors of a topology forward")
 	case 1:
 		return nil
 	default:
-		return fmt.Errorf("grpc.acknowledge is forwarded, and several stores are required, %s: it goes by one, to which all collectors of a topology forward; let the others lag",
+		return fmt.Errorf("grpc.acknowledge is forwarded, but several stores are required (%s): set required only for the store to which all collectors of a topology forward",
 			strings.Join(names, " and "))
 	}
 }
@@ -263,12 +263,12 @@ func (s Slice) validate() error {
 	for name, width := range s.WidthByMetric {
 		err = errors.Join(err, sliceWidth("slice.width_by_metric."+name, width))
 		if err == nil && width%s.Width != 0 {
-			err = fmt.Errorf("slice.width_by_metric.%s is %s: it must be a multiple of slice.width, %s", name,
+			err = fmt.Errorf("slice.width_by_metric.%s is %s: must be a multiple of slice.width (%s)", name,
 				width, s.Width)
 		}
 	}
 	if s.Lateness < 0 || s.Lateness > time.Hour {
-		err = errors.Join(err, fmt.Errorf("slice.lateness is %s: it must lie between 0s and 1h", s.Lateness))
+		err = errors.Join(err, fmt.Errorf("slice.lateness is %s: must be between 0s and 1h", s.Lateness))
 	}
 	return err
 }
@@ -279,7 +279,7 @@ func (a Alertmanager) validate() (err error) {
 	}
 	if a.HTTPConfigFile != "" && len(a.URLs) == 0 {
 		err = errors.Join(err,
-			errors.New("alertmanager.http_config_file is set, but no Alertmanager is: set alertmanager.urls too"))
+			errors.New("alertmanager.http_config_file is set without alertmanager.urls: set both"))
 	}
 	return err
 }
@@ -287,10 +287,10 @@ func (a Alertmanager) validate() (err error) {
 func (c Config) validateQueryURL() error {
 	switch {
 	case c.Query.URL == "" && c.Query.HTTPConfigFile != "":
-		return errors.New("query.http_config_file is set, but nobody to ask is: set query.url too")
+		return errors.New("query.http_config_file is set without query.url: set both")
 	case c.Query.URL != "" && c.Embedded.Enabled:
-		return errors.New("query.url is set, so nobody would read the collector's own store: set store.embedded.enabled to false, " +
-			"or leave query.url out")
+		return errors.New("query.url is set: disable the embedded store (store.embedded.enabled: false), " +
+			"since queries would not use it")
 	}
 	return validateURL("query.url", c.Query.URL, "http://thanos-query:10902", "query.http_config_file")
 }
@@ -302,7 +302,7 @@ func (n Nimbus) validate() (err error) {
 		}
 	}
 	if n.Interval < time.Second {
-		err = errors.Join(err, fmt.Errorf("nimbus.interval is %s: at least 1s", n.Interval))
+		err = errors.Join(err, fmt.Errorf("nimbus.interval is %s: must be at least 1s", n.Interval))
 	}
 	return err
 }
@@ -311,7 +311,7 @@ func (n Nimbus) validate() (err error) {
 func validateHosts(key string, hosts []string) (err error) {
 	for _, host := range hosts {
 		if address.HostPort(net.JoinHostPort(host, "1")).Server("metrics.example:1") != nil {
-			err = errors.Join(err, fmt.Errorf("%s %.100q: not a host's name; write names without port, for example metrics.example",
+			err = errors.Join(err, fmt.Errorf("%s %.100q: not a host name; use names without a port, for example metrics.example",
 				key, host))
 		}
 	}
@@ -332,7 +332,7 @@ func validateURL(key, text, example, secrets string) error {
 
 func wholeSeconds(key string, d time.Duration) error {
 	if d < time.Second || d%time.Second != 0 {
-		return fmt.Errorf("%s is %s: it must be a whole number of seconds, at least 1s", key, d)
+		return fmt.Errorf("%s is %s: must be a whole number of seconds, at least 1s", key, d)
 	}
 	return nil
 }
@@ -344,7 +344,7 @@ func sliceWidth(key string, d time.Duration) error {
 		return err
 	}
 	if time.Minute%d != 0 && (d%time.Minute != 0 || time.Hour%d != 0) {
-		return fmt.Errorf("%s is %s: it must divide a minute or be minutes that divide an hour, such as 5s, 10s, 30s, 1m or 5m",
+		return fmt.Errorf("%s is %s: must divide 1m, or be whole minutes that divide 1h, for example 5s, 10s, 30s, 1m or 5m",
 			key, d)
 	}
 	return nil
@@ -360,7 +360,7 @@ func validateListen(port, given string, insecure, secured bool, hint string) err
 	if secured || insecure || listen.IsLoopback() {
 		return nil
 	}
-	return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or set --%s-insecure",
+	return fmt.Errorf("%s.listen is %s: other machines could connect without TLS; %s, listen on 127.0.0.1, or set --%s-insecure",
 		port, listen, hint, port)
 }
 
@@ -374,7 +374,7 @@ func validateLoopback(key, given string) error {
 		return fmt.Errorf("%s %w", key, err)
 	}
 	if !listen.IsLoopback() {
-		return fmt.Errorf("%s %q: other machines can reach it; use HOST:PORT on this machine, for example 127.0.0.1:6060",
+		return fmt.Errorf("%s %q: other machines could connect; use a loopback address, for example 127.0.0.1:6060",
 			key, listen)
 	}
 	return nil
@@ -401,7 +401,7 @@ func (c Config) validatePorts() (err error) {
 	for i, later := range all {
 		for _, earlier := range all[:i] {
 			if later.Address.Overlaps(earlier.Address) {
-				err = errors.Join(err, fmt.Errorf("%s %q: %s %q has the same port; give each a port of its own", later.Key,
+				err = errors.Join(err, fmt.Errorf("%s %q: %s %q has the same port; use different ports", later.Key,
 					later.Address, earlier.Key, earlier.Address))
 			}
 		}
@@ -411,14 +411,14 @@ func (c Config) validatePorts() (err error) {
 
 func notNegative(key string, d time.Duration) error {
 	if d < 0 {
-		return fmt.Errorf("%s is %s: it must be at least 0s", key, d)
+		return fmt.Errorf("%s is %s: must not be negative", key, d)
 	}
 	return nil
 }
 
 func positive(key string, v int64) error {
 	if v <= 0 {
-		return fmt.Errorf("%s must be above 0", key)
+		return fmt.Errorf("%s must be greater than 0", key)
 	}
 	return nil
 }
@@ -428,14 +428,14 @@ const maxDepth = 10_000
 
 func between(key string, v, least, most int64) error {
 	if v < least || v > most {
-		return fmt.Errorf("%s is %d: it must lie between %d and %d", key, v, least, most)
+		return fmt.Errorf("%s is %d: must be between %d and %d", key, v, least, most)
 	}
 	return nil
 }
 
 func atLeast(key string, v, least int64, what string) error {
 	if v < least {
-		return fmt.Errorf("%s is %d: it must be at least %s, %d", key, v, what, least)
+		return fmt.Errorf("%s is %d: must be at least %d (%s)", key, v, least, what)
 	}
 	return nil
 }

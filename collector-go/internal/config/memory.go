@@ -36,7 +36,7 @@ func (c *Config) FitMemory(heap int64, given func(key string) bool) (warnings []
 		switch {
 		case *value <= fits:
 		case given(key):
-			warnings = append(warnings, fmt.Sprintf("%s is %d, and %d fits into the memory of this process: lower it, or raise the memory limit",
+			warnings = append(warnings, fmt.Sprintf("%s is %d, but only %d fit into the memory of this process: lower it, or raise the memory limit",
 				key, *value, fits))
 		default:
 			*value = fits

@@ -27,7 +27,7 @@ type namedValue struct {
 func (v namedValue) Set(s string) error {
 	name, text, found := strings.Cut(s, "=")
 	if !found {
-		return fmt.Errorf("%q is not NAME=VALUE: say of which store", s)
+		return fmt.Errorf("%q: use NAME=VALUE, with the name of the store", s)
 	}
 	v.flags[name+"\x00"+v.key] = true
 	return v.set("", name, text)
@@ -44,7 +44,7 @@ func (v namedValue) setFromFile(file, name, text string) error {
 // set takes a value that stands in a file, "" for the command line.
 func (v namedValue) set(file, name, text string) error {
 	if !goodName.MatchString(name) {
-		return fmt.Errorf("%q is no name: it must be small letters, digits, \"-\" and \"_\", and begin with a letter",
+		return fmt.Errorf("%q is not a valid name: use lower-case letters, digits, \"-\" and \"_\", and begin with a letter",
 			name)
 	}
 	if file == "" {

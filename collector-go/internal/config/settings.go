@@ -231,7 +231,7 @@ func oneOf(p *string, allowed ...string) pflag.Value {
 				return nil
 			}
 		}
-		return fmt.Errorf("%q is none of %s", s, strings.Join(allowed, ", "))
+		return fmt.Errorf("%q is not one of %s", s, strings.Join(allowed, ", "))
 	}, func() string { return *p }}
 }
 
@@ -282,7 +282,7 @@ func durations(p *map[string]time.Duration) pflag.Value {
 			name, width, found := strings.Cut(item, "=")
 			d, err := parseDuration(strings.TrimSpace(width))
 			if !found || err != nil || strings.TrimSpace(name) == "" {
-				return fmt.Errorf("%q is not METRIC=WIDTH, such as bullet_active_queries=60s", item)
+				return fmt.Errorf("%q: use METRIC=WIDTH, for example bullet_active_queries=60s", item)
 			}
 			read[strings.TrimSpace(name)] = d
 		}

@@ -72,11 +72,11 @@ func (c *Config) storeSettings() (all []Setting) {
 func (s *Store) own(setting forward.Setting) pflag.Value {
 	return value{"string", func(given string) error {
 		if len(setting.Choices) > 0 && !slices.Contains(setting.Choices, given) {
-			return fmt.Errorf("%q is none of %s", given, strings.Join(setting.Choices, ", "))
+			return fmt.Errorf("%q is not one of %s", given, strings.Join(setting.Choices, ", "))
 		}
 		blank := strings.TrimSpace(given) == "" || strings.ContainsFunc(given, unicode.IsControl)
 		if len(setting.Choices) == 0 && blank {
-			return fmt.Errorf("%.100q is empty or holds a control character; write a name, or leave it out", given)
+			return fmt.Errorf("%.100q is empty or contains a control character; set a name, or remove the setting", given)
 		}
 		s.Own[setting.Name] = given
 		return nil
@@ -94,10 +94,10 @@ func (c Config) validateStores() (err error) {
 			key := "store." + kind.Name + "." + name
 			err = errors.Join(err, c.Stores[kind.Name][name].validate(key, kind))
 			if slices.Contains(ownNames, name) {
-				err = errors.Join(err, fmt.Errorf("%s: %q is a name of the collector's own; choose another", key, name))
+				err = errors.Join(err, fmt.Errorf("%s: the name %q is reserved; choose another one", key, name))
 			}
 			if other := kindOf[name]; other != "" {
-				err = errors.Join(err, fmt.Errorf("store.%s.%s and %s have one name: give each store its own",
+				err = errors.Join(err, fmt.Errorf("store.%s.%s and %s have the same name: give each store a different one",
 					other, name, key))
 			}
 			kindOf[name] = kind.Name
@@ -106,10 +106,10 @@ func (c Config) validateStores() (err error) {
 	switch {
 	case !c.Embedded.Enabled && len(kindOf) == 0:
 		err = errors.Join(err,
-			errors.New("store.embedded.enabled is false and there is no other store: slices would go nowhere"))
+			errors.New("store.embedded.enabled is false, but there is no other store: enable it, or add a network store"))
 	case !c.Embedded.Enabled && c.Query.URL == "" && len(c.Rules.Files) > 0:
 		err = errors.Join(err,
-			errors.New("rules.files needs store.embedded.enabled, or query.url: rules are evaluated over what the collector reads"))
+			errors.New("rules.files requires store.embedded.enabled or query.url, because rules are evaluated over stored slices"))
 	}
 	return err
 }

@@ -47,7 +47,7 @@ func Restrict(dir string, logger *slog.Logger) error {
 		}
 	}
 	if restricted > 0 {
-		logger.Warn("Removed the permissions of other users from files in the data directory", "files", restricted,
+		logger.Warn("removed the permissions of other users from files in the data directory", "files", restricted,
 			"data", dir)
 	}
 	return nil

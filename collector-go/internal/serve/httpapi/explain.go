@@ -110,7 +110,7 @@ func (e *Explainer) annotations(ctx context.Context, topology string, from, to t
 	found, err := e.Known.Annotations(ctx, registry.Filter{Topology: topology, FromMs: from.UnixMilli(),
 		ToMs: to.UnixMilli()})
 	if err != nil {
-		e.Logger.Warn("Explaining an alert without the annotations of other collectors", "error", err)
+		e.Logger.Warn("explaining an alert without the annotations of other collectors", "error", err)
 	}
 	for _, a := range found {
 		e := diagnosis.Annotation{Time: time.UnixMilli(a.TimeMs), Title: a.Title, Text: a.Text, Tags: a.Tags}

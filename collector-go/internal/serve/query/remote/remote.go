@@ -189,15 +189,15 @@ func (s *Store) LogAbilities(ctx context.Context, logger *slog.Logger) error {
 		can, err := s.Abilities(asking)
 		cancel()
 		if err == nil {
-			logger.Info("Queries are evaluated by the engine of query.url", "version", can.Version, "native_histograms",
+			logger.Info("queries are evaluated by the engine of query.url", "version", can.Version, "native_histograms",
 				can.NativeHistograms)
 			if !can.NativeHistograms {
-				logger.Warn("The engine of query.url does not evaluate native histograms; latency percentiles are unavailable")
+				logger.Warn("the engine of query.url does not evaluate native histograms; latency percentiles are unavailable")
 			}
 			return nil
 		}
 		if !warned && ctx.Err() == nil {
-			logger.Warn("The engine of query.url does not answer; retrying", "error", err)
+			logger.Warn("the engine of query.url does not answer; retrying", "error", err)
 			warned = true
 		}
 		select {
