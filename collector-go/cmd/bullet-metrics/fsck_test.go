@@ -141,5 +141,5 @@ func TestFsckUsage(t *testing.T) {
 		assert.Equal(t, exitUsage, code, args)
 	}
 	_, code := fsck(t, t.TempDir())
-	assert.Equal(t, exitFailed, code, "no data directory")
+	assert.Equal(t, exitFailed, code, "not a data directory")
 }

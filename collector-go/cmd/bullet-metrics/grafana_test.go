@@ -209,8 +209,8 @@ func TestGrafanaExportForAnOlderPrometheus(t *testing.T) {
 		assert.Equal(t, offset, strings.Contains(text, "query_offset: 41s"), version)
 		assert.Contains(t, text, map[bool]string{true: "Requires Prometheus 2.53", false: "Requires Prometheus 2.42"}[offset])
 	}
-	for version, says := range map[string]string{"2.41": "the rules need 2.42 or later", "2": "write MAJOR.MINOR",
-		"": "the value is empty", "new": "write MAJOR.MINOR", "-1.2": "write MAJOR.MINOR"} {
+	for version, says := range map[string]string{"2.41": "the rules need 2.42 or later", "2": "use MAJOR.MINOR",
+		"": "the value is empty", "new": "use MAJOR.MINOR", "-1.2": "use MAJOR.MINOR"} {
 		_, err := rules(version)
 		require.ErrorContains(t, err, says, version)
 		assert.Equal(t, exitUsage, exitCode(err), version)

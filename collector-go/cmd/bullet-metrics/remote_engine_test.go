@@ -57,7 +57,7 @@ func TestARemoteEngineIsChecked(t *testing.T) {
 	there := startCollector(t, settings(t.TempDir()))
 	c := settings(t.TempDir())
 	c.Query.URL = "http://" + there.col.httpListener.Addr().String()
-	require.ErrorContains(t, c.Validate(), "set store.embedded.enabled to false")
+	require.ErrorContains(t, c.Validate(), "disable the embedded store")
 	c.Embedded.Enabled = false
 	assert.Equal(t, []checklist.Item{{Result: checklist.OK, Text: "query.url " + c.Query.URL + " answers"}},
 		callOthers(t.Context(), c))
@@ -69,5 +69,5 @@ func TestARemoteEngineIsChecked(t *testing.T) {
 	c.Query.HTTPConfigFile = "no-such-file.yml"
 	require.ErrorContains(t, checkNamed(c), "query.http_config_file: open no-such-file.yml")
 	c.Query.URL = ""
-	require.ErrorContains(t, c.Validate(), "set query.url too")
+	require.ErrorContains(t, c.Validate(), "is set without query.url")
 }

@@ -58,7 +58,7 @@ func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
 	file := regexp.QuoteMeta(filepath.Join(dir, "collector.yaml"))
 	for _, want := range []string{
 		`WRONG +` + file + `:2: unknown setting "slice.widht"; did you mean "slice.width"`,
-		`WRONG +` + file + `:3: slice.width is 7s: it must divide a minute`,
+		`WRONG +` + file + `:3: slice.width is 7s: must divide 1m`,
 		`WRONG +` + file + `:5: http.listen "9392": missing host; use HOST:PORT, for example 127.0.0.1:9320`,
 		`WRONG +.*tokens:2: `, `WRONG +tls: .*no.pem: no such file`, `WRONG +.*rules.yml: 5:\d+: group "g"`,
 		`WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": there is no such file`,

@@ -182,25 +182,25 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 	}{
 		"open to others": {func(c *Config) { c.GRPC.Listen = "0.0.0.0:4320" }, "--grpc-insecure"},
 		"profiles to others": {func(c *Config) { c.Pprof, c.HTTP.Insecure = "0.0.0.0:6060", true },
-			"use HOST:PORT on this machine"},
+			"use a loopback address"},
 		"no port": {func(c *Config) { c.HTTP.Listen = "localhost" }, "http.listen"},
 		"HTTP to others": {func(c *Config) { c.HTTP.Listen = "0.0.0.0:9320" },
 			"set tls_server_config in http.web_config_file"},
 		"TLS alone": {func(c *Config) { c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile = "c", "k" },
-			"admits everybody who speaks TLS: set grpc.token_file"},
+			"everybody could write; set grpc.token_file"},
 		"authority alone": {func(c *Config) {
 			c.GRPC.TLSCertFile, c.GRPC.TLSKeyFile, c.GRPC.ClientCAFile = "c", "k", "a"
 		},
-			`with a line such as "cert:NAME write TOPOLOGY"`},
+			`with a line "cert:NAME write TOPOLOGY"`},
 		"half a key pair": {func(c *Config) { c.GRPC.TLSCertFile = "c.pem" }, "grpc.tls.key_file"},
 		"forwarded to nobody": {func(c *Config) { c.GRPC.Acknowledge = AcknowledgeForwarded },
-			"no store is required: set required"},
+			"no store is required: set store.KIND.NAME.required"},
 		"forwarded to two": {func(c *Config) {
 			c.GRPC.Acknowledge = AcknowledgeForwarded
 			for _, name := range []string{"a", "b"} {
 				c.Stores["remote_write"][name] = &Store{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1, Required: true}
 			}
-		}, "several stores are required, a and b"},
+		}, "several stores are required (a and b)"},
 		"fraction of seconds": {func(c *Config) { c.Slice.Width = 1500 * time.Millisecond }, "slice.width"},
 		"not a multiple": {
 			func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} },
@@ -208,11 +208,11 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		"too late":             {func(c *Config) { c.Slice.Lateness = 2 * time.Hour }, "slice.lateness"},
 		"Nimbus by name alone": {func(c *Config) { c.Nimbus.Addresses = []string{"nimbus"} }, "nimbus.addresses"},
 		"Nimbus without pause": {func(c *Config) { c.Nimbus.Interval = 0 }, "nimbus.interval"},
-		"no store":             {func(c *Config) { c.Embedded.Enabled = false }, "slices would go nowhere"},
+		"no store":             {func(c *Config) { c.Embedded.Enabled = false }, "there is no other store"},
 		"rules need the store": {func(c *Config) {
 			c.Embedded.Enabled, c.Rules.Files = false, []string{"r.yml"}
 			c.Stores["remote_write"]["m"] = &Store{URL: "http://m/", Timeout: 1, MaxSlices: 1, MaxBytes: 1}
-		}, "rules.files needs store.embedded.enabled"},
+		}, "rules.files requires store.embedded.enabled"},
 		"store without url": {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{} },
 			"store.remote_write.m.url \"\": missing URL"},
 		"secret in a url": {func(c *Config) { c.Stores["remote_write"]["m"] = &Store{URL: "http://u:p@m/"} },
@@ -220,7 +220,7 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 		"one name twice": {func(c *Config) {
 			c.Stores["remote_write"]["m"], c.Stores["influxdb"]["m"] = &Store{},
 				&Store{}
-		}, "have one name"},
+		}, "have the same name"},
 		"a name of ours": {func(c *Config) { c.Stores["influxdb"]["embedded"] = &Store{} }, "choose another"},
 		"neither version": {func(c *Config) { c.Stores["influxdb"]["i"] = &Store{URL: "http://i/"} },
 			"store.influxdb.i.bucket is missing"},
