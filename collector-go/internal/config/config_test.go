@@ -59,7 +59,7 @@ func TestFaultsNameFileLineKeyAndWhatToDo(t *testing.T) {
 		"not a size": {"journal.max_bytes: 3 apples\n",
 			`f.yaml:1: journal.max_bytes: "3 apples" is not a number of bytes`},
 		"not a choice": {"log:\n  level: loud\n",
-			`f.yaml:2: log.level: "loud" is none of debug, info, warn, error`},
+			`f.yaml:2: log.level: "loud" is not one of debug, info, warn, error`},
 		"twice": {"slice.width: 10s\nslice:\n  width: 20s\n",
 			`f.yaml:3: slice.width is set twice, first in line 1`},
 		"a value for a group": {"slice: 10s\n", `f.yaml:1: slice holds settings, not a value`},
@@ -79,9 +79,9 @@ func TestFaultsNameFileLineKeyAndWhatToDo(t *testing.T) {
 		"a value for a store": {"store:\n  remote_write:\n    mimir: x\n",
 			`f.yaml:3: store.remote_write.mimir holds settings, not a value`},
 		"store's name": {"store.influxdb.No Good.url: http://i/\n",
-			`f.yaml:1: store.influxdb.No Good.url: "No Good" is no name`},
+			`f.yaml:1: store.influxdb.No Good.url: "No Good" is not a valid name`},
 		"store's choice": {"store.remote_write.m.histograms: both\n",
-			`f.yaml:1: store.remote_write.m.histograms: "both" is none of native, classic`},
+			`f.yaml:1: store.remote_write.m.histograms: "both" is not one of native, classic`},
 		"store twice": {"store.remote_write.m.url: a\nstore:\n  remote_write:\n    m: {url: b}\n",
 			`store.remote_write.m.url is set twice, first in line 1`},
 	} {
@@ -325,8 +325,8 @@ func TestAddressesInSettings(t *testing.T) {
 			c.GRPC.Listen = "127.0.0.1:99999"
 		},
 		`pprof "6060": missing host`:                         func(c *Config) { c.Pprof = "6060" },
-		`pprof "10.0.0.1:6060": other machines can reach it`: func(c *Config) { c.Pprof = "10.0.0.1:6060" },
-		`http.listen "127.0.0.1:4320": grpc.listen "127.0.0.1:4320" has the same port; give each a port of its own`: func(c *Config) {
+		`pprof "10.0.0.1:6060": other machines could connect`: func(c *Config) { c.Pprof = "10.0.0.1:6060" },
+		`http.listen "127.0.0.1:4320": grpc.listen "127.0.0.1:4320" has the same port; use different ports`: func(c *Config) {
 			c.HTTP.Listen = "127.0.0.1:4320"
 		},
 		`pprof "localhost:9320": http.listen "127.0.0.1:9320" has the same port`: func(c *Config) { c.Pprof = "localhost:9320" },
