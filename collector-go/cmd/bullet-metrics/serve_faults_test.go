@@ -29,7 +29,7 @@ var brokenSettings = map[string]string{
 	"query.max_samples: NaN":                             "is not a whole number",
 	"query.max_depth: 1e400":                             "is not a whole number",
 	"limits.streams: 99999999999999999999":               "is not a whole number",
-	"limits.batch_bytes: -1":                             "must be above 0",
+	"limits.batch_bytes: -1":                             "must be greater than 0",
 	"store.embedded.enabled: maybe":                      "is not true or false",
 	"{grpc.insecure: perhaps, grpc.listen: '0.0.0.0:0'}": "is not true or false",
 	"log.level: loud":                                    "none of debug",
@@ -68,7 +68,7 @@ var brokenSettings = map[string]string{
 	"store.embedded.retention_bytes: -1":         "store.embedded.retention_bytes is -1",
 	"store.embedded.retention_time: -1s":         "store.embedded.retention_time",
 	"shutdown.timeout: -1s":                      "shutdown.timeout",
-	"query.lookback: 0s":                         "query.lookback must be above 0",
+	"query.lookback: 0s":                         "query.lookback must be greater than 0",
 	"http.allowed_hosts: ['http://a']":           "not a host name",
 	"http.allowed_hosts: ['a:9320']":             "not a host name",
 	// files that settings name
