@@ -228,7 +228,7 @@ func TestAReloadNamesTheSettingsThatNeedARestart(t *testing.T) {
 	p.write("collector.yaml", settings("rules.files: [none.yml]\n"))
 	code, body = reload()
 	assert.Equal(t, http.StatusInternalServerError, code)
-	assert.Contains(t, body, dir+`/collector.yaml:3: rules.files: rule files "`+dir+`/none.yml": there is no such file`)
+	assert.Contains(t, body, dir+`/collector.yaml:3: rules.files: rule files "`+dir+`/none.yml": no such file`)
 	assert.Contains(t, p.activeSince(""), "Added")
 }
 

@@ -404,13 +404,13 @@ func TestWhatIsNotSafeDoesNotStart(t *testing.T) {
 	file := filepath.Join(dir, "c.yml")
 	for name, c := range map[string]struct{ yaml, want string }{
 		"gRPC to others": {"grpc.listen: 0.0.0.0:0\n",
-			file + ":1: grpc.listen is 0.0.0.0:0, which other machines can reach without TLS"},
+			file + ":1: grpc.listen is 0.0.0.0:0: other machines could connect without TLS"},
 		"TLS alone": {"grpc:\n  tls:\n    cert_file: " + cert + "\n    key_file: " + key + "\n",
-			file + ":3: grpc.tls.cert_file alone admits everybody who speaks TLS: set grpc.token_file"},
+			file + ":3: grpc.tls.cert_file is set without grpc.token_file: everybody could write"},
 		"HTTP to others": {"http:\n  listen: 0.0.0.0:0\n",
-			file + ":2: http.listen is 0.0.0.0:0, which other machines can reach without TLS"},
+			file + ":2: http.listen is 0.0.0.0:0: other machines could connect without TLS"},
 		"HTTP, TLS alone": {"http:\n  listen: 0.0.0.0:0\n  web_config_file: " + dir + "/web.yml\n",
-			file + ":2: http.listen is 0.0.0.0:0 and speaks TLS, and admits everybody"},
+			file + ":2: http.listen is 0.0.0.0:0 with TLS but without authentication"},
 		"a typo": {"http.web_config_flie: x\n",
 			file + `:1: unknown setting "http.web_config_flie"; did you mean "http.web_config_file"?`},
 		"a typo in its own": {"http.web_config_file: " + dir + "/typo.yml\n",

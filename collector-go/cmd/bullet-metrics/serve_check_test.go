@@ -61,7 +61,7 @@ func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
 		`WRONG +` + file + `:3: slice.width is 7s: must divide 1m`,
 		`WRONG +` + file + `:5: http.listen "9392": missing host; use HOST:PORT, for example 127.0.0.1:9320`,
 		`WRONG +.*tokens:2: `, `WRONG +tls: .*no.pem: no such file`, `WRONG +.*rules.yml: 5:\d+: group "g"`,
-		`WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": there is no such file`,
+		`WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": no such file`,
 		`WRONG +` + file + `:11: runs.dir: .*nope: no such file or directory; name the directory`,
 		`WARNING +grpc.listen: listen tcp ` + taken + `.*address already in use; end what listens there`,
 		`UNREACHABLE +alertmanager.urls .*connection refused`, `UNREACHABLE +store.remote_write.mimir.url .*connection refused`,

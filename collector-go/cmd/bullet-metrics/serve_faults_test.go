@@ -72,7 +72,7 @@ var brokenSettings = map[string]string{
 	"http.allowed_hosts: ['http://a']":           "not a host name",
 	"http.allowed_hosts: ['a:9320']":             "not a host name",
 	// files that settings name
-	"rules.files: [FILES/none.yml]":       "there is no such file",
+	"rules.files: [FILES/none.yml]":       "no such file",
 	"rules.files: [FILES/two.yml]":        "more than one YAML document",
 	"rules.files: [FILES]":                "is a directory",
 	"rules.files: ['[']":                  "rules.files",

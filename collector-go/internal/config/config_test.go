@@ -324,14 +324,14 @@ func TestAddressesInSettings(t *testing.T) {
 		`grpc.listen "127.0.0.1:99999": port 99999 is above 65535; use HOST:PORT, for example 127.0.0.1:4320`: func(c *Config) {
 			c.GRPC.Listen = "127.0.0.1:99999"
 		},
-		`pprof "6060": missing host`:                         func(c *Config) { c.Pprof = "6060" },
+		`pprof "6060": missing host`:                          func(c *Config) { c.Pprof = "6060" },
 		`pprof "10.0.0.1:6060": other machines could connect`: func(c *Config) { c.Pprof = "10.0.0.1:6060" },
 		`http.listen "127.0.0.1:4320": grpc.listen "127.0.0.1:4320" has the same port; use different ports`: func(c *Config) {
 			c.HTTP.Listen = "127.0.0.1:4320"
 		},
 		`pprof "localhost:9320": http.listen "127.0.0.1:9320" has the same port`: func(c *Config) { c.Pprof = "localhost:9320" },
-		`nimbus.addresses "nimbus:0": port 0 is no port of a server`:             func(c *Config) { c.Nimbus.Addresses = []string{"nimbus:0"} },
-		`nimbus.addresses "(hidden)@nimbus:6627": an address holds no user`: func(c *Config) {
+		`nimbus.addresses "nimbus:0": port 0 is not valid for a server`:          func(c *Config) { c.Nimbus.Addresses = []string{"nimbus:0"} },
+		`nimbus.addresses "(hidden)@nimbus:6627": an address must not have a user`: func(c *Config) {
 			c.Nimbus.Addresses = []string{"u:s3cret@nimbus:6627"}
 		},
 		`alertmanager.urls "http://(hidden)@a:9093": a URL holds no user or password here: they belong in alertmanager.http_config_file`: func(c *Config) {

@@ -309,7 +309,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxStreams = 1 })
 	service := c.dial()
 	first := opened(t, service)
-	st := export(t, service).fails(codes.ResourceExhausted, "no stream is free: all 1 places are taken")
+	st := export(t, service).fails(codes.ResourceExhausted, "no stream is free: all 1 slots are in use")
 	require.Len(t, st.Details(), 1, "RetryInfo has the time after which to retry")
 	require.NoError(t, first.stream.CloseSend())
 	_, err := first.stream.Recv()

@@ -67,8 +67,8 @@ func TestMutualTLS(t *testing.T) {
 	twelve.MaxVersion = tls.VersionTLS12
 	require.NoError(t, attempt(t, c.dial(overTLS(twelve)), "t"))
 	export(t, c.dial(overTLS(with(good)))).fails(codes.PermissionDenied,
-		`the certificate good is not for topology "bullet"`)
-	export(t, c.dial(overTLS(with(ours.Pair("leaked", hour))))).fails(codes.Unauthenticated, "may do nothing here")
+		`the certificate good has no access to topology "bullet"`)
+	export(t, c.dial(overTLS(with(ours.Pair("leaked", hour))))).fails(codes.Unauthenticated, "has no access here")
 	for name, config := range map[string]*tls.Config{
 		"TLS 1.1": {RootCAs: ours.Pool(), Certificates: []tls.Certificate{good},
 			MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11},
@@ -151,7 +151,7 @@ func TestTokens(t *testing.T) {
 	export(t, service).fails(codes.Unauthenticated, "no token")
 	export(t, service, with("wrong")).fails(codes.Unauthenticated, "not known")
 	export(t, service, with("gamma")).fails(codes.PermissionDenied, "may not write")
-	export(t, service, with("beta")).fails(codes.PermissionDenied, "not for topology")
+	export(t, service, with("beta")).fails(codes.PermissionDenied, "no access to topology")
 	opened(t, service, with("delta"))
 	opened(t, service, with("alpha"))
 }
@@ -168,7 +168,7 @@ func TestRevocationEndsOpenStreams(t *testing.T) {
 	revoked.acknowledged(1)
 	accesstest.TokenFile(t, path, "kept write", "narrowed write other")
 	revoked.fails(codes.Unauthenticated, "not known")
-	narrowed.fails(codes.PermissionDenied, "not for topology")
+	narrowed.fails(codes.PermissionDenied, "no access to topology")
 	kept.batch(&pb.Batch{Sequence: 1})
 	kept.acknowledged(1)
 }
@@ -220,7 +220,7 @@ func TestTokensOfOneMachineHaveTheirOwnShares(t *testing.T) {
 	for i := range 6 {
 		require.NoError(t, stay(t, service, name(i), with("hostile")))
 	}
-	require.ErrorContains(t, stay(t, service, name(6), with("hostile")), "holds 6 of 9 places")
+	require.ErrorContains(t, stay(t, service, name(6), with("hostile")), "uses 6 of 9 slots")
 	require.NoError(t, stay(t, service, "good", with("good")))
 
 	change = guarded(t, access.Options{})
@@ -228,5 +228,5 @@ func TestTokensOfOneMachineHaveTheirOwnShares(t *testing.T) {
 	for i := range 6 {
 		require.NoError(t, stay(t, service, name(i)))
 	}
-	require.ErrorContains(t, stay(t, service, name(6)), "address 127.0.0.1 holds 6 of 9 places")
+	require.ErrorContains(t, stay(t, service, name(6)), "address 127.0.0.1 uses 6 of 9 slots")
 }

@@ -132,8 +132,8 @@ func TestStreamsAreShared(t *testing.T) {
 	for range 6 {
 		opened(t, hostile)
 	}
-	export(t, hostile).fails(codes.ResourceExhausted, "topology bullet holds 6 of 9 places")
-	require.ErrorContains(t, attempt(t, hostile, "another"), "address 127.0.0.2 holds 6 of 9 places")
+	export(t, hostile).fails(codes.ResourceExhausted, "topology bullet uses 6 of 9 slots")
+	require.ErrorContains(t, attempt(t, hostile, "another"), "address 127.0.0.2 uses 6 of 9 slots")
 	require.NoError(t, attempt(t, pb.NewIngestServiceClient(c.dialFrom("127.0.0.3")), "another"))
 }
 

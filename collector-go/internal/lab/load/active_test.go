@@ -37,5 +37,5 @@ func TestActiveQueriesAreThoseOfStoredSlices(t *testing.T) {
 
 	answer = `{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1795200010,"many"]]}]}}`
 	_, err = activity.Within(t.Context(), end.Add(-time.Second), end)
-	assert.ErrorContains(t, err, "ask the collector bullet_active_queries")
+	assert.ErrorContains(t, err, "query the collector: bullet_active_queries")
 }

@@ -71,11 +71,11 @@ func TestGatewayErrorsSayWhat(t *testing.T) {
 				http.StatusBadRequest)
 		}, "400 Bad Request: unknown stream"},
 		"garbage": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") },
-			"a page for people"},
+			"an HTML page"},
 		"endless": {func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, `{"meta":"`)
 			io.WriteString(w, strings.Repeat("x", maxAnswerBytes))
-		}, "larger than"},
+		}, "exceeds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := serve(t, c.answer).Query(context.Background(), "q")

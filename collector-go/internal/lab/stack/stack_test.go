@@ -120,8 +120,8 @@ func TestACollectorThatCannotRunIsGivenUp(t *testing.T) {
 
 func TestAddressesOfThePartsAreChecked(t *testing.T) {
 	for want, addresses := range map[string][3]string{
-		`--http-listen "9320": missing host`:                {"127.0.0.1:4320", "9320", "127.0.0.1:9901"},
-		`--gateway-listen "127.0.0.1:0": port 0 is no port`: {"127.0.0.1:4320", "127.0.0.1:9320", "127.0.0.1:0"},
+		`--http-listen "9320": missing host`:                  {"127.0.0.1:4320", "9320", "127.0.0.1:9901"},
+		`--gateway-listen "127.0.0.1:0": port 0 is not valid`: {"127.0.0.1:4320", "127.0.0.1:9320", "127.0.0.1:0"},
 		`--gateway-listen "localhost:4320": --grpc-listen "127.0.0.1:4320" has the same port`: {"127.0.0.1:4320",
 			"127.0.0.1:9320", "localhost:4320"},
 	} {

@@ -44,13 +44,13 @@ func (g grant) refusal(n Requirement, name string) *Refusal {
 	may := n.Scope == Read && g.read || n.Scope == Write && g.write
 	switch {
 	case g.refused:
-		return refuse(Certificate, "the %s may do nothing here", name)
+		return refuse(Certificate, "the %s has no access here", name)
 	case !may:
 		return refuse(BadScope, "the %s may not %s here", name, n.Scope)
 	case n.Scope == Write && n.Topology != "" && len(g.topologies) > 0 && !slices.Contains(g.topologies, n.Topology):
-		return refuse(BadTopology, "the %s is not for topology %.40q", name, n.Topology)
+		return refuse(BadTopology, "the %s has no access to topology %.40q", name, n.Topology)
 	case n.All && len(g.topologies) > 0:
-		return refuse(BadTopology, "the %s is for some topologies only, and this concerns all", name)
+		return refuse(BadTopology, "the %s has access to some topologies only, and this request concerns all", name)
 	}
 	return nil
 }

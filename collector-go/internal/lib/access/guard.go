@@ -205,9 +205,9 @@ func (g *Guard) Broken() error {
 	case err == nil:
 		return nil
 	case g.closed:
-		return errors.New("the " + g.o.Port + " port is closed until this is repaired: " + err.Error())
+		return errors.New("the " + g.o.Port + " port is closed because a file is invalid: " + err.Error())
 	}
-	return errors.New("the " + g.o.Port + " port still uses the previous content of its files: " + err.Error())
+	return errors.New("the " + g.o.Port + " port still uses the previous content of an invalid file: " + err.Error())
 }
 
 // look reloads files that have changed. The caller must hold mu.
@@ -228,23 +228,23 @@ func (g *Guard) look(now time.Time) {
 		g.said = now
 		g.report()
 	case news:
-		g.log.Info("security files reloaded", "port", g.o.Port)
+		g.log.Info("reloaded access files", "port", g.o.Port)
 	}
 }
 
 // report logs which file is invalid, with the consequence.
 func (g *Guard) report() {
 	if err := g.pair.fault; err != nil {
-		g.log.Error("the port's certificate cannot be used; new connections get the one before", "port",
+		g.log.Error("the certificate of the port is invalid; new connections use the previous one", "port",
 			g.o.Port, "err", err)
 	}
 	err := g.identity.fault
 	switch {
 	case err == nil:
 	case g.closed:
-		g.log.Error("a security file cannot be used, and nobody is let in until it can", "port", g.o.Port, "err", err)
+		g.log.Error("an access file is invalid; the port refuses everybody until it is repaired", "port", g.o.Port, "err", err)
 	default:
-		g.log.Error("a security file cannot be used; the port closes if that lasts", "port", g.o.Port, "err", err,
+		g.log.Error("an access file is invalid; the port closes unless it is repaired", "port", g.o.Port, "err", err,
 			"closes_after", gracePeriod)
 	}
 }

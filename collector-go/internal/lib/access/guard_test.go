@@ -96,10 +96,10 @@ func TestTokens(t *testing.T) {
 	assert.Equal(t, "token b9300677", d.requireAdmitted(bearer("writer"), writeB).Name)
 	d.requireAdmitted(bearer("ofA"), writeA)
 	d.requireAdmitted(bearer("reader"), read)
-	d.requireRefused(bearer("ofA"), writeB, BadTopology, `not for topology "B"`)
+	d.requireRefused(bearer("ofA"), writeB, BadTopology, `no access to topology "B"`)
 	d.requireRefused(bearer("reader"), writeA, BadScope, "may not write")
 	d.requireRefused(bearer("writer"), read, BadScope, "may not read")
-	d.requireRefused(bearer("gone"), writeA, Certificate, "may do nothing")
+	d.requireRefused(bearer("gone"), writeA, Certificate, "has no access here")
 	d.requireRefused(bearer("guess"), writeA, Unknown, "not known")
 	d.requireRefused(Peer{Address: "10.0.0.1:1"}, writeA, Missing, "no token")
 	d.requireRefused(Peer{Address: "10.0.0.1:1", Authorization: []string{"Bearer writer", "Bearer writer"}}, writeA,
@@ -147,7 +147,7 @@ func TestAFileThatBroke(t *testing.T) {
 			changed := d.Changed()
 			d.later(lookEvery)
 			d.requireAdmitted(bearer("good"), Requirement{Scope: Write, Topology: "A"}) // somebody may be writing it now
-			require.ErrorContains(t, d.Broken(), "still uses the previous content of its files")
+			require.ErrorContains(t, d.Broken(), "still uses the previous content of an invalid file")
 			require.Contains(t, d.log.String(), "level=ERROR")
 			require.Contains(t, d.log.String(), d.tokens())
 			require.NotContains(t, d.log.String(), "secret-in-the-clear")
@@ -156,8 +156,8 @@ func TestAFileThatBroke(t *testing.T) {
 			d.later(gracePeriod)
 			requireClosed(t, changed)
 			d.requireRefused(bearer("good"), Requirement{Scope: Write, Topology: "A"}, Closed, "cannot determine who may enter")
-			require.ErrorContains(t, d.Broken(), "closed until this is repaired")
-			require.Contains(t, d.log.String(), "nobody is let in")
+			require.ErrorContains(t, d.Broken(), "closed because a file is invalid")
+			require.Contains(t, d.log.String(), "refuses everybody")
 			require.NoError(t, testutil.GatherAndCompare(d.o.Registerer.(prometheus.Gatherer), strings.NewReader(`
 # HELP bullet_metrics_port_closed 1 while nobody is let in, since the files that say who may are broken; 0 otherwise.
 # TYPE bullet_metrics_port_closed gauge
@@ -199,27 +199,27 @@ func TestWhatLetsEverybodyInIsRefused(t *testing.T) {
 	}{
 		"loopback": {Options{Port: GRPC, Listen: "127.0.0.1:1"}, ""},
 		"plain text to others": {Options{Port: GRPC, Listen: public},
-			"can reach without TLS: set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file, listen on 127.0.0.1, or set --grpc-insecure"},
-		"tokens in the clear": {Options{Port: GRPC, Listen: public, TokenFile: tokens}, "can reach without TLS"},
+			"could connect without TLS; set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file, listen on 127.0.0.1, or set --grpc-insecure"},
+		"tokens in the clear": {Options{Port: GRPC, Listen: public, TokenFile: tokens}, "could connect without TLS"},
 		"TLS alone": {Options{Port: GRPC, Listen: public, TLS: encrypted},
-			"admits everybody who speaks it: set grpc.token_file, or set --grpc-insecure"},
-		"TLS alone on loopback": {Options{Port: GRPC, Listen: "localhost:1", TLS: encrypted}, "admits everybody"},
+			"everybody could connect; set grpc.token_file, or set --grpc-insecure"},
+		"TLS alone on loopback": {Options{Port: GRPC, Listen: "localhost:1", TLS: encrypted}, "everybody could connect"},
 		"TLS and tokens":        {Options{Port: GRPC, Listen: public, TLS: encrypted, TokenFile: tokens}, ""},
 		"client authority alone": {Options{Port: GRPC, Listen: public, TLS: both},
-			`with a line such as "cert:NAME write TOPOLOGY"`},
+			`with a line "cert:NAME write TOPOLOGY"`},
 		"client authority, tokens": {Options{Port: GRPC, Listen: public, TLS: both, TokenFile: tokens}, ""},
 		"that is meant":            {Options{Port: GRPC, Listen: public, Insecure: true}, ""},
 		"HTTP, loopback":           {Options{Port: HTTP, Listen: "[::1]:1"}, ""},
 		"HTTP to others": {Options{Port: HTTP, Listen: public},
 			"set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users, listen on 127.0.0.1, or set --http-insecure"},
 		"HTTP, passwords in clear": {Options{Port: HTTP, Listen: public, WebConfigFile: web(users)},
-			"can reach without TLS"},
+			"could connect without TLS"},
 		"HTTP, TLS alone": {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair)},
 			"set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file"},
 		"HTTP, writers alone": {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair),
-			WriteTokenFile: tokens}, "admits everybody"},
+			WriteTokenFile: tokens}, "everybody could connect"},
 		"HTTP, certificates if any": {Options{Port: HTTP, Listen: public,
-			WebConfigFile: web(mutual + verifyIfShown + "\n")}, "admits everybody"},
+			WebConfigFile: web(mutual + verifyIfShown + "\n")}, "everybody could connect"},
 		"HTTP, certificates": {Options{Port: HTTP, Listen: public,
 			WebConfigFile: web(mutual + verifyAlways + "\n")}, ""},
 		"HTTP, users": {Options{Port: HTTP, Listen: public, WebConfigFile: web(pair + users)}, ""},
@@ -244,11 +244,11 @@ func TestFilesThatCannotBeUsedAreRefusedAtStart(t *testing.T) {
 	require.NoError(t, os.WriteFile(nothing, []byte("no PEM"), 0o600))
 	tokens := accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "a write")
 	for want, o := range map[string]Options{
-		"/nowhere.crt":         {TLS: TLSFiles{Cert: "/nowhere.crt", Key: key}, TokenFile: tokens},
-		"tls: certificate":     {TLS: TLSFiles{Cert: cert, Key: nothing}, TokenFile: tokens},
-		"no PEM certificate":   {TLS: TLSFiles{Cert: cert, Key: key, ClientCA: nothing}, TokenFile: tokens},
-		"clients' authority: ": {TLS: TLSFiles{Cert: cert, Key: key, ClientCA: "/nowhere.ca"}, TokenFile: tokens},
-		"token_file: ":         {TokenFile: "/nowhere.tokens"},
+		"/nowhere.crt":       {TLS: TLSFiles{Cert: "/nowhere.crt", Key: key}, TokenFile: tokens},
+		"tls: certificate":   {TLS: TLSFiles{Cert: cert, Key: nothing}, TokenFile: tokens},
+		"no PEM certificate": {TLS: TLSFiles{Cert: cert, Key: key, ClientCA: nothing}, TokenFile: tokens},
+		"client CA: ":        {TLS: TLSFiles{Cert: cert, Key: key, ClientCA: "/nowhere.ca"}, TokenFile: tokens},
+		"token_file: ":       {TokenFile: "/nowhere.tokens"},
 	} {
 		o.Port, o.Listen = GRPC, "127.0.0.1:1"
 		_, err := Open(o)
@@ -291,11 +291,11 @@ func TestCertificates(t *testing.T) {
 	caller := d.requireAdmitted(peer(plugin), Requirement{Scope: Write, Topology: "A"})
 	assert.Equal(t, "certificate plugin", caller.Name)
 	assert.WithinDuration(t, hour, caller.Until, time.Second)
-	d.requireRefused(peer(plugin), Requirement{Scope: Write, Topology: "B"}, BadTopology, "certificate plugin is not for topology")
+	d.requireRefused(peer(plugin), Requirement{Scope: Write, Topology: "B"}, BadTopology, "certificate plugin has no access to topology")
 	d.requireRefused(peer(plugin, "Bearer any"), Requirement{Scope: Write, Topology: "B"}, BadTopology, "token")
 	d.requireRefused(peer(plugin, "Bearer wrong"), Requirement{Scope: Write, Topology: "A"}, Unknown, "not known")
-	d.requireRefused(peer(leaked), Requirement{Scope: Write, Topology: "A"}, Certificate, "may do nothing")
-	d.requireRefused(peer(leaked, "Bearer any"), Requirement{Scope: Write, Topology: "A"}, Certificate, "may do nothing")
+	d.requireRefused(peer(leaked), Requirement{Scope: Write, Topology: "A"}, Certificate, "has no access here")
+	d.requireRefused(peer(leaked, "Bearer any"), Requirement{Scope: Write, Topology: "A"}, Certificate, "has no access here")
 	d.requireRefused(peer(nobody), Requirement{Scope: Write, Topology: "A"}, Missing, "no line of the token file is about the certificate")
 	d.requireAdmitted(peer(nobody, "Bearer any"), Requirement{Scope: Write, Topology: "A"})
 
@@ -353,7 +353,7 @@ func TestTheOwnCertificateRotates(t *testing.T) {
 	_, err = d.handshake(trusts(next.Pool()))
 	require.NoError(t, err)
 	require.ErrorContains(t, d.Broken(), "server.key")
-	assert.Contains(t, d.log.String(), "the port's certificate cannot be used")
+	assert.Contains(t, d.log.String(), "the certificate of the port is invalid")
 	d.requireAdmitted(bearer("a"), Requirement{Scope: Write, Topology: "A"})
 	accesstest.TokenFile(t, d.tokens(), "b write")
 	d.later(lookEvery)

@@ -104,7 +104,7 @@ func (i *identity) readRoots(files contents, keep func(error)) {
 	if i.tls.ClientCAs != "" {
 		text, err := files.read(i.tls.ClientCAs)
 		if err != nil {
-			keep(fmt.Errorf("clients' authority: %w", err))
+			keep(fmt.Errorf("client CA: %w", err))
 			return
 		}
 		i.rootPEM = string(text)
@@ -114,7 +114,7 @@ func (i *identity) readRoots(files contents, keep func(error)) {
 	}
 	i.roots = x509.NewCertPool()
 	if !i.roots.AppendCertsFromPEM([]byte(i.rootPEM)) {
-		keep(fmt.Errorf("client CA file %s holds no PEM certificate", i.tls.ClientCAs))
+		keep(fmt.Errorf("client CA file %s contains no PEM certificate", i.tls.ClientCAs))
 	}
 }
 

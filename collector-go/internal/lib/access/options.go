@@ -71,13 +71,13 @@ func (o Options) check(i *identity) error {
 	case o.Insecure:
 		return nil
 	case o.Port == GRPC && i.tls.ClientCAs != "" && i.grants == nil:
-		return errors.New("grpc.tls.client_ca_file alone lets every certificate of that authority write for every topology: " +
-			"set grpc.token_file, with a line such as \"cert:NAME write TOPOLOGY\" for each, or \"cert:* write\" where that is meant")
+		return errors.New("grpc.tls.client_ca_file is set without grpc.token_file: every certificate of that CA could write for every topology; " +
+			"set grpc.token_file, with a line \"cert:NAME write TOPOLOGY\" for each sender, or \"cert:* write\" to allow this")
 	case encrypted && !knows:
-		return fmt.Errorf("%s.listen is %s and speaks TLS, and admits everybody who speaks it: %s, or set --%s-insecure",
+		return fmt.Errorf("%s.listen is %s with TLS but without authentication: everybody could connect; %s, or set --%s-insecure",
 			o.Port, o.Listen, o.hint(), o.Port)
 	case !encrypted && !isLoopback(o.Listen):
-		return fmt.Errorf("%s.listen is %s, which other machines can reach without TLS: %s, listen on 127.0.0.1, or set --%s-insecure",
+		return fmt.Errorf("%s.listen is %s: other machines could connect without TLS; %s, listen on 127.0.0.1, or set --%s-insecure",
 			o.Port, o.Listen, o.tlsHint(), o.Port)
 	}
 	return nil

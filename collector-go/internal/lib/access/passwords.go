@@ -56,7 +56,7 @@ func (p *passwords) right(hash, password, address string) (right bool, busy erro
 	}
 	release, err := p.waiting.Take(address)
 	if err != nil {
-		return false, errors.New("too many passwords wait to be checked; try again in a second")
+		return false, errors.New("too many passwords are being checked; retry in a second")
 	}
 	defer release()
 	p.one.Lock()

@@ -87,15 +87,15 @@ func checkWebTLS(c web.TLSConfig) error {
 	case c.MinVersion < tls.VersionTLS12 || c.MaxVersion < c.MinVersion:
 		return errors.New("tls_server_config.min_version must be TLS12 or TLS13, and max_version not below it")
 	case (c.TLSCertPath == "") == (c.TLSCert == "") || (c.TLSKeyPath == "") == (c.TLSKey == ""):
-		return errors.New("tls_server_config needs cert_file (or cert) and key_file (or key), one of each")
+		return errors.New("tls_server_config requires a certificate (cert_file or cert) and a key (key_file or key)")
 	case !slices.Contains([]string{"", askNobody, verifyIfShown, verifyAlways}, c.ClientAuth):
 		return fmt.Errorf("tls_server_config.client_auth_type %.40q does not verify certificates, or is unknown; use %s, %s or %s",
 			c.ClientAuth, askNobody, verifyIfShown, verifyAlways)
 	case asks(c) != authority:
-		return fmt.Errorf("tls_server_config.client_auth_type %s and client_ca_file belong together: set both or none",
+		return fmt.Errorf("tls_server_config.client_auth_type %s and client_ca_file belong together: set both or neither",
 			verifyAlways)
 	case len(c.ClientAllowedSans) > 0 && !asks(c):
-		return errors.New("tls_server_config.client_allowed_sans needs client_auth_type and client_ca_file")
+		return errors.New("tls_server_config.client_allowed_sans requires client_auth_type and client_ca_file")
 	}
 	return nil
 }

@@ -58,20 +58,20 @@ func (a HostPort) problem(server bool) string {
 	case text == "":
 		return "missing host and port"
 	case strings.Contains(text, "@"):
-		return "an address holds no user or password"
+		return "an address must not have a user or password"
 	case strings.Contains(text, "://"):
-		return "an address has no scheme"
+		return "an address must not have a scheme"
 	case strings.ContainsAny(text, ",;"):
-		return "several addresses where one is expected"
+		return "more than one address"
 	case strings.Contains(text, "/"):
-		return "an address has no path"
+		return "an address must not have a path"
 	}
 	host, port, err := net.SplitHostPort(text)
 	switch {
 	case err != nil && isNumber(text):
 		return "missing host"
 	case err != nil && netip.Addr.Is6(parsed(strings.Trim(text, "[]"))) && !strings.HasPrefix(text, "["):
-		return "missing port; an IPv6 address stands in brackets"
+		return "missing port; write an IPv6 address in brackets"
 	case err != nil && strings.Count(text, ":") > 1 && !strings.Contains(text, "]"):
 		return "more than one colon"
 	case err != nil:
@@ -143,7 +143,7 @@ func portProblem(port string, server bool) string {
 	case err != nil:
 		return fmt.Sprintf("port %q is not a number", port)
 	case n == 0 && server:
-		return "port 0 is no port of a server"
+		return "port 0 is not valid for a server"
 	}
 	return ""
 }
@@ -158,7 +158,7 @@ func hostProblem(host string) string {
 	}
 	switch {
 	case len(host) > 253:
-		return "the host's name is longer than 253 bytes"
+		return "the host name is longer than 253 bytes"
 	case strings.Contains(host, ":"):
 		return fmt.Sprintf("%q is not an IPv6 address", host)
 	case allDigits.MatchString(host):
@@ -166,7 +166,7 @@ func hostProblem(host string) string {
 	}
 	for _, label := range strings.Split(strings.TrimSuffix(host, "."), ".") {
 		if label == "" || len(label) > 63 || strings.HasPrefix(label, "-") || strings.ContainsFunc(label, noPartOfAName) {
-			return fmt.Sprintf("%q is not a host's name", host)
+			return fmt.Sprintf("%q is not a host name", host)
 		}
 	}
 	return ""

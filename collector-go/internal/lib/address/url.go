@@ -109,11 +109,11 @@ func parseProblem(err error) string {
 	case errors.As(err, &escape):
 		return "a % is not followed by two hexadecimal digits"
 	case errors.As(err, &host) || strings.Contains(err.Error(), "invalid character"):
-		return "a character that a host's name cannot have"
+		return "invalid character in the host name"
 	case strings.Contains(err.Error(), "invalid port"):
 		return "the port is not a number"
 	case strings.Contains(err.Error(), "control character"):
-		return "a control character"
+		return "control character"
 	}
 	return "not a URL"
 }

@@ -60,7 +60,7 @@ func (a Access) Client(given string) (string, *http.Client, error) {
 	access.TLSConfig.CAFile, access.TLSConfig.CertFile, access.TLSConfig.KeyFile = a.CA, a.Cert, a.Key
 	client, err := httpclient.New(httpclient.Options{Access: &access, TokenFile: a.TokenFile, MostBytes: mostBytes})
 	if err != nil {
-		return "", nil, fmt.Errorf("prepare to ask the collector at %s: %w", u, err)
+		return "", nil, fmt.Errorf("prepare requests to the collector at %s: %w", u, err)
 	}
 	return strings.TrimRight(u.String(), "/"), client, nil
 }
@@ -68,7 +68,7 @@ func (a Access) Client(given string) (string, *http.Client, error) {
 // check returns an error if a file is missing or unreadable, before anything is sent.
 func (a Access) check() error {
 	if (a.Cert == "") != (a.Key == "") {
-		return errors.New("a client's certificate needs its key, and a key its certificate")
+		return errors.New("a client certificate and its key belong together: set both or neither")
 	}
 	for what, path := range map[string]string{"CA": a.CA, "token": a.TokenFile, "certificate": a.Cert, "key": a.Key} {
 		if path == "" {

@@ -62,10 +62,10 @@ func (c *Client) Query(ctx context.Context, expression string, at time.Time) (mo
 	defer cancel()
 	value, _, _, err := c.promql.Query(ctx, expression, at)
 	if err == nil && value == nil {
-		err = errors.New("the answer has no result: does a collector listen there, or a Prometheus-compatible API?")
+		err = errors.New("the answer has no result; check that a collector or a Prometheus-compatible API listens there")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the collector %s: %w", expression, err)
+		return nil, fmt.Errorf("query the collector: %s: %w", expression, err)
 	}
 	return value, nil
 }
@@ -89,7 +89,7 @@ func queryFor[T model.Value](ctx context.Context, c *Client, expression string, 
 	}
 	found, ok := value.(T)
 	if !ok {
-		return wanted, fmt.Errorf("%s: the answer is a %s instead of a %s", expression, value.Type(), wanted.Type())
+		return wanted, fmt.Errorf("%s: the result is a %s instead of a %s", expression, value.Type(), wanted.Type())
 	}
 	return found, nil
 }
@@ -107,14 +107,14 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte, dat
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("ask the collector %s: %w", path, err)
+		return fmt.Errorf("query the collector: %s: %w", path, err)
 	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	response, text, err := c.api.Do(ctx, request)
 	if err != nil {
-		return fmt.Errorf("ask the collector %s: %w", path, err)
+		return fmt.Errorf("query the collector: %s: %w", path, err)
 	}
 	var answer struct {
 		Status string
@@ -126,7 +126,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte, dat
 	case response.StatusCode/100 != 2 || answer.Error != "":
 		return &Refusal{Path: path, Code: response.StatusCode, Reason: answer.Error}
 	case err == nil && answer.Status != "success":
-		err = errors.New("it is not a collector's: its status is not success")
+		err = errors.New("not an answer of a collector: its status is not success")
 	case err == nil && data != nil:
 		err = json.Unmarshal(answer.Data, data)
 	}

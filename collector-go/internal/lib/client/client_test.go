@@ -113,7 +113,7 @@ func TestARefusalSaysWhy(t *testing.T) {
 	assert.ErrorContains(t, answering(t, http.StatusNotFound, "<html>").Get(t.Context(), "/there", nil),
 		"refuses /there: 404 Not Found")
 	assert.ErrorContains(t, answering(t, http.StatusOK, "<html>").Get(t.Context(), "/there", nil),
-		"a page for people")
+		"an HTML page")
 	for _, text := range []string{"", "null", "{}", `{"message":"unauthorized"}`, `{"status":"success"}garbage`} {
 		assert.ErrorContains(t, answering(t, http.StatusOK, text).Call(t.Context(), http.MethodPost, "/there", nil, nil),
 			"the collector's answer to /there", text)

@@ -155,7 +155,7 @@ func (t *transport) check(response *http.Response) error {
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode/100 == 2 && kind == "text/html" && !t.options.Pages {
 		start, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // a partial text is sufficient
-		return fmt.Errorf("answered with a page for people, as logins and proxies do: %q",
+		return fmt.Errorf("the answer is an HTML page, probably of a login or a proxy: %q",
 			strings.Join(strings.Fields(string(start)), " "))
 	}
 	return nil
@@ -181,9 +181,9 @@ type RedirectError struct {
 // Error implements error.
 func (e *RedirectError) Error() string {
 	if e.Location == "" {
-		return fmt.Sprintf("answered with a redirect (%s) that names no address", e.Status)
+		return fmt.Sprintf("the answer is a redirect (%s) without an address", e.Status)
 	}
-	return fmt.Sprintf("answered with a redirect (%s) to %s; give the final address", e.Status, e.Location)
+	return fmt.Sprintf("the answer is a redirect (%s) to %s; use that address", e.Status, e.Location)
 }
 
 // body returns an error if the answer is larger than the limit.
@@ -196,7 +196,7 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return n, fmt.Errorf("the answer is larger than %d MiB", b.most>>20)
+		return n, fmt.Errorf("the answer exceeds %d MiB", b.most>>20)
 	}
 	return n, err
 }

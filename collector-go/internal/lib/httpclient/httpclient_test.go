@@ -50,15 +50,15 @@ func TestARedirectIsAnErrorAndNotFollowed(t *testing.T) {
 			w.Header().Set("Location", "http://user:s3cret@login.example/start?token=s3cret")
 			w.WriteHeader(status)
 		})
-		require.ErrorContains(t, err, "answered with a redirect")
-		assert.ErrorContains(t, err, "to http://(hidden)@login.example/start?(hidden); give the final address")
+		require.ErrorContains(t, err, "the answer is a redirect")
+		assert.ErrorContains(t, err, "to http://(hidden)@login.example/start?(hidden); use that address")
 		assert.NotContains(t, err.Error(), "s3cret")
 		var redirect *RedirectError
 		require.ErrorAs(t, err, &redirect)
 		assert.Equal(t, 1, asked)
 	}
 	_, err := get(t, Options{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(302) })
-	assert.ErrorContains(t, err, "names no address")
+	assert.ErrorContains(t, err, "without an address")
 	// Redirects are not followed, even if Access allows them.
 	access := config.DefaultHTTPClientConfig
 	access.FollowRedirects = true
@@ -74,7 +74,7 @@ func TestAPageForPeopleIsNoAnswer(t *testing.T) {
 		_, _ = io.WriteString(w, "<html>\n<title>Log in</title>")
 	}
 	_, err := get(t, Options{}, page)
-	assert.ErrorContains(t, err, `a page for people, as logins and proxies do: "<html> <title>Log in</title>"`)
+	assert.ErrorContains(t, err, `an HTML page, probably of a login or a proxy: "<html> <title>Log in</title>"`)
 	text, err := get(t, Options{Pages: true}, page)
 	require.NoError(t, err)
 	assert.Contains(t, text, "Log in")
@@ -92,7 +92,7 @@ func TestBodiesAreBounded(t *testing.T) {
 		},
 	} {
 		_, err := get(t, Options{MostBytes: 1 << 20}, answer)
-		assert.ErrorContains(t, err, "the answer is larger than 1 MiB", name)
+		assert.ErrorContains(t, err, "the answer exceeds 1 MiB", name)
 		text, err := get(t, Options{MostBytes: 1<<20 + 1}, answer)
 		require.NoError(t, err, name)
 		assert.Len(t, text, 1<<20+1, name)

@@ -35,9 +35,9 @@ type FullError struct {
 
 func (e *FullError) Error() string {
 	if e.Key == "" {
-		return fmt.Sprintf("all %d places are taken", e.Limit)
+		return fmt.Sprintf("all %d slots are in use", e.Limit)
 	}
-	return fmt.Sprintf("%s holds %d of %d places, its share while others may come", e.Key, e.Used, e.Limit)
+	return fmt.Sprintf("%s uses %d of %d slots, its maximum share", e.Key, e.Used, e.Limit)
 }
 
 // Take takes one slot that counts against all keys, which must be different. An empty key has no limit. release

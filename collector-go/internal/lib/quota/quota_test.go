@@ -25,7 +25,7 @@ func TestNobodyHasAllPlaces(t *testing.T) {
 	p := New(30)
 	hostile, err := takeAll(p, "hostile")
 	assert.Len(t, hostile, 20)
-	assert.EqualError(t, err, "hostile holds 20 of 30 places, its share while others may come")
+	assert.EqualError(t, err, "hostile uses 20 of 30 slots, its maximum share")
 	good, err := p.Take("good")
 	require.NoError(t, err)
 	second, _ := takeAll(p, "second")
@@ -41,13 +41,13 @@ func TestEveryKeyOfATakerHasAShare(t *testing.T) {
 	p := New(9)
 	taken, err := takeAll(p, "topology", "address")
 	assert.Len(t, taken, 6)
-	assert.ErrorContains(t, err, "topology holds 6")
+	assert.ErrorContains(t, err, "topology uses 6")
 	_, err = p.Take("another", "address")
-	assert.ErrorContains(t, err, "address holds 6")
+	assert.ErrorContains(t, err, "address uses 6")
 	_, err = p.Take("another", "elsewhere")
 	require.NoError(t, err)
 	_, err = takeAll(p, "")
-	require.EqualError(t, err, "all 9 places are taken")
+	require.EqualError(t, err, "all 9 slots are in use")
 }
 
 func TestOnePlaceIsTheFirstOnes(t *testing.T) {
@@ -55,7 +55,7 @@ func TestOnePlaceIsTheFirstOnes(t *testing.T) {
 	release, err := p.Take("a")
 	require.NoError(t, err)
 	_, err = p.Take("b")
-	require.EqualError(t, err, "all 1 places are taken")
+	require.EqualError(t, err, "all 1 slots are in use")
 	release()
 	_, err = p.Take("b")
 	require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestPlacesBalance(t *testing.T) {
 				byKey = append(byKey, release)
 			}
 			if p.Taken() != len(byKey) {
-				t.Fatalf("%d places are taken, %d are held", p.Taken(), len(byKey))
+				t.Fatalf("%d slots are in use, %d are held", p.Taken(), len(byKey))
 			}
 		}
 		for _, release := range byKey {
@@ -139,7 +139,7 @@ func TestAnAddressHasItsShareOfConnections(t *testing.T) {
 		from(t, "127.0.0.2", l.Addr())
 	}
 	for range 6 {
-		require.Equal(t, "127.0.0.2: 127.0.0.2 holds 4 of 6 places, its share while others may come", <-refused)
+		require.Equal(t, "127.0.0.2: 127.0.0.2 uses 4 of 6 slots, its maximum share", <-refused)
 	}
 	for range 4 {
 		defer func(c net.Conn) { require.NoError(t, c.Close()) }(<-accepted)

@@ -58,13 +58,13 @@ func (o Options) Validate() error {
 	}
 	switch {
 	case o.Topology == "" || o.Host == "" || o.Component == "":
-		return errors.New("samples need a topology, a host and a component")
+		return errors.New("samples require a topology, a host and a component")
 	case o.QueueBatches < 1 || o.Expiry <= 0 || o.MinBackoff <= 0 || o.MaxBackoff < o.MinBackoff:
-		return errors.New("the sender's bounds must be above 0")
+		return errors.New("the sender's limits must be greater than 0")
 	case (o.TLS.Cert == "") != (o.TLS.Key == ""):
-		return errors.New("a client's certificate needs its key, and a key its certificate")
+		return errors.New("a client certificate and its key belong together: set both or neither")
 	case !o.TLS.Enabled && (o.TLS.CA != "" || o.TLS.Cert != "" || o.TLS.ServerName != ""):
-		return errors.New("a CA, a certificate or a server's name is for TLS, which is not switched on")
+		return errors.New("a CA, a certificate or a server name requires TLS")
 	}
 	return nil
 }

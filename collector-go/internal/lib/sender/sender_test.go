@@ -299,10 +299,10 @@ func TestBlocksReachTheJournal(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for message, change := range map[string]func(*Options){
 		"missing port; use HOST:PORT": func(o *Options) { o.Address = "collector" },
-		"need a topology":             func(o *Options) { o.Topology = "" },
-		"must be above 0":             func(o *Options) { o.QueueBatches = 0 },
-		"needs its key":               func(o *Options) { o.TLS.Enabled, o.TLS.Cert = true, "c.pem" },
-		"is not switched on":          func(o *Options) { o.TLS.CA = "ca.pem" },
+		"require a topology":          func(o *Options) { o.Topology = "" },
+		"must be greater than 0":      func(o *Options) { o.QueueBatches = 0 },
+		"and its key belong together": func(o *Options) { o.TLS.Enabled, o.TLS.Cert = true, "c.pem" },
+		"requires TLS":                func(o *Options) { o.TLS.CA = "ca.pem" },
 	} {
 		o := DefaultOptions("127.0.0.1:1", "t", "h", "c")
 		change(&o)

@@ -189,7 +189,7 @@ func (t TLS) Credentials() (credentials.TransportCredentials, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("CA file " + t.CA + " holds no PEM certificate")
+			return nil, errors.New("CA file " + t.CA + " contains no PEM certificate")
 		}
 	}
 	if t.Cert != "" {

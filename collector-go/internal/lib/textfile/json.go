@@ -13,13 +13,13 @@ func JSONFault(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &kind) && kind.Field == "":
-		return fmt.Errorf("found a JSON %s in place of an object", kind.Value)
+		return fmt.Errorf("expected a JSON object, found %s", kind.Value)
 	case errors.As(err, &kind):
-		return fmt.Errorf("the field %q cannot hold a JSON %s", kind.Field, kind.Value)
+		return fmt.Errorf("the field %q must not be a JSON %s", kind.Field, kind.Value)
 	case errors.As(err, &syntax):
 		return fmt.Errorf("not JSON: %w, at byte %d", err, syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("the JSON ends too early")
+		return errors.New("the JSON is incomplete")
 	}
 	return err
 }

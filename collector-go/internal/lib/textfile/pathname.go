@@ -20,13 +20,13 @@ const longestPath = 4096
 func CheckPath(path string) error {
 	switch {
 	case path == "":
-		return errors.New("the path is empty; write a path, or leave it out")
+		return errors.New("the path is empty; set a path, or remove it")
 	case strings.TrimSpace(path) == "":
-		return fmt.Errorf("the path %q is blank; write a path, or leave it out", path)
+		return fmt.Errorf("the path %q is blank; set a path, or remove it", path)
 	case !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl):
-		return fmt.Errorf("the path %.200q holds characters that no path of a file should have; write a plain path", path)
+		return fmt.Errorf("the path %.200q contains control characters; use a plain path", path)
 	case len(path) >= longestPath:
-		return fmt.Errorf("the path %.40q... has %d bytes; a path has fewer than %d", path, len(path), longestPath)
+		return fmt.Errorf("the path %.40q... has %d bytes; the maximum is below %d", path, len(path), longestPath)
 	}
 	return nil
 }

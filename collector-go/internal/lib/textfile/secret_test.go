@@ -22,7 +22,7 @@ func TestASecretIsOneLine(t *testing.T) {
 		"Bearer s3cret":          {token: "printable ASCII characters and no space", secret: "Bearer s3cret"},
 		"s3crét":                 {token: "printable ASCII", secret: "s3crét"},
 		"s3\x01cret":             {token: "printable ASCII", password: "a control character"},
-		"s3cret\x00":             {token: "holds a byte of zero", password: "holds a byte of zero"},
+		"s3cret\x00":             {token: "contains a zero byte", password: "contains a zero byte"},
 		"s\x003\x00c\x00r\x00":   {token: "is UTF-16", password: "is UTF-16"},
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))

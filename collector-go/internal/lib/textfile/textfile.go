@@ -34,7 +34,7 @@ func Read(path string, most int) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(text) > most:
-		return nil, fmt.Errorf("%s: larger than %s, which is more than such a file has", path, size(most))
+		return nil, fmt.Errorf("%s: larger than %s, the maximum", path, size(most))
 	}
 	return Clean(path, text)
 }
@@ -113,7 +113,7 @@ func refuse(name string, text []byte) error {
 	case len(text) >= 4 && text[0] == 0 && text[1] != 0 && text[2] == 0 && text[3] != 0:
 		return fmt.Errorf("%s is UTF-16 without a byte order mark"+save, name, "UTF-16BE")
 	case bytes.IndexByte(text, 0) >= 0:
-		return fmt.Errorf("%s:%d: holds a byte of zero, so it is not a text file; name a text file in UTF-8", name,
+		return fmt.Errorf("%s:%d: contains a zero byte, so it is not a text file; use a text file in UTF-8", name,
 			1+bytes.Count(text[:bytes.IndexByte(text, 0)], []byte("\n")))
 	}
 	return nil

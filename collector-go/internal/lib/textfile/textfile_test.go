@@ -38,7 +38,7 @@ func TestFormsOfText(t *testing.T) {
 		utf16Text("a: 1", 0, 1):          "!a.txt is UTF-16 without a byte order mark; save it in UTF-8, or convert it: iconv -f UTF-16LE",
 		utf16Text("a: 1", 1, 0):          "!a.txt is UTF-16 without a byte order mark; save it in UTF-8, or convert it: iconv -f UTF-16BE",
 		"\xff\xfe\x00\x00a\x00\x00\x00":  "!a.txt is UTF-32; save",
-		"a\nb\x00":                       "!a.txt:2: holds a byte of zero",
+		"a\nb\x00":                       "!a.txt:2: contains a zero byte",
 		"a\nb\ngr\xf6\xdfe":              "!a.txt:3: not UTF-8 text; save the file in UTF-8",
 		"gr\xf6\xdfe\n-----BEGIN X-----": "gr\xf6\xdfe\n-----BEGIN X-----",
 		strings.Repeat("x", 101):         "!a.txt: larger than 100 bytes",
@@ -84,8 +84,8 @@ func TestALargeFileIsReadInTheSameForms(t *testing.T) {
 
 func TestFaultsOfJSONAreInPlainWords(t *testing.T) {
 	for text, want := range map[string]string{
-		`[1]`: "found a JSON array in place of an object", `{"a": {"b": 1.5}}`: `the field "a.b" cannot hold a JSON number 1.5`,
-		`{"a": x}`: "not JSON: invalid character 'x'", `{"a": `: "the JSON ends too early", ``: "the JSON ends too early",
+		`[1]`: "expected a JSON object, found array", `{"a": {"b": 1.5}}`: `the field "a.b" must not be a JSON number 1.5`,
+		`{"a": x}`: "not JSON: invalid character 'x'", `{"a": `: "the JSON is incomplete", ``: "the JSON is incomplete",
 	} {
 		var into struct {
 			A struct {

@@ -14,7 +14,7 @@ import (
 type SecondDocument struct{ Line int }
 
 func (SecondDocument) Error() string {
-	return "more than one YAML document; write the second one into a file of its own, or remove the line \"---\" before it"
+	return "more than one YAML document; put the second one into its own file, or remove the line \"---\" before it"
 }
 
 // OneDocument returns a SecondDocument if a text has more than one document. It ignores faults in the first document,

@@ -190,7 +190,7 @@ func Set(v reflect.Value, text string) error {
 		v.SetFloat(n)
 	case reflect.Bool:
 		if !slices.Contains([]string{"true", "false"}, text) {
-			return fmt.Errorf("%q is neither true nor false", text)
+			return fmt.Errorf("%q is not true or false", text)
 		}
 		v.SetBool(text == "true")
 	default:

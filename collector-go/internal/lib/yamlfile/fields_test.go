@@ -55,7 +55,7 @@ func TestEachFaultHasItsPlace(t *testing.T) {
 	for _, want := range []string{
 		`a.yaml:1:1: unknown field "nome"; did you mean "name"?`, "a.yaml:2:6: own: bad is not taken",
 		`count: "many" is not a whole number`,
-		`on: "yes" is neither true nor false`, "rows: this is a list", "parts[0]: this has fields",
+		`on: "yes" is not true or false`, "rows: this is a list", "parts[0]: this has fields",
 		"share: there is no value", "name: this is one value", `unknown field "kept"`,
 	} {
 		assert.ErrorContains(t, err, want)

@@ -59,5 +59,5 @@ func plain(fault string) string {
 	case strings.HasPrefix(kinds[2], "int"), strings.HasPrefix(kinds[2], "uint"), strings.HasPrefix(kinds[2], "float"):
 		wanted = "a number"
 	}
-	return fmt.Sprintf("there is %s, where %s is wanted", found, wanted)
+	return fmt.Sprintf("found %s, expected %s", found, wanted)
 }

@@ -15,7 +15,7 @@ type Duration time.Duration
 func (d *Duration) Set(text string) error {
 	parsed, err := time.ParseDuration(text)
 	if err != nil || parsed < 0 {
-		return fmt.Errorf("%q is not a time; write one such as 30s or 5m", text)
+		return fmt.Errorf("%q is not a duration; use for example 30s or 5m", text)
 	}
 	*d = Duration(parsed)
 	return nil
@@ -33,7 +33,7 @@ func (r *Ratio) Set(text string) error {
 		value /= 100
 	}
 	if err != nil || !(value >= 0 && value <= 1) {
-		return fmt.Errorf("%q is not a share; write one such as 40%% or 0.4", text)
+		return fmt.Errorf("%q is not a ratio; use for example 40%% or 0.4", text)
 	}
 	*r = Ratio(value)
 	return nil

@@ -251,7 +251,7 @@ func TestAnEngineThatIsAway(t *testing.T) {
 	k.failing = errors.New("nobody listens")
 	r := reading(t, k)
 	_, err := r.Annotations(t.Context(), lastDay())
-	require.ErrorContains(t, err, "what other collectors know is missing: nobody listens")
+	require.ErrorContains(t, err, "data of other collectors is missing: nobody listens")
 	all, err := r.Topologies(t.Context())
 	require.Error(t, err)
 	assert.Empty(t, all)

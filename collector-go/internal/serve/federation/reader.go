@@ -57,7 +57,7 @@ func (r *Reader) ask(ctx context.Context, expression string, at time.Time) ([]Li
 	defer cancel()
 	found, err := r.engine.LinesAt(ctx, expression, at)
 	if err != nil {
-		return nil, fmt.Errorf("what other collectors know is missing: %w", err)
+		return nil, fmt.Errorf("data of other collectors is missing: %w", err)
 	}
 	return found, nil
 }

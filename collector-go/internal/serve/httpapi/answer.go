@@ -153,13 +153,13 @@ func (a *api) write(w http.ResponseWriter, r request, result answer) {
 	}
 	encoded, err := encoding.Marshal(body)
 	if err != nil {
-		a.options.Logger.Error("an answer could not be encoded", "path", r.URL.Path, "error", err)
+		a.options.Logger.Error("encoding an answer failed", "path", r.URL.Path, "error", err)
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	if _, err := w.Write(encoded); err != nil {
-		a.options.Logger.Debug("an answer could not be written", "path", r.URL.Path, "error", err)
+		a.options.Logger.Debug("writing an answer failed", "path", r.URL.Path, "error", err)
 	}
 }

@@ -27,7 +27,7 @@ func (a *api) collection(r request) answer {
 		return invalidParameter("start", err)
 	}
 	if !start.Before(end) {
-		return invalidParameter("start", errors.New("it must be before end"))
+		return invalidParameter("start", errors.New("must be before end"))
 	}
 	found, err := collection.ReadByClocks(r.Context(), Instant(a.options.Engine), name, start, end,
 		a.clocksAhead(r.Context(), name))

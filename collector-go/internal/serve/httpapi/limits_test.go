@@ -55,7 +55,7 @@ func TestTooLong(t *testing.T) {
 	h := handlerOver(t, empty{})
 	got := get(t, h, "http://localhost/api/v1/query?query="+strings.Repeat("a", 64<<10+1))
 	assert.Equal(t, "400\nContent-Type: application/json\n\n"+
-		`{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": query is more than 65536 bytes long; shorten it, or raise query.max_length"}`+"\n",
+		`{"status":"error","errorType":"bad_data","error":"invalid parameter \"query\": query is more than 65536 bytes long; shorten it or raise query.max_length"}`+"\n",
 		got)
 }
 

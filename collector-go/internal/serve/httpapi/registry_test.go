@@ -245,7 +245,7 @@ func TestATokenIsAskedForWhereThereAreTokens(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, code)
 	code, answer = post(h, `{"topology":"other","title":"x"}`, "Authorization", "Bearer right")
 	assert.Equal(t, http.StatusForbidden, code)
-	assert.Contains(t, answer, `is not for topology \"other\"`)
+	assert.Contains(t, answer, `has no access to topology \"other\"`)
 	code, _ = post(h, `{"topology":"bullet","title":"x"}`, "Authorization", "Bearer right")
 	assert.Equal(t, http.StatusOK, code)
 }

@@ -32,7 +32,7 @@ func (a *api) reload(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "reload failed; the previous rules and access files remain in use: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
-	fmt.Fprintln(w, "Bullet Metrics reloaded its rules and access files.")
+	fmt.Fprintln(w, "Reloaded rules and access files.")
 	if len(needRestart) > 0 {
 		fmt.Fprintf(w, "These changed settings need a restart: %s\n", strings.Join(needRestart, ", "))
 	}

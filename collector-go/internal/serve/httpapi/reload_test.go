@@ -32,7 +32,7 @@ func TestReloadAnswersAsPrometheusDoes(t *testing.T) {
 		return call(t, h, httptest.NewRequest(method, "http://localhost/-/reload", nil))
 	}
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
-		assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nBullet Metrics reloaded its rules and access files.\n", ask(method))
+		assert.Equal(t, "200\nContent-Type: text/plain; charset=utf-8\n\nReloaded rules and access files.\n", ask(method))
 	}
 	r.needRestart = []string{"grpc.listen", "slice.width"}
 	assert.Contains(t, ask(http.MethodPost), "These changed settings need a restart: grpc.listen, slice.width\n")

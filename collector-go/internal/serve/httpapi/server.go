@@ -118,9 +118,9 @@ func DefaultOptions() Options {
 func (o Options) Validate() error {
 	switch {
 	case o.Engine == nil || o.Gatherer == nil:
-		return errors.New("http: an engine and a gatherer are required")
+		return errors.New("http: missing engine or gatherer")
 	case o.MaxBodyBytes < 1 || o.MaxConnections < 1 || o.MaxRequests < 1:
-		return errors.New("http: the bounds on body, connections and requests must be positive")
+		return errors.New("http: the limits of body, connections and requests must be positive")
 	case o.RequestTimeout <= 0 || o.ShutdownTimeout <= 0 || o.BodyTimeout <= 0 || o.LoadTimeout <= 0:
 		return errors.New("http: timeouts must be positive")
 	}

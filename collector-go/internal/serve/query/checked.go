@@ -54,7 +54,7 @@ func (c checked) ParseMetricSelector(text string) ([]*labels.Matcher, error) {
 // ParseMetricSelectors implements parser.Parser. It also limits the number of selectors.
 func (c checked) ParseMetricSelectors(texts []string) ([][]*labels.Matcher, error) {
 	if len(texts) > maxSelectors {
-		return nil, fmt.Errorf("%d selectors: at most %d are allowed", len(texts), maxSelectors)
+		return nil, fmt.Errorf("%d selectors exceed the maximum of %d", len(texts), maxSelectors)
 	}
 	if _, err := c.limits.check(texts...); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ type TextError struct {
 }
 
 func (e *TextError) Error() string {
-	return fmt.Sprintf("query is more than %d %s; shorten it, or raise %s", e.Limit, e.What, e.Setting)
+	return fmt.Sprintf("query is more than %d %s; shorten it or raise %s", e.Limit, e.What, e.Setting)
 }
 
 var errPatterns = errors.New(
@@ -111,7 +111,7 @@ func (e *Engine) Format(ctx context.Context, text string) (pretty string, err er
 		return "", err
 	}
 	if c.length*(1+c.depth) > maxFormat {
-		return "", fmt.Errorf("query is %d bytes long and up to %d levels deep: too large to be formatted",
+		return "", fmt.Errorf("query is too large to be formatted: %d bytes, %d levels",
 			c.length, c.depth)
 	}
 	err = e.within(ctx, text, func() error {

@@ -68,13 +68,13 @@ func (o Options) Validate() error {
 	case o.LookbackDelta <= 0:
 		return fmt.Errorf("query: lookback delta %s is not positive", o.LookbackDelta)
 	case o.MaxSamples < 1:
-		return errors.New("query: a query must be allowed at least one sample")
+		return errors.New("query: the maximum number of samples must be at least 1")
 	case o.MaxConcurrent < 1:
-		return errors.New("query: at least one query must be allowed at a time")
+		return errors.New("query: the maximum number of concurrent queries must be at least 1")
 	case o.MaxLength < 1 || o.MaxDepth < 1:
-		return errors.New("query: a query must be allowed a length and a depth of at least 1")
+		return errors.New("query: the maximum length and depth must be at least 1")
 	case o.MaxSeries < 1 || o.MaxReadSamples < 1:
-		return errors.New("query: a query must be allowed to read at least one series and one sample")
+		return errors.New("query: the maximum numbers of series and samples must be at least 1")
 	}
 	return nil
 }

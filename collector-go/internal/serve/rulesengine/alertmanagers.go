@@ -21,7 +21,7 @@ import (
 func newNotifier(o Options, logger *slog.Logger) (*notifier.Manager, map[string][]*targetgroup.Group, error) {
 	client, err := httpclient.New(httpclient.Options{Access: &o.Client})
 	if err != nil {
-		return nil, nil, fmt.Errorf("alerting: prepare to call Alertmanagers: %w", err)
+		return nil, nil, fmt.Errorf("alerting: prepare requests to Alertmanagers: %w", err)
 	}
 	n := notifier.NewManager(&notifier.Options{
 		QueueCapacity: o.QueueCapacity, DrainOnShutdown: true, Registerer: o.Registerer,

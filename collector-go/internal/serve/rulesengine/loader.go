@@ -56,7 +56,7 @@ func (l *loader) check(files []File) (names []string, err error) {
 	var all []error
 	for _, f := range files {
 		if slices.Contains(names, f.Name) {
-			all = append(all, fmt.Errorf("alerting: rule file %s is named twice", f.Name))
+			all = append(all, fmt.Errorf("alerting: rule file %s is listed twice", f.Name))
 			continue
 		}
 		names = append(names, f.Name)

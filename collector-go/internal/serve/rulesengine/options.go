@@ -74,15 +74,15 @@ func DefaultOptions(dir string) Options {
 func (o Options) Validate() error {
 	switch {
 	case o.Dir == "":
-		return errors.New("alerting: a directory for the rules' results is required")
+		return errors.New("alerting: missing directory for rule results")
 	case o.Interval < time.Second:
 		return fmt.Errorf("alerting: interval %s is below 1s", o.Interval)
 	case o.QueryOffset < 0 || o.Retention <= 0 || o.SendTimeout <= 0 || o.ResendDelay < 0:
 		return errors.New("alerting: times must be positive")
 	case o.QueueCapacity < 1:
-		return errors.New("alerting: the queue must hold at least one alert")
+		return errors.New("alerting: the capacity of the queue must be at least 1")
 	case o.ExternalURL == nil:
-		return errors.New("alerting: the collector's own URL is required")
+		return errors.New("alerting: missing external URL of the collector")
 	}
 	for _, u := range o.Alertmanagers {
 		if err := checkURL(u); err != nil {
@@ -94,7 +94,7 @@ func (o Options) Validate() error {
 
 func checkURL(u *url.URL) error {
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.User != nil {
-		return fmt.Errorf("alerting: %q is not the URL of an Alertmanager, such as http://127.0.0.1:9093", u.Redacted())
+		return fmt.Errorf("alerting: %q is not a URL of an Alertmanager; use for example http://127.0.0.1:9093", u.Redacted())
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func Paths(patterns []string) (all []string, err error) {
 	for _, pattern := range patterns {
 		found, bad := filepath.Glob(pattern)
 		if bad == nil && len(found) == 0 {
-			bad = errors.New("there is no such file")
+			bad = errors.New("no such file")
 		}
 		if bad != nil {
 			err = errors.Join(err, fmt.Errorf("rule files %q: %w", pattern, bad))

@@ -35,7 +35,7 @@ func (o *Own) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := o.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			o.Logger.Warn("the collector's own metrics were not stored", "error", err)
+			o.Logger.Warn("storing the collector's own metrics failed", "error", err)
 		}
 		select {
 		case <-ctx.Done():

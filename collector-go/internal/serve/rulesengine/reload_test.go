@@ -82,7 +82,7 @@ func TestAReloadWithAFaultChangesNothing(t *testing.T) {
 	last := was[0].GetLastEvaluation()
 	require.Eventually(t, func() bool { return was[0].GetLastEvaluation().After(last) }, time.Minute,
 		5*time.Millisecond, "the rules of before are still evaluated")
-	assert.ErrorContains(t, e.Reload([]File{{"a.yml", nil}, {"a.yml", nil}}), "a.yml is named twice")
+	assert.ErrorContains(t, e.Reload([]File{{"a.yml", nil}, {"a.yml", nil}}), "a.yml is listed twice")
 }
 
 // If rules are reloaded before the evaluator runs, or while it restores alerts, it then evaluates the new rules.

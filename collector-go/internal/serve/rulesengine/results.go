@@ -66,7 +66,7 @@ func (r *Results) opened() (*tsdb.DB, error) {
 	defer r.mu.Unlock()
 	switch {
 	case r.closed:
-		return nil, errors.New("rules' results are closed")
+		return nil, errors.New("rule results are closed")
 	case r.db != nil:
 		return r.db, nil
 	case !r.tried.IsZero() && r.now().Sub(r.tried) < reopenAfter:
@@ -78,13 +78,13 @@ func (r *Results) opened() (*tsdb.DB, error) {
 	if err != nil {
 		r.missing = err
 		if first {
-			r.logger.Error("storing rules' results failed; rules are still evaluated, and storing is retried", "dir",
+			r.logger.Error("storing rule results failed; rules are still evaluated; retrying", "dir",
 				r.dir, "error", err)
 		}
 		return nil, r.missing
 	}
 	if !first {
-		r.logger.Warn("rules' results are stored again", "dir", r.dir)
+		r.logger.Warn("storing rule results works again", "dir", r.dir)
 	}
 	r.db = db
 	return db, nil
@@ -96,7 +96,7 @@ func (r *Results) open() (*tsdb.DB, error) {
 	if err == nil {
 		return db, nil
 	}
-	r.logger.Warn("reading rules' results failed; starting without them", "dir", r.dir, "error", err)
+	r.logger.Warn("reading rule results failed; starting without them", "dir", r.dir, "error", err)
 	if err := os.RemoveAll(r.dir); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (r *Results) openFiles() (*tsdb.DB, error) {
 	}
 	free, _, err := disk.System{}.Free(r.dir)
 	if err == nil && free < minFreeBytes {
-		err = fmt.Errorf("%d MiB are free, %d MiB must be", free>>20, minFreeBytes>>20)
+		err = fmt.Errorf("%d MiB are free, %d MiB are required", free>>20, minFreeBytes>>20)
 	}
 	if err != nil {
 		return nil, err

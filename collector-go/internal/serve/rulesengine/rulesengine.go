@@ -95,7 +95,7 @@ func ask(engine *query.Engine) rules.QueryFunc {
 		case promql.Scalar:
 			return promql.Vector{{T: v.T, F: v.V, Metric: labels.EmptyLabels()}}, nil
 		}
-		return nil, fmt.Errorf("a rule's expression gives a %s; it must give an instant vector or a scalar",
+		return nil, fmt.Errorf("the expression returns a %s; it must return an instant vector or a scalar",
 			result.Value.Type())
 	}
 }

@@ -233,15 +233,15 @@ func TestRulesThatCannotBeNameFileLineAndReason(t *testing.T) {
 		_, err := New(p.engine, p.results, p.options(t.TempDir(), text))
 		assert.ErrorContains(t, err, want)
 	}
-	assert.ErrorContains(t, Check([]File{{"a.yml", nil}, {"a.yml", nil}}, p.engine.Parser()), "a.yml is named twice")
+	assert.ErrorContains(t, Check([]File{{"a.yml", nil}, {"a.yml", nil}}, p.engine.Parser()), "a.yml is listed twice")
 }
 
 func TestOptionsThatCannotBe(t *testing.T) {
 	for want, change := range map[string]func(*Options){
-		"a directory":              func(o *Options) { o.Dir = "" },
+		"missing directory":        func(o *Options) { o.Dir = "" },
 		"interval 1ms is below 1s": func(o *Options) { o.Interval = time.Millisecond },
-		"at least one alert":       func(o *Options) { o.QueueCapacity = 0 },
-		`"ftp://h" is not the URL`: func(o *Options) { o.Alertmanagers = []*url.URL{{Scheme: "ftp", Host: "h"}} },
+		"must be at least 1":       func(o *Options) { o.QueueCapacity = 0 },
+		`"ftp://h" is not a URL`:   func(o *Options) { o.Alertmanagers = []*url.URL{{Scheme: "ftp", Host: "h"}} },
 		"times must be positive":   func(o *Options) { o.Retention = 0 },
 	} {
 		o := DefaultOptions("dir")
@@ -250,5 +250,5 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		assert.ErrorContains(t, o.Validate(), want)
 	}
 	_, err := Paths([]string{t.TempDir() + "/*.yml"})
-	assert.ErrorContains(t, err, "there is no such file")
+	assert.ErrorContains(t, err, "no such file")
 }

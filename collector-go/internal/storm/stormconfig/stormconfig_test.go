@@ -105,8 +105,8 @@ func TestForSaysWhatIsWrong(t *testing.T) {
 		{"2.8", "2.0", here, 0, "from 0.3 to 1.3"},
 		{"2.8", "1.3", nil, 0, "no collector address"},
 		{"2.8", "1.3", []string{"collector"}, 0, `"collector": missing port; use HOST:PORT`},
-		{"2.8", "1.3", []string{"http://collector:1"}, 0, "an address has no scheme"},
-		{"2.8", "1.3", []string{"a\"b:1"}, 0, "is not a host's name"},
+		{"2.8", "1.3", []string{"http://collector:1"}, 0, "an address must not have a scheme"},
+		{"2.8", "1.3", []string{"a\"b:1"}, 0, "is not a host name"},
 		{"2.8", "1.3", here, -1, "must not be negative"},
 	} {
 		_, err := For(Request{Storm: version(t, c.storm), Bullet: version(t, c.bullet), Addresses: c.addresses,

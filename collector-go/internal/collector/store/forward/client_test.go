@@ -39,7 +39,7 @@ func TestSecretsComeFromFilesAndRedirectsAreNotFollowed(t *testing.T) {
 	for _, secret := range []string{"first", "second"} {
 		require.NoError(t, os.WriteFile(token, []byte(secret+"\n"), 0o600))
 		_, err := client.Post(s.URL, "text/plain", nil) //nolint:bodyclose // there is none
-		require.ErrorContains(t, err, "answered with a redirect (307 Temporary Redirect) to /elsewhere; give the final address")
+		require.ErrorContains(t, err, "the answer is a redirect (307 Temporary Redirect) to /elsewhere; use that address")
 		last := seen[len(seen)-1]
 		assert.Equal(t, "Token "+secret, last.Header.Get("Authorization"), "a changed file is read again")
 		assert.Equal(t, "bullet", last.Header.Get("X-Scope-OrgID"))

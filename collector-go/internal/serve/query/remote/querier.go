@@ -54,7 +54,7 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 	}
 	matrix, is := found.(model.Matrix)
 	if !is {
-		return storage.ErrSeriesSet(fmt.Errorf("query.url %s: the answer to %s is a %s", q.store.address,
+		return storage.ErrSeriesSet(fmt.Errorf("query.url %s: the result of %s is a %s", q.store.address,
 			text.Expression, found.Type()))
 	}
 	all, err := seriesOf(plan.From(ctx), matrix)

@@ -24,7 +24,7 @@ func valueOf(answer model.Value) (parser.Value, error) {
 	case model.Matrix:
 		return matrixOf(v)
 	}
-	return nil, fmt.Errorf("an answer of the type %T", answer)
+	return nil, fmt.Errorf("unexpected type of result: %T", answer)
 }
 
 func vectorOf(answer model.Vector) (promql.Vector, error) {
@@ -100,7 +100,7 @@ func histogramOf(from *model.SampleHistogram) (*histogram.FloatHistogram, error)
 		index := math.Round(math.Log2(upper) / width)
 		if schema < minSchema || schema > maxSchema || len(positive)+len(negative) > 0 && schema != h.Schema ||
 			!near(upper, math.Exp2(index*width)) || !near(lower, math.Exp2((index-1)*width)) {
-			return nil, fmt.Errorf("a bucket of a native histogram that is not exponential: [%g, %g]", b.Lower, b.Upper)
+			return nil, fmt.Errorf("native histogram with a bucket that is not exponential: [%g, %g]", b.Lower, b.Upper)
 		}
 		h.Schema = schema
 		place := bucket{int32(index), float64(b.Count)}
