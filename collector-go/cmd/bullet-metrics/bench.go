@@ -50,7 +50,7 @@ func (m *measuring) addFlags(flags *pflag.FlagSet) {
 
 func (m *measuring) validate() error {
 	if m.target == "" && (m.collector != "" || m.tls || m.access != client.Access{}) {
-		return errors.New("--collector, --tls... and --token-file are for a --target")
+		return errors.New("--collector, --tls... and --token-file require --target")
 	}
 	if m.target != "" {
 		if err := address.HostPort(m.target).Server("127.0.0.1:4320"); err != nil {
@@ -93,7 +93,7 @@ func (m *measuring) within(o *bench.Ingest, measure func() error) (err error) {
 		return err
 	}
 	if o.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("find the program itself: %w", err)
+		return fmt.Errorf("find the path of this program: %w", err)
 	}
 	if o.Dir, err = os.MkdirTemp(m.dir, "bullet-metrics-bench-"); err != nil {
 		return err

@@ -81,7 +81,7 @@ func (o *benchIngest) validate() error {
 	}
 	for _, n := range append(o.clients, o.most) {
 		if n > 1000 {
-			return fmt.Errorf("at most 1000 clients can be measured, not %d", n)
+			return fmt.Errorf("--clients must be at most 1000, not %d", n)
 		}
 	}
 	return o.Ingest.Validate()

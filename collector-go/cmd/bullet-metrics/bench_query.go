@@ -49,7 +49,7 @@ A local collector starts again before the queries, so that the answers come from
 
 func (o *benchQuery) validate() error {
 	if o.span < o.Step || o.span > 21*time.Hour+50*time.Minute {
-		return fmt.Errorf("--span must be %s to 21h50m, not %s", o.Step, o.span)
+		return fmt.Errorf("--span must be between %s and 21h50m, not %s", o.Step, o.span)
 	}
 	return o.Ingest.Validate()
 }

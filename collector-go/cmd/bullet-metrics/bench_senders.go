@@ -53,7 +53,7 @@ the collector's own count.`,
 
 func (o *benchSenders) validate() error {
 	if o.streams > 1000 || o.over < 1 || o.over > 1000 || o.workers < 1 {
-		return errors.New("--streams and --over must be 1 to 1000, --workers at least 1")
+		return errors.New("--streams and --over must be between 1 and 1000, --workers at least 1")
 	}
 	return o.Ingest.Validate()
 }
@@ -65,15 +65,15 @@ func (o *benchSenders) measure(ctx context.Context, say *terminal) (any, string,
 	}
 	r := &bench.SendersResult{Run: run}
 	if err := o.within(&o.Ingest, func() (err error) {
-		say.Show("%d streams, as fast as they are taken", o.streams)
+		say.Show("%d streams at full speed", o.streams)
 		if r.Saturated, err = o.Measure(ctx, o.streams); err != nil {
 			return fmt.Errorf("%d streams: %w", o.streams, err)
 		}
 		if r.Saturated.Rows == 0 {
-			return fmt.Errorf("the collector has no room for %d streams; give fewer --streams, or set its limits.streams",
+			return fmt.Errorf("the collector does not accept %d streams (limits.streams); reduce --streams or raise the limit",
 				o.streams)
 		}
-		say.Show("%d workers, as it falls due", o.workers)
+		say.Show("%d workers, one message per second each", o.workers)
 		o.Hosts = o.workers
 		if r.Paced, err = o.Pace(ctx, o.over); err != nil {
 			return fmt.Errorf("%d workers: %w", o.workers, err)

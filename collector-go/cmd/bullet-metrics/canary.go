@@ -104,13 +104,13 @@ func hostName() string {
 
 func (o *canaryOptions) complete() error {
 	if tls := o.sender.TLS; !tls.Enabled && tls.CA+tls.Cert+tls.Key+tls.ServerName != "" {
-		return errors.New("--tls is missing: without it --tls-ca, --tls-cert, --tls-key and --tls-server-name have no effect")
+		return errors.New("--tls-ca, --tls-cert, --tls-key and --tls-server-name require --tls")
 	}
 	if err := o.check(); err != nil {
 		return err
 	}
 	if o.url == "" {
-		return errors.New("--url is missing: where queries are sent, such as --url 127.0.0.1:9901 for Bullet's query endpoint, " +
+		return errors.New("--url is required, for example --url 127.0.0.1:9901 for Bullet's query endpoint, " +
 			"or --target drpc --url 127.0.0.1:3774 for Storm's DRPC over HTTP")
 	}
 	if err := o.queryTarget.complete(); err != nil {
@@ -129,7 +129,7 @@ func (o *canaryOptions) complete() error {
 		return err
 	}
 	if len(o.canary.Classes)+len(o.canary.Own) == 0 {
-		return errors.New("--classes: name at least one class, or give a --query of your own")
+		return errors.New("set --classes to at least one class, or --query")
 	}
 	if len(o.canary.Classes) == 0 {
 		o.source = "" // nothing is made for queries of somebody's own

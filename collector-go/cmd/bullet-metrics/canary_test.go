@@ -61,26 +61,26 @@ func TestCanaryReportsWhatFails(t *testing.T) {
 	assert.Regexp(t, `(?m)^top_k +0 +[12] `, out)
 	assert.Contains(t, said, "top_k failed")
 	assert.Contains(t, said, "400 Bad Request: no RAW query")
-	assert.Contains(t, said, "the collector is away")
+	assert.Contains(t, said, "collector unreachable")
 	assert.Contains(t, said, "batches were not delivered to the collector at 127.0.0.1:1")
 }
 
 func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
 	for message, args := range map[string][]string{
-		"no class of queries":                        {"--url", "h:1", "--classes", "raw,median"},
-		"named twice":                                {"--url", "h:1", "--classes", "raw,raw"},
-		"missing port; use HOST:PORT":                {"--url", "h:1", "--collector", "collector"},
-		`--url "h:99999": port 99999 is above 65535`: {"--url", "h:99999"},
-		`--source "ftp://(hidden)@h": the scheme`:    {"--url", "h:1", "--source", "ftp://u:s3cret@h"},
-		"--target is gateway or drpc":                {"--target", "kafka"},
-		"--tls is missing":                           {"--url", "h:1", "--collector", "h:1", "--tls-server-name", "h"},
-		"--url is missing: where queries are sent, such as --url 127.0.0.1:9901": {"--collector", "h:1"},
-		"have the name own":         {"--url", "h:1", "--query", "SELECT 1", "--query", "SELECT 2"},
-		"no --query has the name b": {"--url", "h:1", "--query", "a=SELECT 1", "--expect-records", "b=1"},
-		"there is no --query":       {"--url", "h:1", "--expect-field", "x"},
-		"not a whole number":        {"--url", "h:1", "--query", "SELECT 1", "--expect-records", "many"},
-		"two queries are named raw": {"--url", "h:1", "--classes", "raw", "--query", "raw=SELECT 1"},
-		"open /nope: no such file":  {"--url", "h:1", "--query", "@/nope"},
+		"unknown query class":                                 {"--url", "h:1", "--classes", "raw,median"},
+		"listed twice":                                        {"--url", "h:1", "--classes", "raw,raw"},
+		"missing port; use HOST:PORT":                         {"--url", "h:1", "--collector", "collector"},
+		`--url "h:99999": port 99999 is above 65535`:          {"--url", "h:99999"},
+		`--source "ftp://(hidden)@h": the scheme`:             {"--url", "h:1", "--source", "ftp://u:s3cret@h"},
+		"--target must be gateway or drpc":                    {"--target", "kafka"},
+		"require --tls":                                       {"--url", "h:1", "--collector", "h:1", "--tls-server-name", "h"},
+		"--url is required, for example --url 127.0.0.1:9901": {"--collector", "h:1"},
+		"have the name own":                                   {"--url", "h:1", "--query", "SELECT 1", "--query", "SELECT 2"},
+		"no --query has the name b":                           {"--url", "h:1", "--query", "a=SELECT 1", "--expect-records", "b=1"},
+		"there is no --query":                                 {"--url", "h:1", "--expect-field", "x"},
+		"not a whole number":                                  {"--url", "h:1", "--query", "SELECT 1", "--expect-records", "many"},
+		"two queries have the name raw":                       {"--url", "h:1", "--classes", "raw", "--query", "raw=SELECT 1"},
+		"open /nope: no such file":                            {"--url", "h:1", "--query", "@/nope"},
 	} {
 		_, said, code := runCanary(t, args...)
 		assert.Equal(t, exitUsage, code, said)

@@ -149,7 +149,7 @@ func (col *collector) listen(c config.Config) error {
 func listen(key, address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; end what listens there, or choose another address", key, err)
+		return nil, fmt.Errorf("%s: %w; stop the process that listens there, or use another address", key, err)
 	}
 	return listener, nil
 }
@@ -354,7 +354,7 @@ func (col *collector) unready() string {
 	}
 	if col.store != nil && !datadir.IsDirectory(col.storeDir) {
 		return col.storeDir +
-			" was removed: what it held ends with the process; start again, and the store begins with what the journal has"
+			" was removed; restart the collector to rebuild the store from the journal"
 	}
 	if err := errors.Join(col.senders.Broken(), col.readers.Broken()); err != nil {
 		return err.Error()
@@ -420,14 +420,14 @@ func (col *collector) run(t *task, body func(context.Context) error) {
 func (col *collector) tick(now time.Time) {
 	if err := col.journal.AppendControl(&journal.Tick{TimeMs: now.UnixMilli()}); err != nil &&
 		!errors.Is(err, journal.ErrClosed) {
-		col.logger.Debug("a tick was not written", "error", err)
+		col.logger.Debug("writing a tick failed", "error", err)
 	}
 }
 
 // makeRoom has the store look for room on the disk, also while no slice reaches it.
 func (col *collector) makeRoom(time.Time) {
 	if err := col.store.Reclaim(); err != nil && !errors.Is(err, grid.ErrClosed) {
-		col.logger.Debug("the store makes no room", "error", err)
+		col.logger.Debug("freeing disk space failed", "error", err)
 	}
 }
 

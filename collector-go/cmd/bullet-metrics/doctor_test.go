@@ -141,9 +141,9 @@ func TestDoctorUsage(t *testing.T) {
 		"doctor --collector none":              "nothing to check",
 		"doctor --topology t --collector none": "requires a collector or --nimbus",
 		"doctor --jar a --bullet early":        "--bullet",
-		"doctor --wait -1s":                    "below zero",
+		"doctor --wait -1s":                    "must not be negative",
 		"doctor --collector ftp://127.0.0.1:9": "the scheme is neither http nor https",
-		"doctor --jar a --output yaml":         "--output is",
+		"doctor --jar a --output yaml":         "--output",
 		"doctor jar":                           "takes no argument",
 		"doctor --jar a --bullet-configuratio": "unknown flag",
 	} {

@@ -57,7 +57,7 @@ const stormsDRPCThreads = 200
 func (e *engine) local(file *experimentfile.File, plan runstore.Plan, dir string) (*runner.Local, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the program itself: %w", err)
+		return nil, fmt.Errorf("find the path of this program: %w", err)
 	}
 	places := stack.DefaultOptions(e.work, e.build)
 	s := e.stack
@@ -149,7 +149,7 @@ func (e *engine) stop(launcher runner.Launcher, dir, launch string) error {
 	}
 	data := filepath.Join(dir, runstore.DataDir)
 	if _, missing := os.Stat(data); missing == nil && launch == runstore.LocalLaunch {
-		e.say.Say("everything is stopped; the data is kept: bullet-metrics serve --data-dir %s", data)
+		e.say.Say("all processes have ended; to see the data: bullet-metrics serve --data-dir %s", data)
 	}
 	return nil
 }
@@ -165,9 +165,9 @@ func (e *engine) report(dir string, result runstore.Result, began time.Time) err
 	}
 	out, err := e.write(reported, dir)
 	if err != nil {
-		e.say.Say("the report could not be written; bullet-metrics tune report %s tries again: %v", dir, err)
+		e.say.Say("writing the report failed; try again with: bullet-metrics tune report %s: %v", dir, err)
 	} else {
-		e.say.Say("%s after its start the report is in %s", time.Since(began).Round(time.Second),
+		e.say.Say("done after %s; report: %s", time.Since(began).Round(time.Second),
 			filepath.Join(out, "report.html"))
 	}
 	switch result.ExitCode {
@@ -176,8 +176,7 @@ func (e *engine) report(dir string, result runstore.Result, began time.Time) err
 	case exitMissed:
 		return verdictFailed{exitMissed, "a goal was missed: " + string(result.Verdict)}
 	}
-	return verdictFailed{exitFailed, "not every trial could be measured; bullet-metrics tune run --resume " + dir +
-		" tries these again"}
+	return verdictFailed{exitFailed, "some trials could not be measured; to repeat them: bullet-metrics tune run --resume " + dir}
 }
 
 // verdictFailed is the end of a run that missed its goals, or could not be measured.

@@ -40,7 +40,7 @@ lists them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e.dataDir = args[0]
 			if e.out == "" {
-				return usageError{errors.New("--out names the directory that blocks are written to")}
+				return usageError{errors.New("--out is required: the directory for the blocks")}
 			}
 			return e.run(cmd.Context(), cmd.OutOrStdout())
 		},
@@ -67,7 +67,7 @@ func (e blockExport) run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	if !ok {
-		_, err := fmt.Fprintf(out, "%s holds no slice in this time\n", e.dataDir)
+		_, err := fmt.Fprintf(out, "%s contains no slices in this time range\n", e.dataDir)
 		return err
 	}
 	slices, written := 0, 0
@@ -81,7 +81,7 @@ func (e blockExport) run(ctx context.Context, out io.Writer) (err error) {
 			stamp(w.ToMs), w.Slices)
 	})
 	if err != nil {
-		return fmt.Errorf("export: %w; remove %s before you try again", err, e.out)
+		return fmt.Errorf("export: %w; remove %s before you retry", err, e.out)
 	}
 	_, err = fmt.Fprintf(out, "%d blocks, %d slices\n", written, slices)
 	return err
@@ -111,7 +111,7 @@ func parseTime(flag, text string, otherwise int64) (int64, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return 0, fmt.Errorf("%s %q is neither seconds since 1970 nor RFC 3339, such as 2026-11-22T08:00:00Z", flag,
+		return 0, fmt.Errorf("%s %q: use Unix seconds or RFC 3339, for example 2026-11-22T08:00:00Z", flag,
 			text)
 	}
 	return t.UnixMilli(), nil

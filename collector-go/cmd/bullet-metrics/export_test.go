@@ -94,11 +94,11 @@ func TestExportBlocksOfNothing(t *testing.T) {
 	empty, into := dataOf(t, 0), filepath.Join(t.TempDir(), "blocks")
 	out, err := program("export", "blocks", empty, "--out", into)
 	require.NoError(t, err)
-	assert.Equal(t, empty+" holds no slice in this time\n", out)
+	assert.Equal(t, empty+" contains no slices in this time range\n", out)
 	data := dataOf(t, 10)
 	out, err = program("export", "blocks", data, "--out", into, "--start", "2026-11-23T00:00:00Z")
 	require.NoError(t, err)
-	assert.Contains(t, out, "holds no slice in this time")
+	assert.Contains(t, out, "contains no slices in this time range")
 	assert.NoDirExists(t, into)
 }
 
@@ -115,12 +115,12 @@ func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{nil, "export blocks takes one argument, the data directory, not 0", exitUsage},
-		{[]string{data, data, "--out", "x"}, "the data directory, not 2", exitUsage},
-		{[]string{data}, "--out names the directory", exitUsage},
+		{nil, "export blocks takes one argument (data directory), got 0", exitUsage},
+		{[]string{data, data, "--out", "x"}, "(data directory), got 2", exitUsage},
+		{[]string{data}, "--out is required", exitUsage},
 		{[]string{data, "--out", taken, "--start", "yesterday"},
-			`--start "yesterday" is neither seconds since 1970 nor RFC 3339`, exitUsage},
-		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22" is neither`, exitUsage},
+			`--start "yesterday": use Unix seconds or RFC 3339`, exitUsage},
+		{[]string{data, "--out", taken, "--end", "2026-11-22"}, `--end "2026-11-22": use`, exitUsage},
 		{[]string{filepath.Join(data, "nothing"), "--out", taken}, "is not a data directory", exitFailed},
 		{[]string{blockstest.FirstEdition(t), "--out", taken},
 			"written by an older version of bullet-metrics; run \"bullet-metrics serve --data-dir", exitFailed},

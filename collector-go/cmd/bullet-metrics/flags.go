@@ -27,12 +27,12 @@ const mostBytes = 64 << 10
 func flagFault(command *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if !errors.As(err, &invalid) {
-		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, command.CommandPath())}
+		return usageError{fmt.Errorf("%w; see %s --help", err, command.CommandPath())}
 	}
-	wanted := map[string]string{"bool": "write true or false", "duration": "write a duration such as 30s or 5m",
-		"int": "write a whole number", "intSlice": "write whole numbers with commas between",
-		"uint64": "write a whole number of at least 0", "float64": "write a number such as 0.5",
-		"float64Slice": "write numbers with commas between"}[invalid.GetFlag().Value.Type()]
+	wanted := map[string]string{"bool": "use true or false", "duration": "use a duration, for example 30s or 5m",
+		"int": "use a whole number", "intSlice": "use whole numbers separated by commas",
+		"uint64": "use a whole number, at least 0", "float64": "use a number, for example 0.5",
+		"float64Slice": "use numbers separated by commas"}[invalid.GetFlag().Value.Type()]
 	flag := "--" + invalid.GetFlag().Name
 	cause := invalid.Unwrap()
 	if number := new(strconv.NumError); wanted != "" && (errors.As(cause, &number) || isGo(cause)) {
@@ -74,13 +74,13 @@ func checkFlags(command *cobra.Command, _ []string) (err error) {
 			} else if problem := addressProblem(f.Name, value); problem != nil {
 				err = usageError{fmt.Errorf("--%s %w", f.Name, problem)}
 			} else if !manyLines[f.Name] && f.Value.Type() != "bool" && strings.ContainsFunc(value, unicode.IsControl) {
-				err = usageError{fmt.Errorf("--%s %s: the value holds a control character; write plain text", f.Name,
+				err = usageError{fmt.Errorf("--%s %s: the value contains a control character", f.Name,
 					abridged(value))}
 			}
 		}
 	})
 	if err == nil && command.Flags().Changed("tls-cert") != command.Flags().Changed("tls-key") {
-		err = usageError{errors.New("--tls-cert and --tls-key belong together: give both, or neither")}
+		err = usageError{errors.New("--tls-cert and --tls-key belong together: set both or neither")}
 	}
 	return err
 }
@@ -98,9 +98,9 @@ func inputProblem(command *cobra.Command, name, path string) string {
 	about, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "no such file, or it cannot be reached; name one that is there"
+		return "no such file or directory, or it cannot be read"
 	case kind == "file" && about.IsDir():
-		return "a directory; name a file in it"
+		return "is a directory; a file is required"
 	}
 	return ""
 }
@@ -140,27 +140,27 @@ func valuesOf(f *pflag.Flag) []string {
 
 func flagProblem(kind, value string) string {
 	if len(value) > mostBytes {
-		return fmt.Sprintf("longer than %d bytes; write what is meant", mostBytes)
+		return fmt.Sprintf("longer than %d bytes", mostBytes)
 	}
 	switch kind {
 	case "string", "stringArray", "stringSlice":
 		switch {
 		case strings.TrimSpace(strings.Trim(value, "\ufeff")) == "":
-			return "the value is empty; write one, or leave the flag out"
+			return "the value is empty; set a value, or omit the flag"
 		case strings.ContainsRune(value, 0):
-			return "the value holds a character of zero; write plain text"
+			return "the value contains a zero byte"
 		}
 	case "duration":
 		if d, err := time.ParseDuration(value); err == nil && d < 0 {
-			return "a time below zero; write one of at least 0s"
+			return "must not be negative"
 		}
 	case "int", "intSlice", "float64", "float64Slice":
 		n, err := strconv.ParseFloat(value, 64)
 		switch {
 		case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
-			return "not a finite number; write one such as 0.5"
+			return "not a finite number; use for example 0.5"
 		case n < 0:
-			return "a number below zero; write one of at least 0"
+			return "must not be negative"
 		}
 	}
 	return ""

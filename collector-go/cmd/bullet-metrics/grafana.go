@@ -52,7 +52,7 @@ Prometheus, or for vmalert (tested with ` + alertrules.Vmalert + `), use --prome
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if e.dir == "" {
-				return usageError{errors.New("--dir is missing: the directory to write into")}
+				return usageError{errors.New("--dir is required: the directory for the files")}
 			}
 			if _, err := alertrules.QueryOffsetFor(e.prometheus); err != nil {
 				return usageError{fmt.Errorf("--prometheus-version %w", err)}

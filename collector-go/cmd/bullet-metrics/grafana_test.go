@@ -133,7 +133,7 @@ func TestGrafanaExportNamesWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{"grafana", "export"}, "--dir is missing", exitUsage},
+		{[]string{"grafana", "export"}, "--dir is required", exitUsage},
 		{[]string{"grafana", "import"}, `unknown command "import"`, exitUsage},
 		{[]string{"grafana", "export", "x"}, "takes no argument", exitUsage},
 		{[]string{"grafana", "export", "--dir", "d", "--url", ""}, `--url "": the value is empty`, exitUsage},

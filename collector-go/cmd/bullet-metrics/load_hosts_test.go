@@ -155,7 +155,7 @@ func TestLoadHostsAskThePlanAndAreJudged(t *testing.T) {
 	result, run := runOverHosts(t, dir, text, say)
 
 	assert.Equal(t, exitFailed, result.ExitCode)
-	assert.Contains(t, result.Trials[0].Error, "load host load3: its client has ended: sh -c ")
+	assert.Contains(t, result.Trials[0].Error, "load host load3: the client has ended: sh -c ")
 	assert.Contains(t, result.Trials[0].Error, "load client: signal: killed")
 	assert.Equal(t, 1, strings.Count(result.Trials[0].Error, "signal: killed"))
 	steps := run.Trials[0].Steps

@@ -42,7 +42,7 @@ func (p *loadPresentation) check() error {
 		p.bounds = append(p.bounds, threshold)
 	}
 	if kind := filepath.Ext(p.picture); p.picture != "" && kind != ".png" && kind != ".svg" {
-		return fmt.Errorf("--picture draws a .png or .svg, not %s", p.picture)
+		return fmt.Errorf("--picture %s: use a file name that ends in .png or .svg", p.picture)
 	}
 	if p.histogram != "" {
 		if err := load.WriteHistogram(io.Discard, p.histogram, load.NewTally().Latencies(), time.Time{},
@@ -121,7 +121,7 @@ also states how late each client was, and whether it submitted its share.`,
 		Example: `  bullet-metrics load merge part-1.jsonl part-2.jsonl --threshold 'p99<35s' --threshold 'failed<1%'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{errors.New("name the files that load --part wrote with --outcomes")}
+				return usageError{errors.New("name the --outcomes files of all parts")}
 			}
 			return nil
 		},

@@ -223,7 +223,7 @@ func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "early.jsonl"), early, 0o666))
 	text, code = runLoad(t, t.Context(), append(files[:3:3], filepath.Join(dir, "early.jsonl"))...)
 	assert.Equal(t, exitDone, code, text)
-	assert.Contains(t, text, "the client of part 3/3 was ended early: 0 of its 13 queries came due")
+	assert.Contains(t, text, "the client of part 3/3 ended early: 0 of its 13 queries were scheduled")
 
 	text, code = runLoad(t, t.Context(), files[:3]...)
 	assert.Equal(t, exitFailed, code)
@@ -251,25 +251,25 @@ func TestLoadEndsWithCtrlCAndReportsWhatItHas(t *testing.T) {
 
 func TestLoadRefusesWhatCannotBeMeant(t *testing.T) {
 	for says, args := range map[string][]string{
-		"give either --rate":                     {},
-		"--held 1001":                            {"--held", "1001"},
-		`no class of queries is called "median"`: {"--held", "1", "--class", "median"},
-		"is no threshold":                        {"--held", "1", "--threshold", "fast"},
-		"--target is gateway or drpc":            {"--held", "1", "--target", "kafka"},
-		"a histogram is written as .csv":         {"--held", "1", "--histogram", "x.txt"},
-		"--picture draws a .png or .svg":         {"--held", "1", "--picture", "x.gif"},
-		"a query must live at least 1 s":         {"--held", "1", "--query-duration", "1ms"},
-		"--background requires --source":         {"--held", "1", "--target", "drpc", "--background", "10"},
-		"queries share 1 to 1000 probes, not 0":  {"--rate", "1", "--probes", "0"},
-		"such as 2/5 for the second of five":     {"--rate", "1", "--part", "5/2"},
-		"--part requires --start":                {"--rate", "1", "--part", "1/2"},
+		"give either --rate":                                     {},
+		"--held 1001":                                            {"--held", "1001"},
+		`unknown query class "median"`:                           {"--held", "1", "--class", "median"},
+		"is not a threshold":                                     {"--held", "1", "--threshold", "fast"},
+		"--target must be gateway or drpc":                       {"--held", "1", "--target", "kafka"},
+		"ends in .csv":                                           {"--held", "1", "--histogram", "x.txt"},
+		"ends in .png or .svg":                                   {"--held", "1", "--picture", "x.gif"},
+		"the duration of a query must be at least 1 s":           {"--held", "1", "--query-duration", "1ms"},
+		"--background requires --source":                         {"--held", "1", "--target", "drpc", "--background", "10"},
+		"the number of probes must be between 1 and 1000, not 0": {"--rate", "1", "--probes", "0"},
+		"for example 2/5 for the second of five":                 {"--rate", "1", "--part", "5/2"},
+		"--part requires --start":                                {"--rate", "1", "--part", "1/2"},
 		"--part requires --outcomes FILE": {"--rate", "1", "--part", "1/2", "--start",
 			"2100-01-01T00:00:00Z"},
 		"--part requires a --duration": {"--rate", "1", "--part", "1/2", "--start", "2100-01-01T00:00:00Z",
 			"--outcomes", "x", "--duration", "0"},
-		"use RFC 3339":             {"--rate", "1", "--start", "noon"},
-		"--start was":              {"--rate", "1", "--start", "2020-01-01T00:00:00Z"},
-		"name the files that load": {"merge"},
+		"use RFC 3339":              {"--rate", "1", "--start", "noon"},
+		"--start was":               {"--rate", "1", "--start", "2020-01-01T00:00:00Z"},
+		"name the --outcomes files": {"merge"},
 	} {
 		text, code := runLoad(t, t.Context(), args...)
 		assert.Equal(t, exitUsage, code, text)
@@ -280,7 +280,7 @@ func TestLoadRefusesWhatCannotBeMeant(t *testing.T) {
 func TestLoadSaysThatNobodyIsThere(t *testing.T) {
 	text, code := runLoad(t, t.Context(), "--url", "127.0.0.1:1", "--held", "1")
 	assert.Equal(t, exitFailed, code)
-	assert.Contains(t, text, "ask the record source what it makes")
+	assert.Contains(t, text, "read the state of the record source")
 	assert.Contains(t, text, "--source none")
 }
 

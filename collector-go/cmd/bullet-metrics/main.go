@@ -71,13 +71,13 @@ func subcommands(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		return usageError{fmt.Errorf("unknown command %q of %s; did you mean %q?", args[0], cmd.CommandPath(), near[0])}
 	}
-	return usageError{fmt.Errorf("unknown command %q; %s --help lists them", args[0], cmd.CommandPath())}
+	return usageError{fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())}
 }
 
 // noArguments is cobra.NoArgs as wrong usage.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no argument, but there is %q; %[1]s --help lists the flags",
+		return usageError{fmt.Errorf("%s takes no arguments, got %q; see %[1]s --help",
 			cmd.CommandPath(), args[0])}
 	}
 	return nil
@@ -87,7 +87,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usageError{fmt.Errorf("%s takes one argument, the %s, not %d; %[1]s --help explains it",
+			return usageError{fmt.Errorf("%s takes one argument (%s), got %d; see %[1]s --help",
 				cmd.CommandPath(), what, len(args))}
 		}
 		return nil

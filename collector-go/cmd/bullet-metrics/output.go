@@ -22,7 +22,7 @@ func (o *outputForm) addFlag(flags *pflag.FlagSet) {
 
 func (o *outputForm) check() error {
 	if o.form != outputText && o.form != outputJSON {
-		return usageError{fmt.Errorf("--output is %q: choose %s or %s", o.form, outputText, outputJSON)}
+		return usageError{fmt.Errorf("--output %q: use %s or %s", o.form, outputText, outputJSON)}
 	}
 	return nil
 }

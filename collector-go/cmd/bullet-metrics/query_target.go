@@ -48,7 +48,7 @@ func (q *queryTarget) complete() error {
 
 func (q *queryTarget) check() error {
 	if q.target != targetGateway && q.target != targetDRPC {
-		return fmt.Errorf("--target is %s or %s, not %q", targetGateway, targetDRPC, q.target)
+		return fmt.Errorf("--target must be %s or %s, not %q", targetGateway, targetDRPC, q.target)
 	}
 	return nil
 }

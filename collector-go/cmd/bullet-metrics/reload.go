@@ -61,14 +61,14 @@ func (r *reloads) Reload() (needRestart []string, err error) {
 	needRestart, err = r.reload()
 	r.failed.Store(err != nil)
 	if err != nil {
-		r.col.logger.Error("reload failed; rules and access files stay as they were", "error", err)
+		r.col.logger.Error("reload failed; the previous rules and access files remain in force", "error", err)
 		return nil, err
 	}
 	now := time.Now()
 	r.at.Store(&now)
 	r.col.logger.Info("reloaded rules and access files")
 	if len(needRestart) > 0 {
-		r.col.logger.Warn("settings changed that need a restart", "settings", strings.Join(needRestart, ", "))
+		r.col.logger.Warn("some changed settings require a restart", "settings", strings.Join(needRestart, ", "))
 	}
 	return needRestart, nil
 }

@@ -217,7 +217,7 @@ func TestAReloadNamesTheSettingsThatNeedARestart(t *testing.T) {
 	const restart = "alertmanager.http_config_file, grpc.token_file, slice.width"
 	assert.Contains(t, body, "These changed settings need a restart: "+restart+"\n")
 	p.await("the log", func() bool {
-		return p.log.count(`level=WARN msg="settings changed that need a restart" settings="`+restart+`"`) == 1
+		return p.log.count(`level=WARN msg="some changed settings require a restart" settings="`+restart+`"`) == 1
 	})
 	p.awaitAlert("Added")
 	p.write("collector.yaml", settings("rules.files: [a.yml]\nrules.buitlin: true\nslice.width: 7s\n"))

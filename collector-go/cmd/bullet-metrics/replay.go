@@ -37,9 +37,9 @@ serve" serves it.`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			switch {
 			case len(captures) == 0:
-				return usageError{errors.New("name a capture to replay; bullet-metrics replay --help shows how")}
+				return usageError{errors.New("name at least one capture; see bullet-metrics replay --help")}
 			case dir == "":
-				return usageError{errors.New("--data-dir is missing: the directory to store into")}
+				return usageError{errors.New("--data-dir is required: the directory to store into")}
 			}
 			if err := output.check(); err != nil {
 				return err

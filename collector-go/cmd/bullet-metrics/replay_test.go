@@ -509,9 +509,9 @@ func TestWrongUsageOfReplayAndQuery(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{"replay"}, "name a capture", exitUsage},
-		{[]string{"replay", "x.jsonl"}, "--data-dir is missing", exitUsage},
-		{[]string{"replay", "x.jsonl", "--data-dir", dir, "--output", "xml"}, "--output is \"xml\"", exitUsage},
+		{[]string{"replay"}, "name at least one capture", exitUsage},
+		{[]string{"replay", "x.jsonl"}, "--data-dir is required", exitUsage},
+		{[]string{"replay", "x.jsonl", "--data-dir", dir, "--output", "xml"}, "--output \"xml\"", exitUsage},
 		{[]string{"replay", filepath.Join(dir, "none.jsonl"), "--data-dir", filepath.Join(dir, "new")}, "none.jsonl",
 			exitFailed},
 		{[]string{"replay", dir, "--data-dir", filepath.Join(dir, "new")}, "is a directory", exitFailed},

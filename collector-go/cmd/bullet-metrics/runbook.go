@@ -26,13 +26,13 @@ A collector serves the same pages at /runbooks/, and its alerts link to them.`,
 			markdown := runbook.Index()
 			switch {
 			case len(args) > 1:
-				return usageError{fmt.Errorf("runbook takes one alert's name, not %d arguments", len(args))}
+				return usageError{fmt.Errorf("runbook takes one alert name, got %d arguments", len(args))}
 			case len(args) == 1:
 				i := slices.IndexFunc(runbook.Names(), func(name string) bool {
 					return strings.EqualFold(name, args[0])
 				})
 				if i < 0 {
-					return usageError{fmt.Errorf("there is no runbook %q; there are %s", args[0],
+					return usageError{fmt.Errorf("no runbook %q; known runbooks: %s", args[0],
 						strings.Join(runbook.Names(), ", "))}
 				}
 				markdown, _ = runbook.Text(runbook.Names()[i])

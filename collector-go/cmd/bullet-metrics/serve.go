@@ -64,9 +64,9 @@ read,write or none. Without a TOPOLOGY, the entry applies to all topologies.
 				return usageError{err}
 			}
 			logger := now.Secrets().Logger(newLogger(now.Log))
-			logger.Info("bounds on disk", "journal.max_bytes", now.Journal.MaxBytes, "store.embedded.retention_bytes",
+			logger.Info("limits on disk", "journal.max_bytes", now.Journal.MaxBytes, "store.embedded.retention_bytes",
 				now.Embedded.RetentionBytes, "disk", now.disk)
-			logger.Info("bounds in memory", "heap", now.heap, "series", mostSeries(now.Config),
+			logger.Info("limits in memory", "heap", now.heap, "series", mostSeries(now.Config),
 				"limits.series_per_topology", now.Limits.SeriesPerTopology,
 				"limits.open_samples", now.Limits.OpenSamples, "limits.streams", now.Limits.Streams,
 				"limits.batch_bytes", now.Limits.BatchBytes, "query.max_samples", now.Query.MaxSamples)
@@ -152,9 +152,9 @@ func serve(ctx context.Context, c config.Config, read func() (configured, error)
 	var cause error
 	select {
 	case <-ctx.Done():
-		logger.Info("closing: taking no more, keeping what was taken", "at_most", c.Shutdown)
+		logger.Info("closing: writing accepted samples to the stores", "timeout", c.Shutdown)
 	case cause = <-failed:
-		logger.Error("closing, since a part failed", "error", cause)
+		logger.Error("closing after a failure", "error", cause)
 	}
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Shutdown)
 	defer cancel()

@@ -63,7 +63,7 @@ func TestServeCheckNamesAllFaultsAtOnce(t *testing.T) {
 		`WRONG +.*tokens:2: `, `WRONG +tls: .*no.pem: no such file`, `WRONG +.*rules.yml: 5:\d+: group "g"`,
 		`WRONG +` + file + `:9: rules.files: rule files ".*none\*.yml": no such file`,
 		`WRONG +` + file + `:11: runs.dir: .*nope: no such file or directory; name the directory`,
-		`WARNING +grpc.listen: listen tcp ` + taken + `.*address already in use; end what listens there`,
+		`WARNING +grpc.listen: listen tcp ` + taken + `.*address already in use; stop the process that listens there`,
 		`UNREACHABLE +alertmanager.urls .*connection refused`, `UNREACHABLE +store.remote_write.mimir.url .*connection refused`,
 		`ok +data_dir `,
 	} {

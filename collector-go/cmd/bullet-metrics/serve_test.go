@@ -157,7 +157,7 @@ func TestASecondCollectorTouchesNothing(t *testing.T) {
 	taken.GRPC.Listen = r.col.grpcListener.Addr().String()
 	_, err = openCollector(taken, slog.New(slog.DiscardHandler))
 	assert.ErrorContains(t, err, "grpc.listen")
-	assert.ErrorContains(t, err, "choose another address")
+	assert.ErrorContains(t, err, "use another address")
 }
 
 func TestHealthIsSaid(t *testing.T) {

@@ -30,11 +30,11 @@ func onSignals(parent context.Context, say *terminal) (ctx context.Context, hast
 	go func() {
 		<-signals
 		first := time.Now()
-		say.Say("stopping everything (Ctrl-C again hastens it)")
+		say.Say("stopping all processes (press Ctrl-C again to kill them)")
 		cancel(interrupted{})
 		for <-signals; time.Since(first) < sameSignal; <-signals {
 		}
-		say.Say("killing everything")
+		say.Say("killing all processes")
 		close(requestCheckpoint)
 	}()
 	if parent.Err() != nil {

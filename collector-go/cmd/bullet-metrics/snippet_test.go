@@ -49,11 +49,11 @@ func TestSnippetUsage(t *testing.T) {
 		"storm snippet --storm 2.8 --bullet x":             `--bullet: "x" is not a version`,
 		"storm snippet --storm 3.0":                        "unsupported Storm version 3.0",
 		"storm snippet --storm 2.8 --plain --bullet 1.3":   "cannot be combined with --bullet",
-		"storm snippet --storm 2.8 --output yaml":          "--output is",
+		"storm snippet --storm 2.8 --output yaml":          "--output",
 		"storm snippet --storm 2.8 --address collector":    "missing port; use HOST:PORT",
 		"storm snippet --storm 2.8 more":                   "takes no argument",
 		"storm snippets":                                   "unknown command",
-		"storm snippet --storm 2.8 --executors many":       "write a whole number",
+		"storm snippet --storm 2.8 --executors many":       "use a whole number",
 		"storm snippet --storm 2.8 --no-such-flag-as-this": "unknown flag",
 	} {
 		_, err := program(strings.Fields(line)...)

@@ -105,7 +105,7 @@ func (col *collector) openForward(c config.Config, kind forward.Kind, name strin
 func (col *collector) relieve(ctx context.Context) error {
 	return eachSecond(func(time.Time) {
 		if err := col.retention.Relieve(ctx, col.journal.NearlyFull); err != nil && ctx.Err() == nil {
-			col.logger.Warn("the journal is nearly full and could not release what a store lacks", "error", err)
+			col.logger.Warn("releasing segments of the nearly full journal failed", "error", err)
 		}
 	})(ctx)
 }

@@ -54,7 +54,7 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 		"a run there": {[]string{"run", smallest, "--out", "../../internal/lab/runstore/testdata/sample"}, exitUsage,
 			"the directory is not empty"},
 		"not built": {[]string{"run", smallest, "--out", filepath.Join(t.TempDir(), "x"), "--build-dir", t.TempDir()},
-			exitFailed, "type make build"},
+			exitFailed, "run make build"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tune(t, c.args...)

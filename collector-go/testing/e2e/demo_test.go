@@ -150,7 +150,7 @@ func demoKilled(t *testing.T, out string) {
 	d.awaitLine(t, "submitting topology")
 	second := startDemo(t, out)
 	assert.Equal(t, 1, second.end(t), "two at the same time are one too many")
-	assert.Contains(t, strings.Join(second.seen, "\n"), "held by another run")
+	assert.Contains(t, strings.Join(second.seen, "\n"), "in use by another run")
 	require.NotEmpty(t, d.processes(t))
 	require.NoError(t, d.cmd.Process.Kill())
 	assert.Equal(t, -1, d.end(t))
@@ -158,7 +158,7 @@ func demoKilled(t *testing.T, out string) {
 
 func demoReports(t *testing.T, out string) {
 	d := startDemo(t, out)
-	d.awaitLine(t, "ended what an earlier run had left running")
+	d.awaitLine(t, "ended processes of an earlier run")
 	assert.Equal(t, 0, d.end(t))
 	d.assertNothingRuns(t)
 	for _, name := range []string{"report.html", "report.md", "figures/timeline.svg", "figures/timeline.png",

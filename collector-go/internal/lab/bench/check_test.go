@@ -20,9 +20,9 @@ func TestACheckFindsWhatIsMissing(t *testing.T) {
 		wrong      string
 	}{
 		{"10", "100", ""},
-		{"9", "100", "9 slices of storm_cpu_usage_user answer, and 10 were written"},
+		{"9", "100", "queries return 9 slices of storm_cpu_usage_user, but 10 were written"},
 		{"11", "100", "11 slices"},
-		{"10", "100.0167", "the values of storm_cpu_usage_user add up to 6001, and 6000 was written"},
+		{"10", "100.0167", "the sum of storm_cpu_usage_user is 6001, but 6000 was written"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			value := test.count

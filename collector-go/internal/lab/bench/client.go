@@ -76,7 +76,7 @@ func (c *client) open(ctx context.Context, topology string, number int) error {
 		return err
 	}
 	if !answer.GetOpened().GetTakesBlocks() {
-		return errors.New("this collector takes no blocks: it is older than this program")
+		return errors.New("the collector does not accept blocks: it is older than this program")
 	}
 	inFlight := int(answer.GetOpened().GetWindow())
 	if c.load.InFlight > 0 {

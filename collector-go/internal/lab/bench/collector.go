@@ -59,7 +59,7 @@ func (w Written) perSlice() int { return int(max(1, w.WidthMs/w.StepMs)) }
 func (w Written) Check(ctx context.Context, v *Server) error {
 	slices := w.Steps / w.perSlice()
 	if slices < 1 {
-		return fmt.Errorf("%d steps fill no slice of %d", w.Steps, w.perSlice())
+		return fmt.Errorf("%d steps do not fill a slice of %d", w.Steps, w.perSlice())
 	}
 	first := (w.StartMs + w.WidthMs - 1) / w.WidthMs * w.WidthMs
 	last := first + int64(slices-1)*w.WidthMs
@@ -82,7 +82,7 @@ func (w Written) checkMetric(ctx context.Context, v *Server, metric, slices int,
 		return err
 	}
 	if want := w.Hosts * slices; int(got) != want {
-		return fmt.Errorf("%d slices of %s answer, and %d were written", int(got), name, want)
+		return fmt.Errorf("queries return %d slices of %s, but %d were written", int(got), name, want)
 	}
 	if w.Sums == nil {
 		return nil
@@ -96,7 +96,7 @@ func (w Written) checkMetric(ctx context.Context, v *Server, metric, slices int,
 		got = math.Round(got)
 	}
 	if !Same(got, want, w.Inexact) {
-		return fmt.Errorf("the values of %s add up to %.15g, and %.15g was written", name, got, want)
+		return fmt.Errorf("the sum of %s is %.15g, but %.15g was written", name, got, want)
 	}
 	return nil
 }

@@ -73,23 +73,23 @@ const back = 22 * time.Hour
 func (o *Ingest) Validate() error {
 	switch {
 	case o.Hosts < 1 || o.Hosts > 1_000_000:
-		return fmt.Errorf("--hosts must be 1 to 1,000,000, not %d", o.Hosts)
+		return fmt.Errorf("--hosts must be between 1 and 1,000,000, not %d", o.Hosts)
 	case o.RowsPerBatch < 1 || o.RowsPerBatch*o.Metrics > 250_000:
-		return fmt.Errorf("--rows-per-batch must be 1 to %d, not %d: a batch has a bound", 250_000/o.Metrics,
+		return fmt.Errorf("--rows-per-batch must be between 1 and %d, not %d", 250_000/o.Metrics,
 			o.RowsPerBatch)
 	case o.InFlight < 1:
 		return errors.New("--in-flight must be at least 1")
 	case o.Step < time.Second || o.Step%time.Second != 0 || o.Width%o.Step != 0 || o.Width < o.Step:
-		return fmt.Errorf("--step must be whole seconds and --slice-width a multiple of it, not %s and %s",
+		return fmt.Errorf("--step must be whole seconds, and --slice-width a multiple of it, not %s and %s",
 			o.Step, o.Width)
 	case o.Width > time.Hour:
 		return fmt.Errorf("--slice-width must be at most 1h, not %s", o.Width)
 	case o.Duration <= 0 && o.MostRows <= 0:
-		return errors.New("give --duration or --rows above 0")
+		return errors.New("set --duration or --rows")
 	case o.MostRows < 0 || o.MostRows > 0 && o.MostRows < o.Hosts*o.perSlice():
-		return fmt.Errorf("--rows must be at least %d: a slice of every host", o.Hosts*o.perSlice())
+		return fmt.Errorf("--rows must be at least %d, one slice of every host", o.Hosts*o.perSlice())
 	case o.WorkerSamples <= 0:
-		return errors.New("--worker-samples must be above 0")
+		return errors.New("--worker-samples must be greater than 0")
 	}
 	return nil
 }
@@ -329,7 +329,7 @@ func (r *run) check(ctx context.Context, written Written) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("what was written does not answer: %w", err)
+		return fmt.Errorf("queries do not return the written data: %w", err)
 	}
 	after, err := r.measured.CPU(ctx)
 	r.base.cpu += after - before

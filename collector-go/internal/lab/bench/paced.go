@@ -97,7 +97,7 @@ func (r *run) booked(ctx context.Context, before float64, sent int) error {
 		return err
 	}
 	if got := int(now - before); got < sent || r.Remote == nil && got != sent {
-		return fmt.Errorf("%d samples were journaled, and %d were sent", got, sent)
+		return fmt.Errorf("%d samples were journaled, but %d were sent", got, sent)
 	}
 	return nil
 }
@@ -115,13 +115,13 @@ func (r *SendersResult) Text(samples int) string {
 	var out strings.Builder
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
 	s, p := r.Saturated, r.Paced
-	fmt.Fprintf(table, "%d streams, %d samples a message, as fast as they are taken\n", s.Clients, samples)
-	fmt.Fprintf(table, "  samples/s until queries have them\t%.0f\n  samples a server CPU-second\t%.0f\n",
+	fmt.Fprintf(table, "%d streams at full speed, %d samples per message\n", s.Clients, samples)
+	fmt.Fprintf(table, "  samples/s until queries return them\t%.0f\n  samples per CPU second of the server\t%.0f\n",
 		s.SamplesPerS, s.SamplesPerCPUSecond)
 	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n  server memory\t%.0f MiB\n", s.Ack.P50,
 		s.Ack.P99, s.Ack.P999, s.ServerMiB)
-	fmt.Fprintf(table, "  answered with FULL and sent again\t%d\n", s.Rejected)
-	fmt.Fprintf(table, "%d workers over %d streams, as it falls due\n", p.Workers, p.Streams)
+	fmt.Fprintf(table, "  rejected with FULL and sent again\t%d\n", s.Rejected)
+	fmt.Fprintf(table, "%d workers over %d streams, one message per second each\n", p.Workers, p.Streams)
 	fmt.Fprintf(table, "  samples/s\t%.0f for %.3g s\n  server CPU\t%.3f cores\n  server memory\t%.0f MiB\n",
 		p.SamplesPerS, p.Seconds, p.Cores, p.ServerMiB)
 	fmt.Fprintf(table, "  acknowledged after\tp50 %.3g, p99 %.3g, p999 %.3g ms\n", p.Ack.P50, p.Ack.P99, p.Ack.P999)

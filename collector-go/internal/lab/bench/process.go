@@ -75,7 +75,7 @@ func StartCommand(ctx context.Context, command *exec.Cmd, base, ready, log strin
 		}
 		select {
 		case <-p.over:
-			return nil, fmt.Errorf("%s ended at its start: %s", filepath.Base(command.Path), p.lastLine())
+			return nil, fmt.Errorf("%s ended while starting: %s", filepath.Base(command.Path), p.lastLine())
 		case <-ctx.Done():
 			p.Kill()
 			return nil, ctx.Err()

@@ -98,8 +98,8 @@ type QueryResult struct {
 func (r *QueryResult) Text() string {
 	var out strings.Builder
 	table := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(&out, "%d samples, read back whole\n", r.Written.Samples)
-	fmt.Fprintf(table, "server CPU, ms\tanswered in, ms\tanswer, KiB\t  query\n")
+	fmt.Fprintf(&out, "%d samples, all returned by queries\n", r.Written.Samples)
+	fmt.Fprintf(table, "server CPU, ms\tlatency, ms\tanswer, KiB\t  query\n")
 	for _, q := range r.Queries {
 		fmt.Fprintf(table, "%.0f\t%.0f\t%d\t  %s (%s)\n", q.CPUMs, q.Ms, q.AnswerBytes>>10, q.What, q.Expression)
 	}

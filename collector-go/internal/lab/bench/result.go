@@ -60,7 +60,7 @@ type Run struct {
 func (o *Ingest) Result(steps []Step, by string, run Run) (*IngestResult, error) {
 	best := &steps[Best(steps)]
 	if best.Rows == 0 {
-		return nil, errors.New("the collector has no room for a single client; limits.streams and its senders say why")
+		return nil, errors.New("the collector accepts no more streams (limits.streams); close senders or raise the limit")
 	}
 	best.Best, steps[len(steps)-1].SaturatedBy = true, by
 	r := &IngestResult{RowsPerS: best.RowsPerS, SamplesPerS: best.SamplesPerS,
@@ -188,13 +188,13 @@ func (r *IngestResult) full() string {
 	last := r.Steps[len(r.Steps)-1]
 	switch last.SaturatedBy {
 	case ByRejections:
-		return fmt.Sprintf("It was full at %s: %d batches were answered with FULL and sent again; nothing was lost.",
+		return fmt.Sprintf("Its capacity was reached at %s: %d batches were rejected with FULL and sent again; nothing was lost.",
 			tuning.Counted(last.Clients, "client"), last.Rejected)
 	case ByThroughput:
-		return fmt.Sprintf("It was full at %s: more of them brought no more rows.",
+		return fmt.Sprintf("Its capacity was reached at %s: more clients did not increase the rows per second.",
 			tuning.Counted(r.best().Clients, "client"))
 	}
-	return fmt.Sprintf("%s did not show that it is full; the capacity may be more.",
+	return fmt.Sprintf("%s did not reach its capacity, which may be higher.",
 		tuning.Counted(last.Clients, "client"))
 }
 

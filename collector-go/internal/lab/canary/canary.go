@@ -50,17 +50,17 @@ func DefaultOptions() Options {
 func (o Options) Validate() error {
 	switch {
 	case len(o.all()) == 0:
-		return errors.New("a canary needs at least one class of queries, or a query of your own")
+		return errors.New("a canary requires at least one class of queries, or a query of your own")
 	case o.Every < 100*time.Millisecond || o.Reading < time.Second:
-		return fmt.Errorf("a query every 100 ms and a reading every 1 s are the most, not every %s and %s",
+		return fmt.Errorf("the interval of queries must be at least 100 ms and that of readings at least 1 s, not %s and %s",
 			o.Every, o.Reading)
 	case o.MostInFlight < 1:
-		return fmt.Errorf("at least 1 query must be allowed under way, not %d", o.MostInFlight)
+		return fmt.Errorf("the maximum number of queries in flight must be at least 1, not %d", o.MostInFlight)
 	}
 	seen := map[load.Class]bool{}
 	for _, class := range o.Classes {
 		if seen[class] {
-			return fmt.Errorf("class %s is named twice", class)
+			return fmt.Errorf("class %s is listed twice", class)
 		}
 		seen[class] = true
 		if _, err := load.NewQuery(class, o.Query); err != nil {
@@ -69,7 +69,7 @@ func (o Options) Validate() error {
 	}
 	for _, q := range o.Own {
 		if seen[q.Of] {
-			return fmt.Errorf("two queries are named %s", q.Of)
+			return fmt.Errorf("two queries have the name %s", q.Of)
 		}
 		seen[q.Of] = true
 		if err := q.Validate(); err != nil {

@@ -209,9 +209,9 @@ func TestASourceThatIsConfiguredAgainIsNoLoss(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for message, change := range map[string]func(*Options){
 		"at least one class": func(o *Options) { o.Classes = nil },
-		"named twice":        func(o *Options) { o.Classes = []load.Class{load.Raw, load.Raw} },
-		"every 100 ms":       func(o *Options) { o.Every = 0 },
-		"under way":          func(o *Options) { o.MostInFlight = 0 },
+		"listed twice":       func(o *Options) { o.Classes = []load.Class{load.Raw, load.Raw} },
+		"at least 100 ms":    func(o *Options) { o.Every = 0 },
+		"in flight":          func(o *Options) { o.MostInFlight = 0 },
 		"at least 1 s":       func(o *Options) { o.Query.Duration = 1 },
 	} {
 		o := DefaultOptions()

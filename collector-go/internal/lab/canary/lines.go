@@ -79,7 +79,7 @@ func (l *Lines) health() {
 	}
 	f := l.Delivery.Figures()
 	if f.LastError != "" {
-		fmt.Fprintf(l.Said, "canary: the collector is away, %d samples wait or are lost: %s\n",
+		fmt.Fprintf(l.Said, "canary: collector unreachable, %d samples are waiting or lost: %s\n",
 			f.Offered-f.Acknowledged-f.Rejected, f.LastError)
 	}
 	if lost := f.Dropped + f.Rejected; lost > l.lost {

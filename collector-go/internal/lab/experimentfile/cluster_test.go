@@ -26,7 +26,7 @@ func TestFaultsOfACluster(t *testing.T) {
 		"more cores than there are": {onACluster + "cluster: {machines: {cores: 48, usable_cores: 49}}",
 			"cluster.machines.usable_cores: 49 exceeds the 48 cores of a machine"},
 		"a share of the cluster": {onACluster + "cluster: {busy_by_others: 70}",
-			`cluster.busy_by_others: "70" is not a share`},
+			`cluster.busy_by_others: "70" is not a ratio`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := experimentfile.Parse("mine.yaml", []byte(strings.Replace(complete, local, c.new, 1)))

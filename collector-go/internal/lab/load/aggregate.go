@@ -30,9 +30,9 @@ func (a Aggregate) Validate() error { return validate(a.Duration, a.PerSecond) }
 func validate(duration time.Duration, perSecond float64) error {
 	switch {
 	case duration < time.Second:
-		return fmt.Errorf("a query must live at least 1 s, not %s", duration)
+		return fmt.Errorf("the duration of a query must be at least 1 s, not %s", duration)
 	case !(perSecond >= 0) || math.IsInf(perSecond, 0):
-		return fmt.Errorf("the rate of matching records must be at least 0, not %v", perSecond)
+		return fmt.Errorf("the rate of matching records must not be negative, not %v", perSecond)
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ type number float64
 func (n *number) UnmarshalJSON(text []byte) error {
 	value, err := strconv.ParseFloat(strings.Trim(string(text), `"`), 64)
 	if err != nil {
-		return fmt.Errorf("%s is no number", text)
+		return fmt.Errorf("%s is not a number", text)
 	}
 	*n = number(value)
 	return nil

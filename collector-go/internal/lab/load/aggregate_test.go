@@ -151,7 +151,7 @@ func TestClasses(t *testing.T) {
 	}
 	_, err := ParseClass("median")
 	assert.EqualError(t, err,
-		`no class of queries is called "median"; there are raw, group, count_distinct, distribution, top_k`)
+		`unknown query class "median"; known classes: raw, group, count_distinct, distribution, top_k`)
 	for _, class := range Classes() {
 		_, err := NewQuery(class, Parameters{Limit: -1, Duration: time.Millisecond})
 		assert.Error(t, err, class)

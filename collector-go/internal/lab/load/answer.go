@@ -57,7 +57,7 @@ func parseAnswer(text []byte) (Answer, error) {
 	}
 	for i, record := range answer.Records {
 		if !isObject(record) {
-			return answer, notBullets(text, fmt.Sprintf("its record %d is not an object", i+1))
+			return answer, notBullets(text, fmt.Sprintf("record %d is not an object", i+1))
 		}
 	}
 	return answer, nil
@@ -70,16 +70,16 @@ func object(text []byte) (fields map[string]json.RawMessage, err error) {
 	var syntax *json.SyntaxError
 	switch {
 	case len(bytes.TrimSpace(text)) == 0:
-		return nil, errors.New("it is empty")
+		return nil, errors.New("empty")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errors.New("it is JSON that was cut off")
+		return nil, errors.New("incomplete JSON")
 	case errors.As(err, &syntax):
-		return nil, errors.New("it is not JSON")
+		return nil, errors.New("not JSON")
 	case err != nil || fields == nil:
-		return nil, errors.New("it is not a JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows its JSON")
+		return nil, errors.New("unexpected data after the JSON")
 	}
 	return fields, nil
 }
@@ -89,7 +89,7 @@ func isObject(text json.RawMessage) bool { return bytes.HasPrefix(text, []byte("
 func isList(text json.RawMessage) bool { return bytes.HasPrefix(text, []byte("[")) }
 
 func notBullets(text []byte, why string) *AnswerError {
-	return &AnswerError{Words: fmt.Sprintf("the answer is not Bullet's, %s: %s", why, beginning(text))}
+	return &AnswerError{Words: fmt.Sprintf("the answer is not from Bullet (%s): %s", why, beginning(text))}
 }
 
 // beginning returns the part of a text that an error quotes.

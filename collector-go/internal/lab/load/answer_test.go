@@ -30,7 +30,7 @@ func TestOnlyAnAnswerOfBulletCountsAsReturned(t *testing.T) {
 				assert.Equal(t, form.Refused, o.Refused)
 				words := form.Words
 				if target == Submitter(drpc) && form.Name == "a login page" {
-					words = "it is not JSON: \"<!DOCTYPE html>" // Storm's server labels every answer HTML
+					words = "(not JSON): \"<!DOCTYPE html>" // Storm's server labels every answer HTML
 				}
 				assert.Contains(t, o.Error, words)
 				assert.Less(t, len(o.Error), 1000)

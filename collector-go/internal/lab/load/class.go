@@ -32,7 +32,7 @@ func ParseClass(text string) (Class, error) {
 		}
 		names = append(names, string(class))
 	}
-	return "", fmt.Errorf("no class of queries is called %q; there are %s", text, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown query class %q; known classes: %s", text, strings.Join(names, ", "))
 }
 
 // Query is a query that a client submits repeatedly, each time for the records of one probe, together with the check

@@ -45,7 +45,7 @@ func (q CountDistinctQuery) Check(answer Answer, _ string, submitted, finished t
 		return Check{}, err
 	}
 	if len(all) != 1 || all[0].Count == nil {
-		return Check{}, fmt.Errorf("a COUNT DISTINCT has one record with a count, the answer %d", len(all))
+		return Check{}, fmt.Errorf("the answer to a COUNT DISTINCT must have one record with a count, got %d", len(all))
 	}
 	count := float64(*all[0].Count)
 	least, most := count, count

@@ -28,7 +28,7 @@ const maxPoints = 200
 // Validate implements Query.
 func (q DistributionQuery) Validate() error {
 	if q.Points < 2 || q.Points > maxPoints {
-		return fmt.Errorf("a DISTRIBUTION has 2 to %d points, not %d", maxPoints, q.Points)
+		return fmt.Errorf("a DISTRIBUTION must have 2 to %d points, not %d", maxPoints, q.Points)
 	}
 	return q.Aggregate.Validate()
 }

@@ -105,7 +105,7 @@ const (
 func javaString(serialized []byte) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(serialized, []byte(javaHeader))
 	if !ok || len(rest) == 0 {
-		return nil, errors.New("it is no serialized Java object")
+		return nil, errors.New("not a serialized Java object")
 	}
 	var length uint64
 	kind, rest := rest[0], rest[1:]
@@ -115,10 +115,10 @@ func javaString(serialized []byte) ([]byte, error) {
 	case kind == javaLongText && len(rest) >= javaLongLength:
 		length, rest = binary.BigEndian.Uint64(rest), rest[javaLongLength:]
 	default:
-		return nil, errors.New("it is no serialized Java string")
+		return nil, errors.New("not a serialized Java string")
 	}
 	if length != uint64(len(rest)) {
-		return nil, fmt.Errorf("it has %d bytes and says %d", len(rest), length)
+		return nil, fmt.Errorf("it has %d bytes, but its length field says %d", len(rest), length)
 	}
 	return rest, nil
 }

@@ -36,11 +36,11 @@ func TestDRPC(t *testing.T) {
 			"too fast"},
 		"the server fails it": {500, "DRPCExecutionException(msg:Request timed out)",
 			"500 Internal Server Error: DRPCExecutionException(msg:Request timed out)"},
-		"no JSON": {200, "failed", "it is not JSON"},
+		"no JSON": {200, "failed", "not JSON"},
 		"a Java object of other kind": {200, `{"id":"q","content":"` +
-			base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x73")) + `"}`, "no serialized Java string"},
+			base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x73")) + `"}`, "not a serialized Java string"},
 		"cut": {200, `{"id":"q","content":"` +
-			base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x74\x00\x05a")) + `"}`, "has 1 bytes and says 5"},
+			base64.StdEncoding.EncodeToString([]byte(javaHeader+"\x74\x00\x05a")) + `"}`, "has 1 bytes, but its length field says 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -43,7 +43,7 @@ func WriteHistogram(w io.Writer, name string, h *hdrhistogram.Histogram, from, t
 	case ".hlog":
 		return writeLog(w, h, from, to)
 	}
-	return fmt.Errorf("%s: a histogram is written as .csv, .hgrm or .hlog", name)
+	return fmt.Errorf("%s: use a file name that ends in .csv, .hgrm or .hlog", name)
 }
 
 func writeCSV(w io.Writer, h *hdrhistogram.Histogram) error {

@@ -166,13 +166,13 @@ func (g *Gateway) read(ctx context.Context, path, field string, into any) error 
 	}
 	fields, err := object(text)
 	if err == nil && fields[field] == nil {
-		err = fmt.Errorf("it has no %s", field)
+		err = fmt.Errorf("field %s is missing", field)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, into)
 	}
 	if err != nil {
-		return fmt.Errorf("%s%s: the answer is not a record source's: %w: %s", g.base, path, err, beginning(text))
+		return fmt.Errorf("%s%s: the answer is not from a record source: %w: %s", g.base, path, err, beginning(text))
 	}
 	return nil
 }

@@ -52,9 +52,9 @@ func TestGatewayControl(t *testing.T) {
 	for _, other := range []string{"", "null", "{}", `{"message":"unauthorized"}`, `{"records_per_second":`} {
 		kept = other // another answer would look like a source that makes nothing
 		_, err = gateway.Control(context.Background())
-		assert.ErrorContains(t, err, "the answer is not a record source's", other)
+		assert.ErrorContains(t, err, "the answer is not from a record source", other)
 		_, err = gateway.Status(context.Background())
-		assert.ErrorContains(t, err, "the answer is not a record source's", other)
+		assert.ErrorContains(t, err, "the answer is not from a record source", other)
 	}
 
 	require.NoError(t, gateway.SetControl(context.Background(), Control{RecordsPerSecond: 1}))

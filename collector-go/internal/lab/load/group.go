@@ -28,7 +28,7 @@ func (q GroupByQuery) BQL(probe string) string {
 // Validate implements Query.
 func (q GroupByQuery) Validate() error {
 	if q.Groups < 1 || q.Groups > maxGroups {
-		return fmt.Errorf("a GROUP BY has 1 to %d groups, not %d", maxGroups, q.Groups)
+		return fmt.Errorf("a GROUP BY must have 1 to %d groups, not %d", maxGroups, q.Groups)
 	}
 	return q.Aggregate.Validate()
 }
@@ -56,7 +56,7 @@ func (q GroupByQuery) Check(answer Answer, _ string, submitted, finished time.Ti
 	for _, row := range all {
 		switch part, count := remainder(row.Part), int(row.Count); {
 		case row.Part == nil:
-			return check, errors.New("a group of the answer has no part")
+			return check, errors.New("a group in the answer has no part")
 		case part < 0 || part >= int64(q.Groups):
 			check.Foreign += count
 		default:

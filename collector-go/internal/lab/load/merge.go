@@ -56,7 +56,7 @@ func (p *PartRun) figures(file string) (figures PartFigures, limits []string) {
 	t := alone.Result()
 	due := t.Submitted() + t.NotSubmitted
 	if due+1 < p.Scheduled() { // rounding of the client's clock may change the count by one
-		limits = append(limits, fmt.Sprintf("the client of part %s was ended early: %d of its %d queries came due", p.Part, due,
+		limits = append(limits, fmt.Sprintf("the client of part %s ended early: %d of its %d queries were scheduled", p.Part, due,
 			p.Scheduled()))
 	}
 	if limit := ClientLimit("the client of part "+p.Part.String(), t.Lateness.P99, p.Processors); limit != "" {

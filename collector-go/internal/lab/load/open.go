@@ -50,13 +50,13 @@ func DefaultOpenOptions(rate float64, duration time.Duration) OpenOptions {
 func (o OpenOptions) Validate() error {
 	switch {
 	case !(o.Rate > 0) || math.IsInf(o.Rate, 0):
-		return fmt.Errorf("the rate must be above 0 queries/s, not %v", o.Rate)
+		return fmt.Errorf("the rate must be greater than 0 queries/s, not %v", o.Rate)
 	case o.Duration < 0 || o.Grace < 0:
 		return errors.New("durations must not be negative")
 	case o.MostInFlight < 1:
-		return fmt.Errorf("at least 1 query must be allowed under way, not %d", o.MostInFlight)
+		return fmt.Errorf("the maximum number of queries in flight must be at least 1, not %d", o.MostInFlight)
 	case o.Probes < 1 || o.Probes > maxProbes:
-		return fmt.Errorf("queries share 1 to %d probes, not %d", maxProbes, o.Probes)
+		return fmt.Errorf("the number of probes must be between 1 and %d, not %d", maxProbes, o.Probes)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func ParsePart(text string) (Part, error) {
 		p.Of, err = strconv.Atoi(of)
 	}
 	if err != nil || p.Number < 1 || p.Number > p.Of || p.Of > maxParts {
-		return Part{}, fmt.Errorf("a part is K/N, such as 2/5 for the second of five, N up to %d; not %q", maxParts,
+		return Part{}, fmt.Errorf("%[2]q: use K/N with N up to %[1]d, for example 2/5 for the second of five", maxParts,
 			text)
 	}
 	return p, nil

@@ -102,7 +102,7 @@ func (w *OutcomesWriter) line(v any) {
 		_, err = w.to.Write(append(line, '\n'))
 	}
 	if w.err == nil && err != nil {
-		w.err = fmt.Errorf("keep the queries' outcomes: %w", err)
+		w.err = fmt.Errorf("write the outcomes: %w", err)
 	}
 }
 
@@ -121,7 +121,7 @@ func ReadPart(from io.Reader) (*PartRun, error) {
 	for lines.Scan() {
 		number++
 		if ended {
-			return nil, fmt.Errorf("line %d comes after the last one of a part", number)
+			return nil, fmt.Errorf("line %d follows the end of the part", number)
 		}
 		var err error
 		if ended, err = p.take(number, lines.Bytes()); err != nil {
@@ -130,13 +130,13 @@ func ReadPart(from io.Reader) (*PartRun, error) {
 	}
 	switch {
 	case errors.Is(lines.Err(), bufio.ErrTooLong):
-		return nil, fmt.Errorf("line %d is longer than %d MiB: no part has such a line", number+1, mostLine>>20)
+		return nil, fmt.Errorf("line %d is longer than the maximum of %d MiB", number+1, mostLine>>20)
 	case lines.Err() != nil:
 		return nil, fmt.Errorf("line %d: %w", number+1, lines.Err())
 	case number == 0:
-		return nil, errors.New("the file is empty: its client was ended before it began")
+		return nil, errors.New("the file is empty: the client ended before its start")
 	case !ended:
-		return nil, fmt.Errorf("it has no end after line %d: its client still runs, or was killed", number)
+		return nil, fmt.Errorf("incomplete after line %d: the client is still running, or was killed", number)
 	}
 	return p, nil
 }
@@ -158,7 +158,7 @@ func (p *PartRun) take(number int, text []byte) (last bool, err error) {
 		return false, textfile.JSONFault(err)
 	}
 	if o.End == "" || !p.Part.has(o.Slot) {
-		return false, fmt.Errorf("query %d is none of part %s", o.Slot, p.Part)
+		return false, fmt.Errorf("query %d does not belong to part %s", o.Slot, p.Part)
 	}
 	p.Outcomes = append(p.Outcomes, o)
 	return false, nil
@@ -170,27 +170,27 @@ func (p *PartRun) begin(text []byte) error {
 		return textfile.JSONFault(err)
 	}
 	if line.Run == nil {
-		return errors.New("no part begins like this: a part is what load --part wrote with --outcomes")
+		return errors.New("not an outcomes file of load --part")
 	}
 	p.Run = *line.Run
 	if p.Part.Number < 1 || p.Part.Number > p.Part.Of || p.Part.Of > maxParts {
-		return fmt.Errorf("there is no part %s", p.Part)
+		return fmt.Errorf("invalid part %s", p.Part)
 	}
 	return nil
 }
 
 func (p *PartRun) end(e partEnd) error {
 	if e.Queries != len(p.Outcomes) {
-		return fmt.Errorf("the part has %d queries, and %d lines of them", e.Queries, len(p.Outcomes))
+		return fmt.Errorf("the part has %d queries, but %d lines", e.Queries, len(p.Outcomes))
 	}
 	p.EndMs = e.TimeMs
 	if p.StartMs < 0 || p.EndMs < p.StartMs || p.EndMs-p.StartMs > mostRunMs {
-		return fmt.Errorf("a part is of a year at most, not of %s to %s", moment(p.StartMs), moment(p.EndMs))
+		return fmt.Errorf("a part lasts at most a year, not from %s to %s", moment(p.StartMs), moment(p.EndMs))
 	}
 	for _, o := range p.Outcomes {
 		for _, at := range []int64{o.IntendedMs, o.SubmittedMs, o.FinishedMs} {
 			if at < p.StartMs || at > p.EndMs {
-				return fmt.Errorf("query %d is of %s, and the part of %s to %s", o.Slot, moment(at), moment(p.StartMs),
+				return fmt.Errorf("query %d has the time %s, outside of the part (%s to %s)", o.Slot, moment(at), moment(p.StartMs),
 					moment(p.EndMs))
 			}
 		}
@@ -204,11 +204,11 @@ func CheckParts(parts []*PartRun) error {
 	seen := map[int]bool{}
 	for _, p := range parts {
 		if field, was, is := first.differs(p); field != "" {
-			return fmt.Errorf("parts %s and %s are not of one run: %s is %v of the one and %v of the other", first.Part,
+			return fmt.Errorf("parts %s and %s are from different runs: %s is %v and %v", first.Part,
 				p.Part, field, was, is)
 		}
 		if seen[p.Part.Number] {
-			return fmt.Errorf("part %s is there twice", p.Part)
+			return fmt.Errorf("part %s appears twice", p.Part)
 		}
 		seen[p.Part.Number] = true
 	}

@@ -23,7 +23,7 @@ func TestParsePart(t *testing.T) {
 	assert.True(t, Part{}.Whole())
 	for _, text := range []string{"", "2", "0/5", "6/5", "1/1001", "-1/2", "a/b", "1/2/3"} {
 		_, err := ParsePart(text)
-		assert.ErrorContains(t, err, "such as 2/5", text)
+		assert.ErrorContains(t, err, "for example 2/5", text)
 	}
 }
 
@@ -179,17 +179,17 @@ func TestAPartThatIsNone(t *testing.T) {
 	whole := string(written(Part{1, 2}, played(rand.New(rand.NewPCG(1, 0)), 4)))
 	lines := strings.SplitAfter(whole, "\n")
 	for says, text := range map[string]string{
-		"the file is empty":                        "",
-		"it has no end after line 3":               strings.Join(lines[:3], ""),
-		"line 5 comes after the last one":          whole + lines[1],
-		"line 1: no part begins like this":         lines[1],
-		"line 2: not JSON: unexpected end of JSON": lines[0] + `{"slot":0,`,
-		"line 2: query 1 is none of part 1/2":      lines[0] + `{"slot":1,"end":"returned"}`,
-		"line 1: there is no part 3/2":             strings.Replace(whole, `"number":1`, `"number":3`, 1),
-		"the part has 2 queries, and 1 lines":      lines[0] + lines[1] + lines[3],
-		"a part is of a year at most":              strings.Replace(whole, `"time_ms":1020000`, `"time_ms":99999999999999`, 1),
-		"line 2 is longer than 1 MiB: no part":     lines[0] + strings.Repeat("x", mostLine+1),
-		"and the part of 1970-01-01T00:16:40Z to 1970-01-01T00:16:41Z": strings.Replace(whole,
+		"the file is empty":                           "",
+		"incomplete after line 3":                     strings.Join(lines[:3], ""),
+		"line 5 follows the end of the part":          whole + lines[1],
+		"line 1: not an outcomes file of load --part": lines[1],
+		"line 2: not JSON: unexpected end of JSON":    lines[0] + `{"slot":0,`,
+		"line 2: query 1 does not belong to part 1/2": lines[0] + `{"slot":1,"end":"returned"}`,
+		"line 1: invalid part 3/2":                    strings.Replace(whole, `"number":1`, `"number":3`, 1),
+		"the part has 2 queries, but 1 lines":         lines[0] + lines[1] + lines[3],
+		"a part lasts at most a year":                 strings.Replace(whole, `"time_ms":1020000`, `"time_ms":99999999999999`, 1),
+		"line 2 is longer than the maximum of 1 MiB":  lines[0] + strings.Repeat("x", mostLine+1),
+		"outside of the part (1970-01-01T00:16:40Z to 1970-01-01T00:16:41Z": strings.Replace(whole,
 			`"time_ms":1020000`, `"time_ms":1001000`, 1),
 	} {
 		_, err := ReadPart(strings.NewReader(text))
@@ -206,11 +206,11 @@ func TestPartsThatAreNotOneRun(t *testing.T) {
 	later := part(2, 2)
 	later.StartMs = 1000
 	for says, parts := range map[string][]*PartRun{
-		"part 2/2 is missing":                                    {part(1, 2)},
-		"part 1/2 is there twice":                                {part(1, 2), part(1, 2)},
-		"the rate is 100 of the one and 50 of the other":         {part(1, 2), slower},
-		"the number of parts is 2 of the one and 3 of the other": {part(1, 2), part(2, 3)},
-		"the start is 1970-01-01T00:00:00.001Z of the one and 1970-01-01T00:00:01Z of the other": {part(1, 2), later},
+		"part 2/2 is missing":            {part(1, 2)},
+		"part 1/2 appears twice":         {part(1, 2), part(1, 2)},
+		"the rate is 100 and 50":         {part(1, 2), slower},
+		"the number of parts is 2 and 3": {part(1, 2), part(2, 3)},
+		"the start is 1970-01-01T00:00:00.001Z and 1970-01-01T00:00:01Z": {part(1, 2), later},
 	} {
 		assert.ErrorContains(t, CheckParts(parts), says)
 	}

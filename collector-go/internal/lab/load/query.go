@@ -37,7 +37,7 @@ func (q RawQuery) ProbeRate() float64 { return q.PerSecond }
 // Validate returns an error that names an invalid field.
 func (q RawQuery) Validate() error {
 	if q.Limit < 1 {
-		return fmt.Errorf("a query must take at least 1 record, not %d", q.Limit)
+		return fmt.Errorf("the limit of records must be at least 1, not %d", q.Limit)
 	}
 	return validate(q.Duration, q.PerSecond)
 }
@@ -81,7 +81,7 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if fields.Probe == nil || fields.Sequence == nil {
-		return errors.New("it has no probe and probe_sequence, so it does not answer this query")
+		return errors.New("it has no probe and probe_sequence, so it is not an answer to this query")
 	}
 	r.Probe, r.Sequence = *fields.Probe, *fields.Sequence
 	return nil

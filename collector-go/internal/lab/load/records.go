@@ -17,19 +17,19 @@ func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64
 	takeBack func(context.Context) error, err error) {
 	before, err := g.Control(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("ask the record source what it makes: %w", err)
+		return nil, fmt.Errorf("read the state of the record source: %w", err)
 	}
 	wanted := with(before, probes)
 	if background != nil {
 		wanted.RecordsPerSecond = *background
 	}
 	if err := g.SetControl(ctx, wanted); err != nil {
-		return nil, fmt.Errorf("have the record source make matching records: %w", err)
+		return nil, fmt.Errorf("request matching records from the record source: %w", err)
 	}
 	takeBack = func(ctx context.Context) error {
 		now, err := g.Control(ctx)
 		if err != nil {
-			return fmt.Errorf("ask the record source what it makes: %w", err)
+			return fmt.Errorf("read the state of the record source: %w", err)
 		}
 		now = without(now, probes)
 		if background != nil && now.RecordsPerSecond == *background {
@@ -49,7 +49,7 @@ func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64
 // follow waits until the source's tasks follow the last setting.
 func (g *Gateway) follow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, followLimit,
-		fmt.Errorf("the record source did not follow within %s; see that the topology runs and polls %s",
+		fmt.Errorf("the record source did not apply the request within %s; check that the topology runs and polls %s",
 			followLimit, g.base))
 	defer cancel()
 	ticker := time.NewTicker(200 * time.Millisecond)

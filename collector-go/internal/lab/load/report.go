@@ -76,7 +76,7 @@ func (r *Report) Title() string {
 func ClientLimit(client string, lateP99 float64, processors int) string {
 	const bound = 0.1 // seconds, as in internal/lab/tuning
 	if lateP99 > bound {
-		return fmt.Sprintf("%s was the limit: it started queries up to %.0f ms late (p99); give it more than the %d processors that it has, or less to do",
+		return fmt.Sprintf("%s was the limit: it started queries up to %.0f ms late (p99); use more than its %d processors, or reduce the load",
 			client, lateP99*1000, processors)
 	}
 	return ""
@@ -193,7 +193,7 @@ func (r Figures) Text(title string) string {
 	table.Flush()
 	fmt.Fprintf(table, "\nms\tmin\tmean\tp50\tp90\tp95\tp99\tp99.9\tmax\n")
 	fmt.Fprintf(table, "latency\t%s\n", r.Latency.text())
-	fmt.Fprintf(table, "client late\t%s\n", r.Lateness.text())
+	fmt.Fprintf(table, "client delay\t%s\n", r.Lateness.text())
 	table.Flush()
 	if len(r.Parts) > 0 {
 		fmt.Fprintf(table, "\npart\tsubmitted\tdue\tlate p99 (ms)\tlate max (ms)\tprocessors\tfile\n")

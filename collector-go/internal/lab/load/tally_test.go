@@ -71,13 +71,13 @@ func TestThresholds(t *testing.T) {
 	assert.Equal(t, "no value", threshold.Judge(NewTally().Result()).Shown)
 	assert.False(t, threshold.Judge(NewTally().Result()).Kept, "nothing measured keeps nothing")
 	for text, says := range map[string]string{
-		"p99":            "is no threshold",
-		"p98<1s":         "no figure is called \"p98\"; there are client_late_max,",
-		"p99<200":        "give its bound a unit, such as 200ms",
-		"failed<1s":      "does not count in s",
-		"returned>50%":   "does not count in %",
-		"p99<1.2.3ms":    "is no number",
-		"completeness>x": "is no threshold",
+		"p99":            "is not a threshold",
+		"p98<1s":         "unknown metric \"p98\"; known metrics: client_late_max,",
+		"p99<200":        "add a unit, for example 200ms",
+		"failed<1s":      "does not have the unit s",
+		"returned>50%":   "does not have the unit %",
+		"p99<1.2.3ms":    "is not a number",
+		"completeness>x": "is not a threshold",
 	} {
 		_, err := ParseThreshold(text)
 		require.Error(t, err, text)

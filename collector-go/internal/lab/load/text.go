@@ -27,9 +27,9 @@ type Expectation struct {
 func (e Expectation) Validate() error {
 	switch {
 	case e.Records < 0:
-		return fmt.Errorf("at least 0 records can be expected, not %d", e.Records)
+		return fmt.Errorf("the number of expected records must not be negative, not %d", e.Records)
 	case slices.Contains(e.Fields, ""):
-		return errors.New("a field that is expected must have a name")
+		return errors.New("an expected field must have a name")
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (q TextQuery) Check(answer Answer, _ string, _, _ time.Time) (Check, error)
 // Validate returns an error that names an invalid field.
 func (q TextQuery) Validate() error {
 	if strings.TrimSpace(q.Text) == "" {
-		return errors.New("a query must have a text")
+		return errors.New("the text of a query is empty")
 	}
 	return errors.Join(q.Expect.Validate(), validate(q.Duration, 0))
 }

@@ -21,7 +21,7 @@ func TestSomebodysOwnBQL(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Check{Records: 2}, check, "nothing is expected, and nothing judged")
 	_, err = NewQuery(Raw, Parameters{Text: " "})
-	assert.ErrorContains(t, err, "a query must have a text")
+	assert.ErrorContains(t, err, "the text of a query is empty")
 }
 
 func TestWhatIsExpectedOfAnAnswer(t *testing.T) {
@@ -58,7 +58,7 @@ func TestWhatIsExpectedOfAnAnswer(t *testing.T) {
 	_, err := TextQuery{}.Check(Answer{Records: []json.RawMessage{[]byte("{")}}, "", time.Time{}, time.Now())
 	assert.ErrorContains(t, err, "record 1 of the answer")
 	assert.ErrorContains(t, TextQuery{Text: "x", Duration: time.Second, Expect: Expectation{Records: -1}}.Validate(),
-		"at least 0 records")
+		"must not be negative")
 }
 
 func TestHowLongAQueryLives(t *testing.T) {

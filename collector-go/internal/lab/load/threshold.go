@@ -55,17 +55,17 @@ func ParseThreshold(text string) (t Threshold, err error) {
 	t.Text = strings.ReplaceAll(strings.NewReplacer("p(99.9)", "p999", "p(", "p", ")", "").Replace(text), " ", "")
 	parts := thresholdPattern.FindStringSubmatch(t.Text)
 	if parts == nil {
-		return t, fmt.Errorf("%q is no threshold; one is a figure, a sign and a bound, such as p99<200ms or failed<1%%",
+		return t, fmt.Errorf("%q is not a threshold; use for example p99<200ms or failed<1%%",
 			text)
 	}
 	t.figure, t.sign = parts[1], parts[2]
 	figure, known := thresholdFigures[t.figure]
 	if !known {
-		return t, fmt.Errorf("threshold %q: no figure is called %q; there are %s", text, t.figure,
+		return t, fmt.Errorf("threshold %q: unknown metric %q; known metrics: %s", text, t.figure,
 			strings.Join(slices.Sorted(maps.Keys(thresholdFigures)), ", "))
 	}
 	if t.bound, err = strconv.ParseFloat(parts[3], 64); err != nil {
-		return t, fmt.Errorf("threshold %q: %q is no number", text, parts[3])
+		return t, fmt.Errorf("threshold %q: %q is not a number", text, parts[3])
 	}
 	return t.inUnit(text, figure.unit, parts[4])
 }
@@ -78,9 +78,9 @@ func (t Threshold) inUnit(text, counts, unit string) (Threshold, error) {
 	case counts == inShare && unit == "%":
 		t.bound /= 100
 	case counts == inSeconds:
-		return t, fmt.Errorf("threshold %q: %s is a time; give its bound a unit, such as %gms", text, t.figure, t.bound)
+		return t, fmt.Errorf("threshold %q: %s is a time; add a unit, for example %gms", text, t.figure, t.bound)
 	case unit != "":
-		return t, fmt.Errorf("threshold %q: %s does not count in %s", text, t.figure, unit)
+		return t, fmt.Errorf("threshold %q: %s does not have the unit %s", text, t.figure, unit)
 	}
 	return t, nil
 }

@@ -33,7 +33,7 @@ func (q TopKQuery) BQL(probe string) string {
 // Validate implements Query.
 func (q TopKQuery) Validate() error {
 	if q.K < 1 || q.K > topValues {
-		return fmt.Errorf("a TOP K asks for 1 to %d values, not %d", topValues, q.K)
+		return fmt.Errorf("a TOP K must have 1 to %d values, not %d", topValues, q.K)
 	}
 	return q.Aggregate.Validate()
 }
@@ -55,7 +55,7 @@ func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time)
 		seen[part] = true
 		switch {
 		case row.Part == nil:
-			return check, errors.New("a value of the answer has no part")
+			return check, errors.New("a value in the answer has no part")
 		case part < 0 || part >= topValues:
 			check.Foreign += count
 			continue

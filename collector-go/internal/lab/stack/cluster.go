@@ -45,11 +45,11 @@ func (s *Stack) follow(cluster *Process) {
 		case line := <-cluster.ready:
 			var again up
 			if err := json.Unmarshal(line, &again); err != nil {
-				s.log.Warn("the local cluster printed a line that is not understood", "line", string(line),
+				s.log.Warn("unknown line in the output of the local cluster", "line", string(line),
 					"error", err)
 				continue
 			}
-			s.log.Warn("a process of the local cluster ended and was started again; why is in its logs", "dir",
+			s.log.Warn("restarted a process of the local cluster; see its logs", "dir",
 				s.options.clusterDir())
 			s.know(again)
 		case <-cluster.done:

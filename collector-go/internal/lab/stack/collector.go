@@ -82,7 +82,7 @@ func (s *Stack) revive(dead *Process) (again bool, err error) {
 	}
 	s.restarts++
 	s.collector = p
-	s.log.Warn("the collector died and was started again on its data directory", "how", fmt.Sprint(dead.err), "pid",
+	s.log.Warn("restarted the collector after it died", "how", fmt.Sprint(dead.err), "pid",
 		p.Pid(), "restarts", s.restarts)
 	return true, nil
 }

@@ -89,7 +89,7 @@ func (s *Stack) StartSource(ctx context.Context) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("start the source of records: %w", context.Cause(ctx))
+			return fmt.Errorf("start the record source: %w", context.Cause(ctx))
 		}
 	}
 	p, err := s.launch(s.producerCommand())

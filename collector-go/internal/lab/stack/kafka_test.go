@@ -18,7 +18,7 @@ import (
 func TestABrokerThatIsNotBuiltIsNamed(t *testing.T) {
 	o := build(t, "")
 	o.Kafka = &Kafka{Partitions: 2}
-	require.ErrorContains(t, o.Validate(), "local-kafka.jar is missing: type make build")
+	require.ErrorContains(t, o.Validate(), "local-kafka.jar is missing: run make build")
 	o.Kafka.Bootstrap = "kafka.example:9092"
 	require.NoError(t, o.Validate(), "one that is there is not built")
 	assert.Contains(t, o.AllSettings(), `bullet.dsl.connector.kafka.bootstrap.servers="kafka.example:9092"`)

@@ -75,7 +75,7 @@ func java() string {
 // Validate returns an error that names a missing part and how to get it.
 func (o Options) Validate() error {
 	if o.Workers < 1 || o.WorkerHeapMiB < 64 {
-		return errors.New("at least one worker with at least 64 MiB of heap is needed")
+		return errors.New("at least one worker with at least 64 MiB of heap is required")
 	}
 	parts := []string{o.Program, o.BulletConf, o.built("local-storm.jar"), o.built("storm"),
 		o.built("bullet-topology.jar"), o.built("bullet-metrics-storm.jar")}
@@ -84,7 +84,7 @@ func (o Options) Validate() error {
 	}
 	for _, path := range parts {
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("%s is missing: type make build at the repository's root, and run the demo from there",
+			return fmt.Errorf("%s is missing: run make build in the root of the repository, and start from there",
 				path)
 		}
 	}
@@ -118,7 +118,7 @@ func (o Options) checkAddresses() error {
 		}
 		for _, other := range o.listens()[:i] {
 			if port.address.Overlaps(other.address) {
-				return fmt.Errorf("%s %q: %s %q has the same port; give each a port of its own", port.flag, port.address,
+				return fmt.Errorf("%s %q: %s %q has the same port; use different ports", port.flag, port.address,
 					other.flag, other.address)
 			}
 		}
@@ -134,7 +134,7 @@ func (o Options) checkPorts() error {
 	for _, port := range o.listens() {
 		listener, err := net.Listen("tcp", string(port.address))
 		if err != nil {
-			return fmt.Errorf("%s cannot listen on %s: %w: end what listens there (ss -ltnp shows it) or choose another address with %s",
+			return fmt.Errorf("%s cannot listen on %s: %w: stop the process that listens there (see ss -ltnp), or use another address with %s",
 				port.what, port.address, err, port.flag)
 		}
 		listener.Close()

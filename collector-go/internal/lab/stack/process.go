@@ -114,7 +114,7 @@ func (p *Process) awaitReady(ctx context.Context, limit time.Duration, ready any
 	select {
 	case line := <-p.ready:
 		if err := json.Unmarshal(line, ready); err != nil {
-			return fmt.Errorf("%s reports that it is ready by %q: %w", p.name, line, err)
+			return fmt.Errorf("%s reported readiness with %q: %w", p.name, line, err)
 		}
 		return nil
 	case <-p.done:
@@ -126,7 +126,7 @@ func (p *Process) awaitReady(ctx context.Context, limit time.Duration, ready any
 
 // limited returns a context whose cause after the limit is that nothing came in time.
 func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("nothing came within %s", limit))
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %s", limit))
 }
 
 // obituary describes how the process ended, with the end of its log. Call it only after the end.
@@ -135,7 +135,7 @@ func (p *Process) obituary() error {
 	if p.err != nil {
 		how = "ended: " + p.err.Error()
 	}
-	return fmt.Errorf("%s %s; the end of %s says:\n%s", p.name, how, p.log, logTail(p.log))
+	return fmt.Errorf("%s %s; the last lines of %s:\n%s", p.name, how, p.log, logTail(p.log))
 }
 
 // Bounds of the end of a log that an error shows.

@@ -59,7 +59,7 @@ func TestAProcessThatDiesReportsWhy(t *testing.T) {
 func TestALongSilenceNamesTheLog(t *testing.T) {
 	p := sh(t, `exec sleep 60`, false)
 	err := p.awaitReady(t.Context(), time.Millisecond, nil)
-	require.ErrorContains(t, err, "nothing came within 1ms")
+	require.ErrorContains(t, err, "no answer within 1ms")
 	require.ErrorContains(t, err, p.log)
 }
 

@@ -95,7 +95,7 @@ func (s *Stack) endLeftovers(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	s.log.Info("ended what an earlier run had left running", "processes", names)
+	s.log.Info("ended processes of an earlier run", "processes", names)
 	return errors.Join(s.down(ctx), s.kafkaDown(ctx))
 }
 
@@ -218,7 +218,7 @@ func (s *Stack) Stop(hasten <-chan struct{}) error {
 	}
 	problem = errors.Join(problem, s.stopKafka(hasten))
 	if collector != nil && !collector.stop(collectorStopGrace, hasten) {
-		s.log.Warn("the collector was killed; it recovers from its journal when started again")
+		s.log.Warn("killed the collector; it recovers from its journal at the next start")
 	}
 	s.watchers.Wait()
 	return problem

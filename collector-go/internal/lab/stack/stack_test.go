@@ -35,7 +35,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	o := build(t, "")
 	require.NoError(t, os.Remove(filepath.Join(o.BuildDir, "local-storm.jar")))
 	_, err := Enter(context.Background(), o, slog.New(slog.DiscardHandler))
-	require.ErrorContains(t, err, "local-storm.jar is missing: type make build")
+	require.ErrorContains(t, err, "local-storm.jar is missing: run make build")
 }
 
 func TestADRPCServerIsStartedWhereItIsAskedFor(t *testing.T) {

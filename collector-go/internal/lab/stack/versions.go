@@ -14,7 +14,7 @@ func (o Options) JavaVersion(ctx context.Context) (string, error) {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, o.Java, "-version").CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("ask %s for its version: %w", o.Java, err)
+		return "", fmt.Errorf("get the version of %s: %w", o.Java, err)
 	}
 	line, _, _ := strings.Cut(string(out), "\n")
 	return line, nil

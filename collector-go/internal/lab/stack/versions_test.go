@@ -30,5 +30,5 @@ func TestVersionsOfWhatRuns(t *testing.T) {
 	assert.Equal(t, `openjdk version "17.0.9" 2023-10-17`, java)
 	o.Java = filepath.Join(o.BuildDir, "none")
 	_, err = o.JavaVersion(t.Context())
-	require.ErrorContains(t, err, "ask "+o.Java+" for its version")
+	require.ErrorContains(t, err, "get the version of "+o.Java)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrBusy means that another run holds the directory.
-var ErrBusy = errors.New("the directory is held by another run")
+var ErrBusy = errors.New("the directory is in use by another run")
 
 // identity identifies a process even after its end. The kernel reuses a pid, but never with the same start time.
 // Without the start time, a later run could kill an unrelated process.
@@ -64,7 +64,7 @@ func enter(dir string) (*workplace, error) {
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		lock.Close()
-		return nil, fmt.Errorf("%s: %w: wait for it, end it, or give another directory with --out", dir, ErrBusy)
+		return nil, fmt.Errorf("%s: %w: wait for it, end it, or use another directory with --out", dir, ErrBusy)
 	}
 	return &workplace{dir: dir, lock: lock}, nil
 }
@@ -110,7 +110,7 @@ func (w *workplace) endLeftovers() ([]string, error) {
 	}
 	var left []identity
 	if err := json.Unmarshal(text, &left); err != nil {
-		return nil, fmt.Errorf("%s is not a record of processes: %w: remove it", w.recordPath(), err)
+		return nil, fmt.Errorf("%s is not a list of processes: %w: remove it", w.recordPath(), err)
 	}
 	left = slices.DeleteFunc(left, func(i identity) bool { return !i.alive() })
 	var names []string
@@ -127,7 +127,7 @@ func (w *workplace) endLeftovers() ([]string, error) {
 		}
 	}
 	if !awaitGone(left, leftoverGrace) {
-		return names, fmt.Errorf("cannot end %v, left by an earlier run: end them by hand (kill -9)", names)
+		return names, fmt.Errorf("cannot end %v of an earlier run: end them manually (kill -9)", names)
 	}
 	return names, nil
 }

@@ -36,7 +36,7 @@ type client struct {
 }
 
 // errEnded means that an order ended the client.
-var errEnded = errors.New("the orders have ended")
+var errEnded = errors.New("no more orders")
 
 // Serve runs a load client. It follows orders until they end or ctx does, and then abandons its queries, whose
 // outcomes are its last answers. An error states which order is invalid, or that the answers cannot be written.
@@ -107,7 +107,7 @@ func (c *client) follow(ctx context.Context, o order) error {
 		return errors.New("the first order must be begin")
 	case o.Hold != nil:
 		if o.Hold.Queries < 0 || o.Hold.Queries > maxHeldQueries || o.Hold.SpreadMs < 0 {
-			return fmt.Errorf("hold: 0 to %d queries can be held, begun within 0 ms or more; not %d within %d ms",
+			return fmt.Errorf("hold: the number of queries must be between 0 and %d, and the time not negative, not %d within %d ms",
 				maxHeldQueries, o.Hold.Queries, o.Hold.SpreadMs)
 		}
 		c.asker.Hold(o.Hold.Queries, time.UnixMilli(o.Hold.FromMs), milliseconds(o.Hold.SpreadMs))
@@ -119,14 +119,14 @@ func (c *client) follow(ctx context.Context, o order) error {
 		c.answer(answer{Count: &countAnswer{o.Count.ID, n}})
 		return nil
 	}
-	return errors.New("an order is none that this program knows: install the same bullet-metrics on all hosts")
+	return errors.New("unknown order: install the same version of bullet-metrics on all hosts")
 }
 
 // begin opens the target and answers that the client is ready, with its version of the protocol and its processors. It
 // may be called once: the query and the part stay the same until the end.
 func (c *client) begin(ctx context.Context, b beginOrder) error {
 	if c.asker != nil {
-		return errors.New("begin: it has begun already")
+		return errors.New("begin: already begun")
 	}
 	query, err := b.query()
 	if err := errors.Join(err, b.validate()); err != nil {

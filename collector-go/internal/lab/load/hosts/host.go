@@ -63,7 +63,7 @@ func newHost(name string, connection *Connection) *host {
 }
 
 // errUnordered means that a client ended without an order and without another reason.
-var errUnordered = errors.New("it ended although nobody ordered it to")
+var errUnordered = errors.New("the client ended without an order")
 
 // read reads the client's answers until they end, and determines the reason: an order, a fault of the client, or its
 // death. It calls fail if the end was not ordered. A client that ended by order but sent fewer outcomes than it states
@@ -93,10 +93,10 @@ func (h *host) read() {
 	case !closing:
 		err = errUnordered
 	case last == nil || last.Outcomes != sent:
-		err = fmt.Errorf("%d outcomes of its queries came, and not all", sent)
+		err = fmt.Errorf("only %d outcomes of its queries arrived", sent)
 	}
 	if err != nil {
-		h.err = fmt.Errorf("load host %s: its client has ended: %w", h.name, err)
+		h.err = fmt.Errorf("load host %s: the client has ended: %w", h.name, err)
 	}
 	close(h.ended)
 	if h.err != nil && !closing {
@@ -127,7 +127,7 @@ func (h *host) take(a answer) error {
 	case a.Count != nil:
 		h.give(question{ofCount, a.Count.ID}, a)
 	case a.End == nil:
-		return errors.New("an answer is none that this program knows: install the same bullet-metrics on all hosts")
+		return errors.New("unknown answer: install the same version of bullet-metrics on all hosts")
 	}
 	return nil
 }
@@ -190,9 +190,9 @@ func (h *host) await(ctx context.Context, comes <-chan answer) (answer, error) {
 		if h.err != nil {
 			return answer{}, h.err
 		}
-		return answer{}, fmt.Errorf("load host %s: its client has ended", h.name)
+		return answer{}, fmt.Errorf("load host %s: the client has ended", h.name)
 	case <-ctx.Done():
-		return answer{}, fmt.Errorf("load host %s: it does not answer: %w", h.name, context.Cause(ctx))
+		return answer{}, fmt.Errorf("load host %s: no answer: %w", h.name, context.Cause(ctx))
 	}
 }
 
@@ -206,7 +206,7 @@ func (h *host) begin(ctx context.Context, b beginOrder) error {
 		return err
 	}
 	if ready.Ready.Protocol != protocol {
-		return fmt.Errorf("load host %s: its program has version %d of the protocol, this one %d: install the same bullet-metrics on all hosts",
+		return fmt.Errorf("load host %s: protocol version %d, but this program has %d: install the same version of bullet-metrics on all hosts",
 			h.name, ready.Ready.Protocol, protocol)
 	}
 	h.cores = ready.Ready.Cores
@@ -245,7 +245,7 @@ func (h *host) compareClocks(ctx context.Context) error {
 		if h.ahead < 0 {
 			word = "behind"
 		}
-		return fmt.Errorf("load host %s: its clock is %s %s this host's (to ± %s): by more than %s no answer can be judged; set both by NTP",
+		return fmt.Errorf("load host %s: its clock is %s %s this host's (± %s), above the limit of %s: synchronize both with NTP",
 			h.name, h.ahead.Abs(), word, h.unsure.Round(time.Millisecond), mostAhead)
 	}
 	return nil

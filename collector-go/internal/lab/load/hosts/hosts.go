@@ -77,7 +77,7 @@ func Start(ctx context.Context, o Options) (*Hosts, error) {
 
 // begin sends the begin order to all clients concurrently, because one after the other would add up their times.
 func (h *Hosts) begin(ctx context.Context, o Options) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("nothing came within %s", startLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, startLimit, fmt.Errorf("no answer within %s", startLimit))
 	defer cancel()
 	order := beginOrder{Protocol: protocol, Target: o.Target, Connections: o.Connections, Class: o.Class,
 		Limit: o.Query.Limit, DurationMs: o.Query.Duration.Milliseconds(), MatchingPerSecond: o.Query.PerSecond,
@@ -121,7 +121,7 @@ func (h *Hosts) watch(each *host) {
 		if lines := each.lines(); lines != before {
 			before, silent = lines, 0
 		} else if silent++; silent == silence {
-			h.failWith(fmt.Errorf("load host %s: nothing was heard of its client for %d s", each.name, silence))
+			h.failWith(fmt.Errorf("load host %s: no message from the client for %d s", each.name, silence))
 			each.connection.Kill()
 		}
 	}

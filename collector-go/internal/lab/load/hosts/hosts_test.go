@@ -186,7 +186,7 @@ func TestAClockThatIsFarOffIsRefused(t *testing.T) {
 		_, err := Start(t.Context(), g.options(ahead(t, off), "near"))
 		require.ErrorContains(t, err, "load host near: its clock is")
 		require.ErrorContains(t, err, want+" this host's")
-		require.ErrorContains(t, err, "set both by NTP")
+		require.ErrorContains(t, err, "synchronize both with NTP")
 	}
 }
 
@@ -278,12 +278,12 @@ func TestAClientThatCannotBegin(t *testing.T) {
 	}{
 		"no such program":   {ByCommand([]string{"/no/such/ssh", "{host}"}), "/no/such/ssh far: "},
 		"a failing command": {ByCommand([]string{"sh", "-c", "echo no route to {host} >&2; exit 255"}), "exit status 255; it wrote:\nno route to far"},
-		"a greeting":        {says("Welcome to far!\n", nil), `the line "Welcome to far!" is neither an order nor an answer`},
-		"another version":   {says(`{"ready":{"protocol":2}}`+"\n", nil), "version 2 of the protocol, this one 1: install the same"},
-		"an error":          {says(`{"error":"begin: no way"}`+"\n", nil), "its client has ended: begin: no way"},
-		"silence":           {says("", nil), "it ended although nobody ordered it to"},
-		"half a line":       {says(`{"ready":{"proto`, errors.New("signal: killed")), "its client has ended: signal: killed"},
-		"an answer to come": {says(`{"anwser":{}}`+"\n", nil), "an answer is none that this program knows"},
+		"a greeting":        {says("Welcome to far!\n", nil), `the line "Welcome to far!" is not an order or answer`},
+		"another version":   {says(`{"ready":{"protocol":2}}`+"\n", nil), "protocol version 2, but this program has 1: install the same"},
+		"an error":          {says(`{"error":"begin: no way"}`+"\n", nil), "the client has ended: begin: no way"},
+		"silence":           {says("", nil), "the client ended without an order"},
+		"half a line":       {says(`{"ready":{"proto`, errors.New("signal: killed")), "the client has ended: signal: killed"},
+		"an answer to come": {says(`{"anwser":{}}`+"\n", nil), "unknown answer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			connect := func(host string) (*Connection, error) {
@@ -309,7 +309,7 @@ func TestAClientThatLosesOutcomes(t *testing.T) {
 	h.closing = true
 	h.read()
 	require.EqualError(t, h.err,
-		"load host a: its client has ended: 1 outcomes of its queries came, and not all")
+		"load host a: the client has ended: only 1 outcomes of its queries arrived")
 }
 
 // An invalid order ends a client with an answer that names the field.
@@ -317,15 +317,15 @@ func TestOrdersThatMakeNoSense(t *testing.T) {
 	begin := `{"begin":{"protocol":1,"part":{"number":1,"of":1},"target":{"gateway":"g:1"},"connections":1,"class":"raw","duration_ms":1000,"limit":1}}` + "\n"
 	for name, c := range map[string]struct{ orders, want string }{
 		"no begin":         {`{"hold":{"queries":1}}` + "\n", "the first order must be begin"},
-		"two":              {begin + begin, "begin: it has begun already"},
-		"another version":  {strings.Replace(begin, `"protocol":1`, `"protocol":2`, 1), "version 2 of the protocol"},
-		"no part":          {strings.Replace(begin, `"number":1`, `"number":2`, 1), "there is no part 2 of 1"},
-		"no target":        {strings.Replace(begin, `"gateway":"g:1"`, "", 1), "neither a gateway nor a DRPC server"},
-		"no class":         {strings.Replace(begin, `"raw"`, `"row"`, 1), `no class of queries is called "row"`},
-		"too many queries": {begin + `{"hold":{"queries":1001}}` + "\n", "hold: 0 to 1000 queries can be held"},
-		"no rate":          {begin + `{"open":{"id":1}}` + "\n", "open: the rate must be above 0"},
-		"unknown":          {begin + `{"holt":{"queries":1}}` + "\n", "an order is none that this program knows"},
-		"no JSON":          {begin + "hold 5\n", `the line "hold 5" is neither an order nor an answer`},
+		"two":              {begin + begin, "begin: already begun"},
+		"another version":  {strings.Replace(begin, `"protocol":1`, `"protocol":2`, 1), "protocol version 2"},
+		"no part":          {strings.Replace(begin, `"number":1`, `"number":2`, 1), "invalid part 2 of 1"},
+		"no target":        {strings.Replace(begin, `"gateway":"g:1"`, "", 1), "missing address of a gateway or DRPC server"},
+		"no class":         {strings.Replace(begin, `"raw"`, `"row"`, 1), `unknown query class "row"`},
+		"too many queries": {begin + `{"hold":{"queries":1001}}` + "\n", "hold: the number of queries must be between 0 and 1000"},
+		"no rate":          {begin + `{"open":{"id":1}}` + "\n", "open: the rate must be greater than 0"},
+		"unknown":          {begin + `{"holt":{"queries":1}}` + "\n", "unknown order"},
+		"no JSON":          {begin + "hold 5\n", `the line "hold 5" is not an order or answer`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var answers strings.Builder
@@ -363,7 +363,7 @@ func TestTheLinesAreAsThePageHasThem(t *testing.T) {
 		{answer{State: &stateAnswer{1700000001000, 350_000, 33}},
 			`{"state":{"time_ms":1700000001000,"cpu_us":350000,"in_flight":33}}`},
 		{answer{End: &endAnswer{1666}}, `{"end":{"outcomes":1666}}`},
-		{answer{Error: "begin: there is no part 2 of 1"}, `{"error":"begin: there is no part 2 of 1"}`},
+		{answer{Error: "begin: invalid part 2 of 1"}, `{"error":"begin: invalid part 2 of 1"}`},
 	} {
 		line, err := json.Marshal(c.value)
 		require.NoError(t, err)
@@ -399,7 +399,7 @@ func TestASilentClientIsEnded(t *testing.T) {
 			time.Sleep((silence - 2) * time.Second) // synctest time
 			require.NoError(t, each.take(answer{State: &stateAnswer{}}))
 		}
-		require.EqualError(t, <-l.failed, "load host far: nothing was heard of its client for 30 s")
+		require.EqualError(t, <-l.failed, "load host far: no message from the client for 30 s")
 		<-killed
 		assert.InDelta(t, (5*(silence-2) + silence), time.Since(began).Seconds(), 2)
 		h.end()

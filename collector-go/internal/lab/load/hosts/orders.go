@@ -132,14 +132,14 @@ func (b beginOrder) query() (load.Query, error) {
 func (b beginOrder) validate() error {
 	switch {
 	case b.Protocol != protocol:
-		return fmt.Errorf("the orders are of version %d of the protocol, this program has %d: install the same bullet-metrics on all hosts",
+		return fmt.Errorf("the orders have protocol version %d, but this program has %d: install the same version of bullet-metrics on all hosts",
 			b.Protocol, protocol)
 	case b.Part.Number < 1 || b.Part.Number > b.Part.Of:
-		return fmt.Errorf("there is no part %d of %d", b.Part.Number, b.Part.Of)
+		return fmt.Errorf("invalid part %d of %d", b.Part.Number, b.Part.Of)
 	case b.Connections < 1:
-		return fmt.Errorf("at least 1 connection is needed, not %d", b.Connections)
+		return fmt.Errorf("the number of connections must be at least 1, not %d", b.Connections)
 	case b.Target.Gateway == "" && len(b.Target.DRPC) == 0:
-		return errors.New("neither a gateway nor a DRPC server is there to be asked")
+		return errors.New("missing address of a gateway or DRPC server")
 	}
 	return nil
 }
@@ -167,7 +167,7 @@ func eachLine[T any](from io.Reader, take func(T) error) error {
 	for lines.Scan() {
 		var one T
 		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
-			return fmt.Errorf("the line %.200q is neither an order nor an answer: %w", lines.Bytes(), err)
+			return fmt.Errorf("the line %.200q is not an order or answer: %w", lines.Bytes(), err)
 		}
 		if err := take(one); err != nil {
 			return err
