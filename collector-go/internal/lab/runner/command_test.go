@@ -125,7 +125,7 @@ func TestLoadHostsThatCannotBeReachedSubmitNothing(t *testing.T) {
 		LoadCommand: []string{"sh", "-c", "echo {host} is away >&2; exit 255"},
 		Load:        runstore.Load{Class: "raw", QueryLimit: 10, QueryDurationMs: 1000, MatchingPerSecond: 1}}, &saying{})
 	_, err := l.Launch(t.Context(), runstore.PlannedTrial{}, "t-01")
-	require.ErrorContains(t, err, "load host load1: its client has ended: sh -c ")
+	require.ErrorContains(t, err, "load host load1: the client has ended: sh -c ")
 	require.ErrorContains(t, err, "exit status 255; it wrote:\nload1 is away")
 	require.ErrorContains(t, err, "load2 is away", "all that cannot be are named at once")
 	assert.NoFileExists(t, submit+".words")
