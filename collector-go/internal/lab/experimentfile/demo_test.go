@@ -68,11 +68,11 @@ func TestFlagsChangeTheDemosExperiment(t *testing.T) {
 
 func TestDemosThatMakeNoSense(t *testing.T) {
 	for says, d := range map[string]Demo{
-		"needs at least 1m0s":                 {Limit: 59 * time.Second},
-		"at least 3 steps":                    {Queries: []int{0, 10}},
-		"the first with 0 queries":            {Queries: []int{5, 10, 20}},
+		"needs at least 1m0s":                   {Limit: 59 * time.Second},
+		"at least 3 steps":                      {Queries: []int{0, 10}},
+		"the first with 0 queries":              {Queries: []int{5, 10, 20}},
 		"is not a whole number of queries from": {Queries: []int{0, 10, 2000}},
-		"must not be negative":                {RecordsPerSecond: -1},
+		"must not be negative":                  {RecordsPerSecond: -1},
 	} {
 		d.BulletConf = DemoConf
 		_, _, err := d.File()
