@@ -100,5 +100,5 @@ func TestTheCollectionOfNothing(t *testing.T) {
 	assert.Contains(t, text, "/api/v1/topologies lists")
 	code, text, _ = collectionOf(t, "capture-storm-1.2.4", "word"+between("200", "100"))
 	assert.Equal(t, http.StatusBadRequest, code)
-	assert.Contains(t, text, `invalid parameter "start": it must be before end`)
+	assert.Contains(t, text, `invalid parameter "start": must be before end`)
 }

@@ -203,9 +203,9 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		}
 		err := refusal(func(int) string { return "hostile" })
 		require.Equal(t, codes.ResourceExhausted, status.Code(err))
-		require.ErrorContains(t, err, "topology hostile holds")
+		require.ErrorContains(t, err, "topology hostile uses")
 		require.ErrorContains(t, refusal(func(n int) string { return fmt.Sprint("made up ", n) }),
-			"address 127.0.0.2 holds")
+			"address 127.0.0.2 uses")
 		goesOn(t)
 		another, err := good.open("good")
 		require.NoError(t, err)

@@ -32,7 +32,7 @@ var brokenSettings = map[string]string{
 	"limits.batch_bytes: -1":                             "must be greater than 0",
 	"store.embedded.enabled: maybe":                      "is not true or false",
 	"{grpc.insecure: perhaps, grpc.listen: '0.0.0.0:0'}": "is not true or false",
-	"log.level: loud":                                    "none of debug",
+	"log.level: loud":                                    "not one of debug",
 	"slice.widht: 10s":                                   "did you mean",
 	"{grpc.tls.cert_file: FILES/good.crt, grpc.tls.key_file: FILES/good.key, grpc.tokn_file: x}": "did you mean",
 	"data_dir:":               "wrong shape",
@@ -44,7 +44,7 @@ var brokenSettings = map[string]string{
 	"slice.width: 7s": "must divide 1m",
 	"{slice.width: 10s, slice.width_by_metric: {a: 15s}}": "multiple of slice.width",
 	"slice.lateness: 2h":                                                      "between 0s and 1h",
-	"journal: {max_bytes: 1MiB, segment_bytes: 1MiB}":                         "at least two segments",
+	"journal: {max_bytes: 1MiB, segment_bytes: 1MiB}":                         "two segments",
 	"http.external_url: 'ftp://a/'":                                           "http.external_url",
 	"alertmanager.urls: ['http://u:p@a:1/']":                                  "alertmanager.urls",
 	"alertmanager.http_config_file: FILES/http.yml":                           "set without alertmanager.urls",
@@ -131,7 +131,7 @@ func TestServeCheckFindsWhatServeFailsOn(t *testing.T) {
 			said, err := program(append([]string{"serve", "--check"}, args...)...)
 			require.Error(t, err, said)
 			assert.Equal(t, exitUsage, exitCode(err), said)
-			faults := regexp.MustCompile(`(?m)^WRONG  (.*(?:\n       .*)*)`).FindAllStringSubmatch(said, -1)
+			faults := regexp.MustCompile(`(?m)^WRONG +(.*(?:\n {13}.*)*)`).FindAllStringSubmatch(said, -1)
 			require.Len(t, faults, 1, said)
 			assert.Contains(t, faults[0][1], want)
 			refused := serveUntilUp(args...)

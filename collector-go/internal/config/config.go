@@ -193,7 +193,7 @@ func (c Config) Validate() error {
 		positive("query.lookback", int64(c.Query.Lookback)),
 		positive("journal.segment_bytes", c.Journal.SegmentBytes),
 		atLeast("journal.max_bytes", c.Journal.MaxBytes, 2*c.Journal.SegmentBytes,
-			"two segments (2 x journal.segment_bytes)"),
+			"two segments of journal.segment_bytes"),
 		positive("query.max_samples", int64(c.Query.MaxSamples)),
 		positive("query.max_concurrent", int64(c.Query.MaxConcurrent)),
 		positive("query.max_length", int64(c.Query.MaxLength)),
