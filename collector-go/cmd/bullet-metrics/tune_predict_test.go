@@ -98,10 +98,10 @@ func TestPredictOfAnExperimentsStepsAndOfARunsConfiguration(t *testing.T) {
 func TestPredictStatesWhatIsWrong(t *testing.T) {
 	for want, line := range map[string][]string{
 		"--from is missing":                          {"predict"},
-		"--check takes runs'":                        {"predict", "--check"},
+		"--check needs run":                          {"predict", "--check"},
 		"is not KEY=VALUE":                           {"predict", "--from", test7Table, "--set", "x"},
 		"choose one of table":                        {"predict", "--from", test7Table, "--output", "xml"},
-		"one FILE may be given":                      {"predict", "--from", test7Table, "a", "b"},
+		"at most one FILE":                           {"predict", "--from", test7Table, "a", "b"},
 		`--queries "-1.000000": a number below zero`: {"predict", "--from", test7Table, "--queries", "-1"},
 		"takes its runs as argument":                 {"predict", "--check", test7Table, "--from", test7Table},
 	} {
@@ -110,9 +110,9 @@ func TestPredictStatesWhatIsWrong(t *testing.T) {
 		assert.Equal(t, exitUsage, exitCode(err), want)
 	}
 	for want, line := range map[string][]string{
-		"neither a run's directory nor one of runs": {"predict", "--from", t.TempDir()},
-		"no such file":               {"predict", "none.yaml", "--from", test7Table},
-		"give --query-records-per-s": {"predict", "--from", test7Table, "--records-per-s", "1000"},
+		"neither a run directory nor a directory of runs": {"predict", "--from", t.TempDir()},
+		"no such file":              {"predict", "none.yaml", "--from", test7Table},
+		"set --query-records-per-s": {"predict", "--from", test7Table, "--records-per-s", "1000"},
 		"the nearest is bullet.topology.filter.bolt.parallel": {"predict", "--from", sampleRun, "--set",
 			"bullet.topology.filter.bolt.parallellism=3"},
 		"setting bullet.topology.filter.bolt.parallelism: \"x": {"predict", "--from", sampleRun, "--set",

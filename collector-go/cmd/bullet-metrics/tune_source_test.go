@@ -51,7 +51,7 @@ func TestSizeFromRuns(t *testing.T) {
 	yaml := at(t, runs, "yaml")
 	assert.Contains(t, yaml, "bullet.topology.dsl.spout.parallelism: 47  # 30 to 71; parallelism over records/s")
 	assert.Contains(t, yaml, "bullet.topology.dsl.bolt.memory.off.heap.load: 192.0")
-	assert.NotContains(t, yaml, "record rate is not known")
+	assert.NotContains(t, yaml, "record rate of the query test is unknown")
 
 	mixed := asJSON(t, append(load, run6, documents+"query-scaling-test7.csv", "--query-records-per-s", "68400")...)
 	assert.Equal(t, at(t, runs, "filter_bolts_for_queries"), at(t, mixed, "filter_bolts_for_queries"),

@@ -129,7 +129,7 @@ func TestTwoLaunchesOfOneConfigurationSaySo(t *testing.T) {
 	other, err := compare.Operands(operand("one", "", 100), operand("other", "", 204), 0.95)
 	require.NoError(t, err)
 	assert.NotContains(t, strings.Join(other.Configurations[0].Findings(0.95, ""), "\n"),
-		"launches of one configuration")
+		"have the same configuration")
 }
 
 func TestASideAgainstItselfHasNoClearChange(t *testing.T) {

@@ -101,7 +101,7 @@ func TestQueriesPerCoreComeWithTheCostOfAQuery(t *testing.T) {
 	assert.Contains(t, a, "In the whole topology, each query adds: ")
 	assert.Equal(t, tuning.FromClimb, c.CostFrom)
 	assert.Contains(t, a, "Total GC ms/min")
-	assert.NotContains(t, a, "A step is OK when")
+	assert.NotContains(t, a, "A step is OK if")
 }
 
 // Configurations without a common step, such as the smallest and the largest of Test 7, are distinguished only by their

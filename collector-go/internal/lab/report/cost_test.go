@@ -90,7 +90,7 @@ func TestMiBPerSecondAreCountedOrCalledAnEstimate(t *testing.T) {
 	r, text := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{counted}))
 	assert.InDelta(t, 3, float64(r.Trials[0].Report.Steps[1].MiBPerSecond), 1e-9, "not the 1.8 of 1,843 bytes a record")
 	assert.InDelta(t, 3, float64(r.Volume.MiBPerSecond), 1e-9)
-	assert.NotContains(t, text, "MiB/s are an estimate")
+	assert.NotContains(t, text, "MiB/s is an estimate")
 	r, text = written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{estimated}))
 	assert.InDelta(t, 1.8, float64(r.Volume.MiBPerSecond), 1e-9)
 	assert.Contains(t, text,
@@ -103,6 +103,6 @@ func TestNoResultSizeWhereNoneWasToMatch(t *testing.T) {
 	edited(t, dir, runstore.PlanFile, func(plan *runstore.Plan) { plan.Load.MatchingPerSecond = 0 })
 	r, text := written(t, dir)
 	assert.False(t, r.Trials[0].Report.Steps[1].AverageResultSize.Known())
-	assert.NotContains(t, text, "A step is OK when its average result size")
+	assert.NotContains(t, text, "A step is OK if its average result size")
 	assert.Contains(t, text, "Completeness is not judged, because no records were made for the queries to find.")
 }

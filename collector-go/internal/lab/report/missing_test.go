@@ -20,5 +20,5 @@ func TestMissingRecordsAreSaidOfAStepThatIsOK(t *testing.T) {
 		"(completeness above 99.99%)", "Total heap MiB", "GC time is the wall time of pauses"} {
 		assert.Contains(t, text, want)
 	}
-	assert.NotContains(t, text, "10 queries: OK by its goals")
+	assert.NotContains(t, text, "10 queries: OK, because its goals")
 }
