@@ -27,20 +27,26 @@ const (
 // checker collects the faults of a file whose fields could all be parsed. It checks the meaning of fields and the
 // relations between them. It continues after a fault, so that one attempt reports every problem.
 type checker struct {
-	file   *File
+	file   *File // nil for a space file
+	places *yamlfile.Places
 	faults []error
 }
 
 // fault adds an error at a field. If the file omits the field, the error points to the parent, because the field
 // belongs there.
 func (c *checker) fault(field, format string, args ...any) {
-	c.faults = append(c.faults, c.file.places.Fault(field, format, args...))
+	c.faults = append(c.faults, c.places.Fault(field, format, args...))
+}
+
+// when adds an error at a field if a condition holds.
+func (c *checker) when(is bool, field, format string, args ...any) {
+	if is {
+		c.fault(field, format, args...)
+	}
 }
 
 func (c *checker) oneOf(field, value string, known ...string) {
-	if !slices.Contains(known, value) {
-		c.fault(field, "%s", oneOf("", value, known...))
-	}
+	c.when(!slices.Contains(known, value), field, "%s", oneOf("", value, known...))
 }
 
 // oneOf returns the error for a value that is not a known one. It suggests the nearest.
@@ -50,44 +56,35 @@ func oneOf(prefix, value string, known ...string) error {
 }
 
 func (c *checker) atLeast(field string, value, least float64) {
-	if !(value >= least) {
-		c.fault(field, "%v is below the minimum of %v", value, least)
-	}
+	c.when(!(value >= least), field, "%v is below the minimum of %v", value, least)
 }
 
 func (c *checker) between(field string, value, least, most float64) {
-	if !(value >= least && value <= most) {
-		c.fault(field, "%v is not between %v and %v", value, least, most)
-	}
+	c.when(!(value >= least && value <= most), field, "%v is not between %v and %v", value, least, most)
 }
 
 // wholeQueries requires a number of queries that the load client can run.
 func (c *checker) wholeQueries(field string, n float64) {
-	if n != math.Trunc(n) || n < 0 || n > maxQueries {
-		c.fault(field, "%v is not a whole number of queries from 0 to %d", n, maxQueries)
-	}
+	c.when(n != math.Trunc(n) || n < 0 || n > maxQueries, field,
+		"%v is not a whole number of queries from 0 to %d", n, maxQueries)
 }
 
 var experimentName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
 func (c *checker) name(field, name string) {
-	if !experimentName.MatchString(name) {
-		c.fault(field, "%q is not a valid name; use at most 40 lower-case letters, digits and hyphens", name)
-	}
+	c.when(!experimentName.MatchString(name), field,
+		"%q is not a valid name; use at most 40 lower-case letters, digits and hyphens", name)
 }
 
 // Check reports every contradiction in the file, each with its line. Parse has already called it. Callers need it
 // again only after they changed fields, as the demo does. File.Plan relies on a file that passed. The parts that
 // describe the cluster are not checked in a file that can only be simulated.
 func (f *File) Check() error {
-	c := checker{file: f}
+	c := checker{file: f, places: f.places}
 	c.name("experiment", f.Experiment)
-	if f.Title == "" {
-		c.fault("title", "missing; state in one line what the experiment finds out")
-	}
-	if f.Test < 0 || f.Test > 7 {
-		c.fault("test", "%d is not a test of the document (1 to 7); remove the field if the experiment repeats none", f.Test)
-	}
+	c.when(f.Title == "", "title", "missing; state in one line what the experiment finds out")
+	c.when(f.Test < 0 || f.Test > 7, "test",
+		"%d is not a test of the document (1 to 7); remove the field if the experiment repeats none", f.Test)
 	c.oneOf("analysis", f.Analysis, string(runstore.OfTimeline), string(runstore.OfConcurrency), string(runstore.OfData),
 		string(runstore.OfQueries))
 	c.oneOf("on_fail", f.OnFail, FailFails, FailBrackets)
@@ -107,9 +104,8 @@ func (f *File) Check() error {
 
 // goals requires at least one goal, because a step without goals would always be OK.
 func (c *checker) goals() {
-	if len(c.file.Goals) == 0 && c.file.Search == nil {
-		c.fault("goals", "missing; list at least one goal with its figure, statistic and limit")
-	}
+	c.when(len(c.file.Goals) == 0 && c.file.Search == nil, "goals",
+		"missing; list at least one goal with its figure, statistic and limit")
 	for i, g := range c.file.Goals {
 		field := g.field // of a goal that the target of a search has set
 		if field == "" {
@@ -143,9 +139,8 @@ func (c *checker) goals() {
 }
 
 func (c *checker) topology() {
-	if c.file.Topology.Conf == "" {
-		c.fault("topology.conf", "missing; set the path of the Bullet YAML, relative to this file")
-	}
+	c.when(c.file.Topology.Conf == "", "topology.conf",
+		"missing; set the path of the Bullet YAML, relative to this file")
 	if name := c.file.Topology.Name; name != "" {
 		c.name("topology.name", name)
 	}
@@ -168,9 +163,8 @@ func (c *checker) grid() {
 		}
 		seen[axis.Axis] = true
 		n := len(axis.Values) + len(axis.Configurations)
-		if (axis.Setting != "") != (len(axis.Values) > 0) || (len(axis.Values) > 0) == (len(axis.Configurations) > 0) {
-			c.fault(field, "set either `setting` and `values`, or `configurations`")
-		}
+		c.when((axis.Setting != "") != (len(axis.Values) > 0) || (len(axis.Values) > 0) == (len(axis.Configurations) > 0),
+			field, "set either `setting` and `values`, or `configurations`")
 		for j, each := range axis.Configurations {
 			within := fmt.Sprintf("%s.configurations[%d]", field, j)
 			if each.Label == "" { // trials and their directories are named after it
@@ -180,20 +174,15 @@ func (c *checker) grid() {
 		}
 		trials *= max(1, n)
 	}
-	if trials > maxTrials {
-		c.fault("grid", "%d trials exceed the maximum of %d", trials, maxTrials)
-	}
+	c.when(trials > maxTrials, "grid", "%d trials exceed the maximum of %d", trials, maxTrials)
 }
 
 // values checks the loads of a trial's steps. A repeated load is refused, because repeats have their own field.
 // Numbers of queries must be whole; rates need not be.
 func (c *checker) values(field string, values []float64, needed bool) {
-	if needed && len(values) == 0 {
-		c.fault(field, "missing; list the positions of the steps on the axis")
-	}
-	if len(values) > maxStepsATrial {
-		c.fault(field, "%d steps exceed the maximum of %d per trial", len(values), maxStepsATrial)
-	}
+	c.when(needed && len(values) == 0, field, "missing; list the positions of the steps on the axis")
+	c.when(len(values) > maxStepsATrial, field,
+		"%d steps exceed the maximum of %d per trial", len(values), maxStepsATrial)
 	for i, v := range values {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		switch {
@@ -217,12 +206,10 @@ func (c *checker) steps() {
 	c.oneOf("steps.search", s.Search, tuning.Texts(tuning.SearchKinds())...)
 	if c.file.isTimeline() {
 		c.atLeast("steps.timeline_queries", float64(s.TimelineQueries), 1)
-		if c.file.Load.Class != "raw" {
-			c.fault("load.class", "%s queries return no record that a timeline could follow; use raw", c.file.Load.Class)
-		}
-		if s.TimelineRecords == string(runstore.GeneratedRecords) && !(c.file.Load.MatchingPerSecond > 0) {
-			c.fault("load.matching_per_second", "must be above 0 with steps.timeline_records: generated")
-		}
+		c.when(c.file.Load.Class != "raw", "load.class",
+			"%s queries return no record that a timeline could follow; use raw", c.file.Load.Class)
+		c.when(s.TimelineRecords == string(runstore.GeneratedRecords) && !(c.file.Load.MatchingPerSecond > 0),
+			"load.matching_per_second", "must be above 0 with steps.timeline_records: generated")
 	}
 	c.values("steps.values", s.Values, !c.everyConfigurationHasSteps())
 	width := c.file.Launch.SliceWidth
@@ -230,9 +217,8 @@ func (c *checker) steps() {
 		field        string
 		value, least Duration
 	}{{"steps.warm_up", s.WarmUp, 0}, {"steps.sustain", s.Sustain, width}} {
-		if d.value < d.least || width > 0 && d.value%width != 0 {
-			c.fault(d.field, "%s is not a multiple of the slice width, %s", time.Duration(d.value), time.Duration(width))
-		}
+		c.when(d.value < d.least || width > 0 && d.value%width != 0, d.field,
+			"%s is not a multiple of the slice width, %s", time.Duration(d.value), time.Duration(width))
 	}
 	c.between("steps.repeats", float64(s.Repeats), 1, maxRepeats)
 	c.between("steps.inconclusive_repeats", float64(s.InconclusiveRepeats), 0, maxRepeats)
@@ -287,13 +273,11 @@ func (c *checker) load() {
 	leastThreads := 0
 	switch {
 	case c.file.Launch.Local != nil:
-		if len(l.DRPC) > 0 {
-			c.fault("load.drpc", "cannot be combined with launch.local, which starts its own DRPC server; remove it")
-		}
-		if l.Submit == SubmitByDRPC && c.file.Launch.Local.Kafka != nil {
-			c.fault("load.submit", "drpc cannot be combined with launch.local.kafka, whose producer waits for the gateway; "+
+		c.when(len(l.DRPC) > 0, "load.drpc",
+			"cannot be combined with launch.local, which starts its own DRPC server; remove it")
+		c.when(l.Submit == SubmitByDRPC && c.file.Launch.Local.Kafka != nil, "load.submit",
+			"drpc cannot be combined with launch.local.kafka, whose producer waits for the gateway; "+
 				"use gateway, or remove kafka")
-		}
 		if l.Submit == SubmitByDRPC && l.DRPCThreads > 0 {
 			leastThreads = leastDRPCThreads
 		}
@@ -304,25 +288,20 @@ func (c *checker) load() {
 	if c.file.noSource() {
 		c.noSource()
 	} else {
-		if l.BQL != "" {
-			c.fault("load.bql", "needs load.source: none, because the generated records match only the queries of load.class")
-		}
+		c.when(l.BQL != "", "load.bql",
+			"needs load.source: none, because the generated records match only the queries of load.class")
 		byRecords := c.file.Steps.Axis == string(runstore.RecordsPerSecond)
-		if c.file.Launch.Command != nil && l.RecordsPerSecond.Calibrated && !byRecords && c.file.Search == nil {
-			c.fault("load.records_per_second", "%s is not possible with launch.command, because the CPU of the workers' "+
+		c.when(c.file.Launch.Command != nil && l.RecordsPerSecond.Calibrated && !byRecords && c.file.Search == nil,
+			"load.records_per_second", "%s is not possible with launch.command, because the CPU of the workers' "+
 				"hosts is not measured; set a number of records per second", calibrated)
-		}
 	}
 	c.between("load.queries", float64(l.Queries), 0, maxQueries)
 	c.atLeast("load.queries_per_second", l.QueriesPerSecond, 0)
 	c.atLeast("load.records", float64(l.Records), 1)
 	c.atLeast("load.matching_per_second", l.MatchingPerSecond, 0)
-	if l.Duration < Duration(time.Second) {
-		c.fault("load.duration", "%s is below the minimum of 1s", time.Duration(l.Duration))
-	}
-	if !(l.LeaveIdle > 0 && l.LeaveIdle < 1) {
-		c.fault("load.leave_idle", "%v is not between 0 and 1", float64(l.LeaveIdle))
-	}
+	c.when(l.Duration < Duration(time.Second), "load.duration",
+		"%s is below the minimum of 1s", time.Duration(l.Duration))
+	c.when(!(l.LeaveIdle > 0 && l.LeaveIdle < 1), "load.leave_idle", "%v is not between 0 and 1", float64(l.LeaveIdle))
 }
 
 // noSource reports whether the record source is foreign: its data is live, its rate cannot be controlled, and no
@@ -334,14 +313,11 @@ func (f *File) noSource() bool { return f.Load.Source == runstore.SourceNone }
 func (c *checker) noSource() {
 	f := c.file
 	refuse := func(field string, is bool, why string) {
-		if is {
-			c.fault(field, "cannot be combined with load.source: none, because %s", why)
-		}
+		c.when(is, field, "cannot be combined with load.source: none, because %s", why)
 	}
 	const fixedRate, noRecords = "the record rate cannot be changed", "no records are generated"
-	if f.Launch.Local != nil {
-		c.fault("load.source", "none cannot be combined with launch.local, whose topology generates records; use launch.command")
-	}
+	c.when(f.Launch.Local != nil, "load.source",
+		"none cannot be combined with launch.local, whose topology generates records; use launch.command")
 	for i, g := range f.Goals {
 		figure, field := tuning.GoalFigure(g.Figure), fmt.Sprintf("goals[%d].figure", i)
 		refuse(field, figure == tuning.ResultSize || figure == tuning.Completeness,
@@ -356,25 +332,22 @@ func (c *checker) noSource() {
 		"search.target.records_per_second", "search.target.mib_per_second"} {
 		refuse(field, f.places.Given(field), noRecords)
 	}
-	if f.Load.BQL != "" && timeline {
-		c.fault("load.bql", "cannot be combined with steps.kind: timeline, which has its own queries")
-	}
+	c.when(f.Load.BQL != "" && timeline, "load.bql",
+		"cannot be combined with steps.kind: timeline, which has its own queries")
 }
 
 // launch checks that exactly one way to launch is given, and the fields of that way.
 func (c *checker) launch() {
 	l := c.file.Launch
-	if l.SliceWidth < Duration(time.Second) || l.SliceWidth%Duration(time.Second) != 0 {
-		c.fault("launch.slice_width", "%s is not a whole number of seconds above 0", time.Duration(l.SliceWidth))
-	}
+	c.when(l.SliceWidth < Duration(time.Second) || l.SliceWidth%Duration(time.Second) != 0, "launch.slice_width",
+		"%s is not a whole number of seconds above 0", time.Duration(l.SliceWidth))
 	switch {
 	case (l.Local == nil) == (l.Command == nil):
 		c.fault("launch", "set either `local` or `command`")
 	case l.Local != nil:
 		c.atLeast("launch.local.workers", float64(l.Local.Workers), 1)
-		if l.Local.WorkerHeap.MiB() < 64 {
-			c.fault("launch.local.worker_heap", "%d MiB is below the minimum of 64 MiB", l.Local.WorkerHeap.MiB())
-		}
+		c.when(l.Local.WorkerHeap.MiB() < 64, "launch.local.worker_heap",
+			"%d MiB is below the minimum of 64 MiB", l.Local.WorkerHeap.MiB())
 		if k := l.Local.Kafka; k != nil && k.Bootstrap != "" {
 			c.atLeast("launch.local.kafka.partitions", float64(k.Partitions), 0) // the number may be unknown
 		} else if k != nil {
@@ -400,9 +373,8 @@ func (c *checker) words(field string, words []string, required, why string, know
 	}
 	for i, word := range words {
 		for _, found := range placeholder.FindAllString(word, -1) {
-			if !slices.Contains(known, found) {
-				c.fault(fmt.Sprintf("%s[%d]", field, i), "unknown placeholder %s; use %s", found, strings.Join(known, ", "))
-			}
+			c.when(!slices.Contains(known, found), fmt.Sprintf("%s[%d]", field, i),
+				"unknown placeholder %s; use %s", found, strings.Join(known, ", "))
 		}
 	}
 }
@@ -413,19 +385,16 @@ func (c *checker) command(l Command) {
 	placeholders := []string{"{name}", "{conf}", "{settings}", "{workers}"}
 	c.words("launch.command.submit", l.Submit, "{name}", "each trial has its own topology name", placeholders...)
 	c.words("launch.command.kill", l.Kill, "", "", placeholders...)
-	if l.Collector == "" {
-		c.fault("launch.command.collector", "missing; set the HTTP address of the collector, HOST:PORT or https://HOST:PORT")
-	}
-	if l.Gateway == "" && (c.file.Load.Submit == SubmitByGateway || !c.file.noSource()) {
-		c.fault("launch.command.gateway", "missing; set the address of the query gateway, HOST:PORT")
-	}
+	c.when(l.Collector == "", "launch.command.collector",
+		"missing; set the HTTP address of the collector, HOST:PORT or https://HOST:PORT")
+	c.when(l.Gateway == "" && (c.file.Load.Submit == SubmitByGateway || !c.file.noSource()), "launch.command.gateway",
+		"missing; set the address of the query gateway, HOST:PORT")
 	c.url("launch.command.collector", l.Collector, address.Form{Example: "127.0.0.1:9320",
 		Secrets: "launch.command.token_file", HostPort: true})
 	c.url("launch.command.gateway", l.Gateway, address.Form{Example: "127.0.0.1:9901", HostPort: true})
 	c.atLeast("launch.command.gateway_capacity", float64(l.GatewayCapacity), 0)
-	if l.GatewayCapacity > 0 && c.file.Load.Submit == SubmitByDRPC {
-		c.fault("launch.command.gateway_capacity", "cannot be combined with load.submit: drpc; set load.drpc_threads instead")
-	}
+	c.when(l.GatewayCapacity > 0 && c.file.Load.Submit == SubmitByDRPC, "launch.command.gateway_capacity",
+		"cannot be combined with load.submit: drpc; set load.drpc_threads instead")
 	c.atLeast("launch.command.workers", float64(l.Workers), 1)
 	c.atLeast("launch.command.partitions", float64(l.Partitions), 0)
 }
@@ -434,16 +403,13 @@ func (c *checker) command(l Command) {
 // it for an option.
 func (c *checker) loadHosts(l LoadHosts) {
 	const host = "{host}"
-	if c.file.Launch.Local != nil {
-		c.fault("launch.load", "cannot be combined with launch.local, whose gateway serves only this machine; remove it")
-	}
-	if c.file.isTimeline() {
-		c.fault("launch.load", "cannot be combined with steps.kind: timeline, which runs one query after the other; remove it")
-	}
+	c.when(c.file.Launch.Local != nil, "launch.load",
+		"cannot be combined with launch.local, whose gateway serves only this machine; remove it")
+	c.when(c.file.isTimeline(), "launch.load",
+		"cannot be combined with steps.kind: timeline, which runs one query after the other; remove it")
 	c.words("launch.load.command", l.Command, host, "all clients would run on the same host", host)
-	if len(l.Hosts) == 0 || len(l.Hosts) > maxLoadHosts {
-		c.fault("launch.load.hosts", "%d hosts; list 1 to %d", len(l.Hosts), maxLoadHosts)
-	}
+	c.when(len(l.Hosts) == 0 || len(l.Hosts) > maxLoadHosts, "launch.load.hosts",
+		"%d hosts; list 1 to %d", len(l.Hosts), maxLoadHosts)
 	for i, host := range l.Hosts {
 		field := fmt.Sprintf("launch.load.hosts[%d]", i)
 		if host == "" || strings.HasPrefix(host, "-") {
@@ -477,10 +443,8 @@ func (c *checker) cluster() {
 	c.atLeast("cluster.machines.count", float64(m.Count), 0)
 	c.atLeast("cluster.machines.cores", float64(m.Cores), 0)
 	c.atLeast("cluster.machines.usable_cores", m.UsableCores, 0)
-	if m != (Machines{}) && m.Cores == 0 {
-		c.fault("cluster.machines.cores", "missing; set the number of cores of one machine")
-	}
-	if m.Cores > 0 && m.UsableCores > float64(m.Cores) {
-		c.fault("cluster.machines.usable_cores", "%v exceeds the %d cores of a machine", m.UsableCores, m.Cores)
-	}
+	c.when(m != (Machines{}) && m.Cores == 0, "cluster.machines.cores",
+		"missing; set the number of cores of one machine")
+	c.when(m.Cores > 0 && m.UsableCores > float64(m.Cores), "cluster.machines.usable_cores",
+		"%v exceeds the %d cores of a machine", m.UsableCores, m.Cores)
 }

@@ -158,31 +158,23 @@ func (c *checker) search() {
 		return
 	}
 	for _, field := range notWithSearch {
-		if f.places.Given(field) {
-			c.fault(field, "cannot be combined with search, which chooses the configurations and their repeats; remove it")
-		}
+		c.when(f.places.Given(field), field,
+			"cannot be combined with search, which chooses the configurations and their repeats; remove it")
 	}
 	for i, g := range f.Goals {
-		if g.Figure == string(tuning.CapacityFigure) {
-			c.fault(fmt.Sprintf("goals[%d].figure", i), "a search measures no capacity; remove the goal")
-		}
+		c.when(g.Figure == string(tuning.CapacityFigure), fmt.Sprintf("goals[%d].figure", i),
+			"a search measures no capacity; remove the goal")
 	}
 	if err := f.Target().Validate(); err != nil {
 		c.fault("search.target", "%s", err)
 	}
-	if err := f.Options().Validate(); err != nil {
-		field := "search.budget" // the error has no field: it is reported at the last of them that the file has
-		for _, name := range []string{"search.confidence", "search.repeats", "search.tolerance"} {
-			if f.places.Given(name) {
-				field = name
-			}
-		}
-		c.fault(field, "%s", err)
-	}
-	if !f.simulated() && f.Load.RecordsPerSecond.Calibrated && !f.noSource() {
-		c.fault("search.target.records_per_second", "missing; set a rate, because all trials need the same one")
-	}
-	c.faults = append(c.faults, s.check(f.places, "search.")...)
+	c.when(!(s.Confidence > 0.5 && s.Confidence < 1), "search.confidence", "must be above 50%% and below 100%%")
+	c.atLeast("search.repeats", float64(s.Repeats), 1)
+	c.when(s.Tolerance >= 1, "search.tolerance", "must be below 100%%")
+	c.atLeast("search.budget.trials", float64(s.Budget.Trials), 0)
+	c.when(!f.simulated() && f.Load.RecordsPerSecond.Calibrated && !f.noSource(), "search.target.records_per_second",
+		"missing; set a rate, because all trials need the same one")
+	c.settings(&s.SearchSettings, "search.")
 }
 
 // Target returns the search's target. A load or goal that the file omits is Unknown.

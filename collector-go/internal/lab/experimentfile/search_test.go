@@ -209,7 +209,7 @@ func TestEachFaultHasItsPlaceAndTheNearestName(t *testing.T) {
 		{swap(goodFile, "99%", "99"), goodSpace,
 			"it.yaml:4:56: search.target.completeness: completeness is a share and cannot exceed 1"},
 		{swap(goodFile, ", latency: 200ms, completeness: 99%", ""), goodSpace, "it.yaml:4:11: search.target: no goal"},
-		{swap(goodFile, "90%", "40%"), goodSpace, "it.yaml:6:15: search.confidence: confidence must be above 50%"},
+		{swap(goodFile, "90%", "40%"), goodSpace, "it.yaml:6:15: search.confidence: must be above 50%"},
 		{swap(goodFile, "sample", `""`), goodSpace, `experiment: "" is not a valid name`},
 		{swap(goodFile, "title: x", "title: x\ngrid: []"), goodSpace, "it.yaml:3:7: grid: cannot be combined with search"},
 		{"experiment: sample\ntitle: x\nanalysis: data\n", goodSpace, "launch: set either"},

@@ -97,56 +97,45 @@ var relieved = []struct {
 // the two.
 var loads = []string{"records_per_second", "mib_per_second", "queries"}
 
-// check returns the errors of settings that could be read; prefix is put before each field. A file without settings is
-// valid. check also completes each setting, so that later code finds no missing fields.
-func (s *SearchSettings) check(places *yamlfile.Places, prefix string) (faults []error) {
-	fault := func(field, format string, args ...any) {
-		faults = append(faults, places.Fault(prefix+field, format, args...))
-	}
+// settings checks settings that could be read; prefix is put before each field. A file without settings is valid.
+// settings also completes each setting, so that later code finds no missing fields.
+func (c *checker) settings(s *SearchSettings, prefix string) {
 	known := slices.Clone(loads)
 	for i := range s.Settings {
-		field, each := fmt.Sprintf("settings[%d]", i), &s.Settings[i]
+		field, each := fmt.Sprintf("%ssettings[%d]", prefix, i), &s.Settings[i]
 		if err := each.complete(); err != nil {
-			fault(field, "%s", err)
+			c.fault(field, "%s", err)
 		}
-		if slices.Contains(known, each.As) || slices.Contains(optimize.Functions(), each.As) ||
-			!token.IsIdentifier(each.As) {
-			fault(field+".as", "%q is taken or is not an identifier; use other letters, digits and underscores", each.As)
-		}
+		c.when(slices.Contains(slices.Concat(known, optimize.Functions()), each.As) || !token.IsIdentifier(each.As),
+			field+".as", "%q is taken or is not an identifier; use other letters, digits and underscores", each.As)
 		known = append(known, each.As)
 		other := slices.IndexFunc(s.Settings[:i], func(before SearchSetting) bool { return before.Name == each.Name })
-		if other >= 0 && (each.Written == "" || s.Settings[other].Written == "") {
-			fault(field+".name", "%s is listed twice; set `written` on both, for example \"-Xmx{}m\", to join their texts",
-				each.Name)
-		}
+		c.when(other >= 0 && (each.Written == "" || s.Settings[max(other, 0)].Written == ""), field+".name",
+			"%s is listed twice; set `written` on both, for example \"-Xmx{}m\", to join their texts", each.Name)
 	}
 	if len(s.Settings) == 0 {
-		return faults
+		return
 	}
-	faults = append(faults, unknownNames(places, prefix+"cost", s.Cost, known[len(loads):])...)
+	c.names(prefix+"cost", s.Cost, known[len(loads):])
 	for i := range s.Constraints {
-		faults = append(faults, unknownNames(places, fmt.Sprintf("%sconstraints[%d]", prefix, i), &s.Constraints[i],
-			known[len(loads):])...)
+		c.names(fmt.Sprintf("%sconstraints[%d]", prefix, i), &s.Constraints[i], known[len(loads):])
 	}
 	if _, err := s.start(); err != nil {
-		fault("start", "%s", err)
+		c.fault(prefix+"start", "%s", err)
 	}
-	return faults
 }
 
-// unknownNames returns an error for each name in a formula that does not exist. The names are checked when the file is
-// read, because an unknown name would otherwise fail in the middle of a search.
-func unknownNames(places *yamlfile.Places, field string, f *Formula, known []string) (faults []error) {
+// names checks the names in a formula when the file is read, because an unknown one would otherwise fail in the middle
+// of a search. The formula may be missing.
+func (c *checker) names(field string, f *Formula, known []string) {
 	if f == nil || f.Formula == nil {
-		return nil
+		return
 	}
 	for _, name := range f.Names() {
 		if !slices.Contains(known, name) {
-			faults = append(faults, places.Fault(field, "unknown name %q; did you mean %q?", name,
-				yamlfile.Nearest(name, known...)))
+			c.fault(field, "unknown name %q; did you mean %q?", name, yamlfile.Nearest(name, known...))
 		}
 	}
-	return faults
 }
 
 // names returns the names of the settings in formulas and tables, in their order. They are distinct, because check

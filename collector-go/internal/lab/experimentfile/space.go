@@ -75,17 +75,12 @@ func parseSpace(path string, text []byte) (s *SpaceFile, err error) {
 	if s.places, err = yamlfile.Fields(path, text, s); err != nil {
 		return nil, err
 	}
-	var faults []error
-	if s.Name == "" {
-		faults = append(faults, s.places.Fault("space", "missing; name the space"))
-	}
-	if (s.Formula == nil) == (s.Table == nil) {
-		faults = append(faults, s.places.Fault("formula", "set either `formula` or `table`"))
-	}
-	if s.Seed < 0 {
-		faults = append(faults, s.places.Fault("seed", "%d is below 0", s.Seed))
-	}
-	return s, errors.Join(append(faults, s.check(s.places, "")...)...)
+	c := checker{places: s.places}
+	c.when(s.Name == "", "space", "missing; name the space")
+	c.when((s.Formula == nil) == (s.Table == nil), "formula", "set either `formula` or `table`")
+	c.when(s.Seed < 0, "seed", "%d is below 0", s.Seed)
+	c.settings(&s.SearchSettings, "")
+	return s, errors.Join(c.faults...)
 }
 
 // Simulation returns a simulation of the trials in a space file, and the unit of its costs. The target always comes
@@ -120,19 +115,15 @@ func (f *File) sameSettings(from *SpaceFile) error {
 	if len(ours) == 0 || len(theirs) == 0 {
 		return nil
 	}
-	var faults []error
+	c := checker{places: f.places}
 	for i, name := range ours {
-		if !slices.Contains(theirs, name) {
-			faults = append(faults, f.places.Fault(fmt.Sprintf("search.settings[%d]", i),
-				"%s has no setting %q; did you mean %q?", from.path, name, yamlfile.Nearest(name, theirs...)))
-		}
+		c.when(!slices.Contains(theirs, name), fmt.Sprintf("search.settings[%d]", i),
+			"%s has no setting %q; did you mean %q?", from.path, name, yamlfile.Nearest(name, theirs...))
 	}
-	if len(faults) == 0 && len(ours) != len(theirs) {
-		faults = append(faults, f.places.Fault("search.settings",
-			"%d settings, but %s has %d (%s); list the same settings, or none here", len(ours), from.path, len(theirs),
-			strings.Join(theirs, ", ")))
-	}
-	return errors.Join(faults...)
+	c.when(len(c.faults) == 0 && len(ours) != len(theirs), "search.settings",
+		"%d settings, but %s has %d (%s); list the same settings, or none here", len(ours), from.path, len(theirs),
+		strings.Join(theirs, ", "))
+	return errors.Join(c.faults...)
 }
 
 // formulas adds the formulas to a simulation. Every name in a formula must be a setting or a load that the target
@@ -145,7 +136,7 @@ func (s *SpaceFile) formulas(into *optimize.Simulation, settings *SearchSettings
 		}
 	}
 	known = append(known, settings.names()...)
-	var faults []error
+	c := checker{places: s.places}
 	for _, figure := range []struct {
 		field string
 		given *Formula
@@ -158,64 +149,52 @@ func (s *SpaceFile) formulas(into *optimize.Simulation, settings *SearchSettings
 	} {
 		if figure.given != nil {
 			*figure.into = figure.given.Formula
-			faults = append(faults, unknownNames(s.places, figure.field, figure.given, known)...)
-		} else if figure.goal.Known() {
-			faults = append(faults, s.places.Fault(figure.field, "missing; the target has a goal for it"))
 		}
+		c.names(figure.field, figure.given, known)
+		c.when(figure.given == nil && figure.goal.Known(), figure.field, "missing; the target has a goal for it")
 	}
 	for i, l := range s.Formula.Limiters {
 		field := fmt.Sprintf("formula.limiters[%d]", i)
-		faults = append(faults, unknownNames(s.places, field+".used", &l.Used, known)...)
-		if l.Used.Formula == nil || l.Limiter == "" {
-			faults = append(faults, s.places.Fault(field, "set both `limiter` and `used`"))
-		}
+		c.names(field+".used", &l.Used, known)
+		c.when(l.Used.Formula == nil || l.Limiter == "", field, "set both `limiter` and `used`")
 		into.Shares = append(into.Shares, optimize.Share{Limiter: tuning.Limiter(l.Limiter), Used: l.Used.Formula})
 	}
-	return errors.Join(faults...)
+	return errors.Join(c.faults...)
 }
 
 // rows reads the table. It skips a row with a value that the space has but the search leaves out. A value that the
 // space does not have either is an error. Errors in the columns are reported before any row is read, because cells
 // under a wrong name would only repeat them.
 func (s *SpaceFile) rows(settings *SearchSettings) (out []optimize.Row, err error) {
-	known := slices.Concat(columns, settings.names())
-	var faults []error
+	known, c := slices.Concat(columns, settings.names()), &checker{places: s.places}
 	for i, name := range s.Table.Columns {
-		if !slices.Contains(known, name) || slices.Contains(s.Table.Columns[:i], name) {
-			faults = append(faults, s.places.Fault(fmt.Sprintf("table.columns[%d]", i),
-				"unknown or repeated column %q; did you mean %q?", name, yamlfile.Nearest(name, known...)))
-		}
+		c.when(!slices.Contains(known, name) || slices.Contains(s.Table.Columns[:i], name),
+			fmt.Sprintf("table.columns[%d]", i), "unknown or repeated column %q; did you mean %q?", name,
+			yamlfile.Nearest(name, known...))
 	}
 	for _, name := range settings.names() {
-		if !slices.Contains(s.Table.Columns, name) {
-			faults = append(faults, s.places.Fault("table.columns", "no column for the setting %s", name))
-		}
+		c.when(!slices.Contains(s.Table.Columns, name), "table.columns", "no column for the setting %s", name)
 	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, err
+	if len(c.faults) > 0 {
+		return nil, errors.Join(c.faults...)
 	}
 	for i, cells := range s.Table.Rows {
 		field := fmt.Sprintf("table.rows[%d]", i)
 		if len(cells) != len(s.Table.Columns) {
-			faults = append(faults, s.places.Fault(field, "%d cells for %d columns (%s)", len(cells),
-				len(s.Table.Columns), strings.Join(s.Table.Columns, ", ")))
-			continue
-		}
-		row, inSpace, err := s.row(settings, field, cells)
-		if faults = append(faults, err); inSpace {
+			c.fault(field, "%d cells for %d columns (%s)", len(cells), len(s.Table.Columns),
+				strings.Join(s.Table.Columns, ", "))
+		} else if row, inSpace := s.row(c, settings, field, cells); inSpace {
 			out = append(out, row)
 		}
 	}
-	if len(out) == 0 && errors.Join(faults...) == nil {
-		faults = append(faults, s.places.Fault("table.rows", "no row has a configuration of the search"))
-	}
-	return out, errors.Join(faults...)
+	c.when(len(out)+len(c.faults) == 0, "table.rows", "no row has a configuration of the search")
+	return out, errors.Join(c.faults...)
 }
 
 // row reads one row. inSpace is false if its configuration is not in the search's space. Figures of empty cells stay
 // Unknown and never become 0.
-func (s *SpaceFile) row(settings *SearchSettings, field string, cells []string) (row optimize.Row, inSpace bool,
-	err error) {
+func (s *SpaceFile) row(c *checker, settings *SearchSettings, field string, cells []string) (row optimize.Row,
+	inSpace bool) {
 	unknown := tuning.Unknown
 	row = optimize.Row{Point: make(optimize.Point, len(settings.Settings)), RecordsPerSecond: unknown, Queries: unknown,
 		Latency: unknown, Completeness: unknown, CatchUp: unknown, Noise: unknown, Seconds: unknown}
@@ -223,43 +202,34 @@ func (s *SpaceFile) row(settings *SearchSettings, field string, cells []string) 
 		"latency_ms": &row.Latency, "completeness": &row.Completeness, "catch_up": &row.CatchUp, "noise": &row.Noise,
 		"seconds": &row.Seconds}
 	inSpace = true
-	var faults []error
-	fault := func(column int, format string, args ...any) {
-		faults = append(faults, s.places.Fault(fmt.Sprintf("%s[%d]", field, column), format, args...))
-	}
 	for i, cell := range cells {
-		name := s.Table.Columns[i]
+		name, at := s.Table.Columns[i], fmt.Sprintf("%s[%d]", field, i)
 		setting, own := slices.Index(settings.names(), name), slices.Index(s.names(), name)
 		switch {
 		case setting >= 0:
 			row.Point[setting] = settings.Settings[setting].level(cell)
 			inSpace = inSpace && row.Point[setting] >= 0
 			if own >= 0 && s.Settings[own].level(cell) < 0 {
-				fault(i, "%s is not a value of %s (%s); correct the row or remove it", cell, name,
+				c.fault(at, "%s is not a value of %s (%s); correct the row or remove it", cell, name,
 					strings.Join(s.Settings[own].Values, ", "))
 			}
 		case cell == "":
 		case into[name] != nil:
 			v, err := yamlfile.Number(cell)
-			if err != nil || v < 0 {
-				fault(i, "%s: %q is not a number of at least 0; write \"\" if it is unknown", name, cell)
-			}
+			c.when(err != nil || v < 0, at, "%s: %q is not a number of at least 0; write \"\" if it is unknown", name, cell)
 			*into[name] = tuning.Figure(v)
 		case name == "verdict":
 			row.Verdict = tuning.Verdict(cell)
-			known := []tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive, tuning.Limited}
-			if !slices.Contains(known, row.Verdict) {
-				fault(i, "%s", oneOf("", cell, tuning.Texts(known)...))
-			}
+			c.oneOf(at, cell, string(tuning.OK), string(tuning.Fail), string(tuning.Inconclusive), string(tuning.Limited))
 		default:
 			var l Limiter
 			if err := l.Set(cell); err != nil {
-				fault(i, "%s", err)
+				c.fault(at, "%s", err)
 			}
 			row.Limiter = tuning.Limiter(l)
 		}
 	}
-	return row, inSpace, errors.Join(faults...)
+	return row, inSpace
 }
 
 // Recorded returns a space file whose rows are trials at the file's target; Simulation can replay them. The text is

@@ -16,11 +16,11 @@ import (
 
 // Formula is an arithmetic expression over named numbers, in Go syntax: + - * /, comparisons, && and ||, parentheses,
 // and the functions listed by Functions. A comparison is 1 if it is true and 0 otherwise. Formulas come from users'
-// files. Go's own parser reads them, and walk accepts only this subset of the syntax tree, so evaluation cannot fail on
-// an unsupported construct.
+// files. Go's own parser reads them, and ParseFormula refuses every other construct.
 type Formula struct {
-	text string
-	tree ast.Expr
+	text  string
+	tree  ast.Expr
+	names []string
 }
 
 // maxFormula is the largest length of a formula in bytes. It also limits the depth of the syntax tree, and with it the
@@ -55,7 +55,8 @@ func one(f func(float64) float64) func([]float64) (float64, error) {
 // Functions returns the names of the functions that formulas may call, sorted.
 func Functions() []string { return slices.Sorted(maps.Keys(functions)) }
 
-// ParseFormula reads a formula. Its error says which part is not understood.
+// ParseFormula reads a formula. Its error says which part is not understood. It evaluates the formula once, so that an
+// unsupported construct is found here and not in the middle of a search.
 func ParseFormula(text string) (*Formula, error) {
 	if len(text) > maxFormula {
 		return nil, fmt.Errorf("the formula has %d characters; at most %d are allowed", len(text), maxFormula)
@@ -64,10 +65,14 @@ func ParseFormula(text string) (*Formula, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%q is not a formula: %w", text, err)
 	}
-	f := &Formula{text, tree}
-	var names []string
-	if err := f.walk(tree, &names); err != nil {
-		return nil, err
+	f := &Formula{text: text, tree: tree}
+	if _, err = value(tree, func(name string) (float64, bool) {
+		if !slices.Contains(f.names, name) {
+			f.names = append(f.names, name)
+		}
+		return 1, true
+	}); err != nil {
+		return nil, fmt.Errorf("%q: %w", text, err)
 	}
 	return f, nil
 }
@@ -76,54 +81,15 @@ func ParseFormula(text string) (*Formula, error) {
 func (f *Formula) String() string { return f.text }
 
 // Names returns the variables of the formula, each once, in the order of their first use.
-func (f *Formula) Names() (names []string) {
-	_ = f.walk(f.tree, &names) // cannot fail: ParseFormula checked the tree
-	return names
-}
-
-// walk checks a tree and appends its variables to names. It is the only check: value and binary assume a tree that walk
-// accepted.
-func (f *Formula) walk(e ast.Expr, names *[]string) error {
-	switch n := e.(type) {
-	case *ast.BasicLit:
-		_, err := yamlfile.Number(n.Value)
-		return err
-	case *ast.Ident:
-		if !slices.Contains(*names, n.Name) {
-			*names = append(*names, n.Name)
-		}
-		return nil
-	case *ast.ParenExpr:
-		return f.walk(n.X, names)
-	case *ast.UnaryExpr:
-		if n.Op == token.SUB {
-			return f.walk(n.X, names)
-		}
-	case *ast.BinaryExpr:
-		if _, err := binary(n.Op, 1, 1); err == nil {
-			return errors.Join(f.walk(n.X, names), f.walk(n.Y, names))
-		}
-	case *ast.CallExpr:
-		name, named := n.Fun.(*ast.Ident)
-		if !named || functions[name.Name] == nil {
-			return fmt.Errorf("%q calls an unknown function; use one of %s", f.text, strings.Join(Functions(), ", "))
-		}
-		if len(n.Args) == 0 {
-			return fmt.Errorf("%q: %s needs an argument", f.text, name.Name)
-		}
-		var faults []error
-		for _, arg := range n.Args {
-			faults = append(faults, f.walk(arg, names))
-		}
-		return errors.Join(faults...)
-	}
-	return fmt.Errorf("%q may only have numbers, names, operators and function calls", f.text)
-}
+func (f *Formula) Names() []string { return f.names }
 
 // Value evaluates the formula. It returns an error if a variable is missing or the value is not a number. The value may
 // be infinite.
 func (f *Formula) Value(variables map[string]float64) (float64, error) {
-	v, err := value(f.tree, variables)
+	v, err := value(f.tree, func(name string) (float64, bool) {
+		v, known := variables[name]
+		return v, known
+	})
 	if err == nil && math.IsNaN(v) {
 		err = errors.New("the value is not a number")
 	}
@@ -133,43 +99,51 @@ func (f *Formula) Value(variables map[string]float64) (float64, error) {
 	return v, nil
 }
 
-// value evaluates a tree that walk has accepted.
-func value(e ast.Expr, variables map[string]float64) (float64, error) {
+// value evaluates a tree. All parts are evaluated, also those that cannot change the result, so that an error depends
+// only on the constructs and names of the formula.
+func value(e ast.Expr, variable func(name string) (float64, bool)) (float64, error) {
 	switch n := e.(type) {
 	case *ast.BasicLit:
 		return yamlfile.Number(n.Value)
 	case *ast.Ident:
-		v, known := variables[n.Name]
+		v, known := variable(n.Name)
 		if !known {
 			return 0, fmt.Errorf("unknown name %q", n.Name)
 		}
 		return v, nil
 	case *ast.ParenExpr:
-		return value(n.X, variables)
+		return value(n.X, variable)
 	case *ast.UnaryExpr:
-		v, err := value(n.X, variables)
-		return -v, err
-	case *ast.BinaryExpr:
-		x, err := value(n.X, variables)
-		if err != nil {
-			return 0, err
+		if n.Op == token.SUB {
+			v, err := value(n.X, variable)
+			return -v, err
 		}
-		y, err := value(n.Y, variables)
-		if err != nil {
+	case *ast.BinaryExpr:
+		x, err := value(n.X, variable)
+		y, other := value(n.Y, variable)
+		if err := errors.Join(err, other); err != nil {
 			return 0, err
 		}
 		return binary(n.Op, x, y)
-	}
-	call := e.(*ast.CallExpr) // walk accepts no other node
-	var args []float64
-	for _, arg := range call.Args {
-		v, err := value(arg, variables)
-		if err != nil {
-			return 0, err
+	case *ast.CallExpr:
+		name, named := n.Fun.(*ast.Ident)
+		if !named || functions[name.Name] == nil {
+			return 0, fmt.Errorf("calls an unknown function; use one of %s", strings.Join(Functions(), ", "))
 		}
-		args = append(args, v)
+		if len(n.Args) == 0 {
+			return 0, fmt.Errorf("%s needs an argument", name.Name)
+		}
+		var args []float64
+		for _, arg := range n.Args {
+			v, err := value(arg, variable)
+			if err != nil {
+				return 0, err
+			}
+			args = append(args, v)
+		}
+		return functions[name.Name](args)
 	}
-	return functions[call.Fun.(*ast.Ident).Name](args)
+	return 0, errors.New("only numbers, names, operators and function calls are allowed")
 }
 
 // binary applies an operator. Comparisons and logical operators return 1 for true and 0 for false.
