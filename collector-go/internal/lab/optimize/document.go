@@ -79,15 +79,11 @@ func valueText(v any) string {
 // verdict returns the word for the result in the title of the document. "proven" also covers a proof that no
 // configuration holds the target.
 func verdict(r *Result) string {
-	switch {
-	case r.Proven && r.Best != nil:
-		return "proven"
-	case r.Proven:
-		return "proven: there is none"
-	case r.Best != nil:
-		return "not proven"
+	verdict := map[bool]string{true: "proven", false: "not proven"}[r.Proven]
+	if r.Best == nil {
+		verdict = map[bool]string{true: "proven: there is none", false: "not found"}[r.Proven]
 	}
-	return "not found"
+	return verdict
 }
 
 // Outcome describes a result in a sentence without its full stop. The terminal, the document and the settings file all
@@ -208,22 +204,20 @@ func percent(share float64) string { return tuning.TwoDigits(tuning.Figure(100 *
 // proofTable lists the configurations that the proof relies on. The numbers of configurations that they rule out add
 // up, because none is counted twice.
 func proofTable(r *Result) document.Table {
-	type row = Fact
 	return document.TableOf(r.Proof,
-		document.Text("Failed", func(f row) string { return f.Text }),
-		document.Number("Rules out", "", func(f row) string { return fmt.Sprint(f.RulesOut) }),
-		document.Number("Trials", "", func(f row) string { return fmt.Sprint(f.Trials) }),
-		document.Number("Doubt", "%", func(f row) string { return percent(f.Doubt) }))
+		document.Text("Failed", func(f Fact) string { return f.Text }),
+		document.Number("Rules out", "", func(f Fact) string { return fmt.Sprint(f.RulesOut) }),
+		document.Number("Trials", "", func(f Fact) string { return fmt.Sprint(f.Trials) }),
+		document.Number("Doubt", "%", func(f Fact) string { return percent(f.Doubt) }))
 }
 
 // openTable lists the configurations that could be cheaper and hold, and why each is still open.
 func openTable(r *Result) document.Table {
-	type row = Open
 	return document.TableOf(r.Open,
-		document.Text("Configuration", func(o row) string { return o.Text }),
-		document.Number("Cost", "", func(o row) string { return costText(o.Cost, "") }),
-		document.Number("Holds", "%", func(o row) string { return percent(o.Holds) }),
-		document.Text("Why", func(o row) string { return o.Why }))
+		document.Text("Configuration", func(o Open) string { return o.Text }),
+		document.Number("Cost", "", func(o Open) string { return costText(o.Cost, "") }),
+		document.Number("Holds", "%", func(o Open) string { return percent(o.Holds) }),
+		document.Text("Why", func(o Open) string { return o.Why }))
 }
 
 // resourceTable lists the costs of the best configuration. The base cost has a row of its own, so that the rows add up
@@ -260,12 +254,11 @@ func requirementTable(r *Result) document.Table {
 
 // paretoTable lists the configurations that held for which none is both cheaper and faster.
 func paretoTable(r *Result) document.Table {
-	type row = Best
 	return document.TableOf(r.Pareto,
-		document.Text("Configuration", func(b row) string { return b.Text }),
-		document.Number("Cost", "", func(b row) string { return costText(b.Cost, "") }),
-		document.Number("Latency", "ms", func(b row) string { return ms(b.LatencyMs) }),
-		document.Number("Trials", "", func(b row) string { return fmt.Sprint(b.Trials) }))
+		document.Text("Configuration", func(b Best) string { return b.Text }),
+		document.Number("Cost", "", func(b Best) string { return costText(b.Cost, "") }),
+		document.Number("Latency", "ms", func(b Best) string { return ms(b.LatencyMs) }),
+		document.Number("Trials", "", func(b Best) string { return fmt.Sprint(b.Trials) }))
 }
 
 // front draws latency over cost for configurations that held, for those that failed, and for the Pareto front. The

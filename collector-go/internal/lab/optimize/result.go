@@ -46,21 +46,31 @@ type Result struct {
 // MaxOpen is the largest number of configurations that a result lists as open.
 const MaxOpen = 10
 
-// Best is a configuration that held the target. Its latency is the mean of its trials.
-type Best struct {
-	Settings  map[string]any `json:"settings"`
-	Cost      float64        `json:"cost"`
-	LatencyMs tuning.Figure  `json:"latency_ms"`
-	Trials    int            `json:"trials"`
-	Text      string         `json:"-"`
-	Point     Point          `json:"-"`
+// Configuration is a configuration in a result.
+type Configuration struct {
+	Settings map[string]any `json:"settings"`
+	Cost     float64        `json:"cost"`
+	Text     string         `json:"-"`
+	Point    Point          `json:"-"`
 }
 
-// Record is one trial in a result.
+// configuration returns the configuration of a point.
+func (g *grid) configuration(at int) Configuration {
+	p := g.points[at]
+	return Configuration{g.space.Configured(p), g.costs[at], g.space.Text(p), p}
+}
+
+// Best is a configuration that held the target. Its latency is the mean of its trials.
+type Best struct {
+	Configuration
+	LatencyMs tuning.Figure `json:"latency_ms"`
+	Trials    int           `json:"trials"`
+}
+
+// Record is one trial in a result. Why is the reason for the trial.
 type Record struct {
-	Number       int            `json:"number"`
-	Settings     map[string]any `json:"settings"`
-	Cost         float64        `json:"cost"`
+	Number int `json:"number"`
+	Configuration
 	Attempt      int            `json:"attempt"`
 	Verdict      tuning.Verdict `json:"verdict"`
 	LatencyMs    tuning.Figure  `json:"latency_ms"`
@@ -68,32 +78,26 @@ type Record struct {
 	CatchUp      tuning.Figure  `json:"catch_up"`
 	Limiter      tuning.Limiter `json:"limiter,omitempty"`
 	Seconds      float64        `json:"seconds"`
-	// Why is the reason for the trial.
-	Why  string `json:"why"`
-	Text string `json:"-"`
+	Why          string         `json:"why"`
 }
 
 // Fact is one element of a proof: a configuration that failed, and the number of cheaper configurations that it rules
-// out. The number includes itself and excludes those that earlier facts rule out already.
+// out. The number includes itself and excludes those that earlier facts rule out already. Doubt is the probability that
+// noise changed the verdict, as a ratio.
 type Fact struct {
-	Settings map[string]any `json:"settings"`
-	Cost     float64        `json:"cost"`
+	Configuration
 	Verdict  tuning.Verdict `json:"verdict"`
 	RulesOut int            `json:"rules_out"`
 	Trials   int            `json:"trials"`
-	// Doubt is the probability that noise changed the verdict, as a ratio.
-	Doubt float64 `json:"doubt"`
-	Text  string  `json:"-"`
+	Doubt    float64        `json:"doubt"`
 }
 
-// Open is a configuration that could be cheaper than the best and hold, with the reason why this is not known.
+// Open is a configuration that could be cheaper than the best and hold, with the reason why this is not known. Holds is
+// the probability that it holds the target, from its trials or from the model.
 type Open struct {
-	Settings map[string]any `json:"settings"`
-	Cost     float64        `json:"cost"`
-	// Holds is the probability that it holds the target, from its trials or from the model.
+	Configuration
 	Holds float64 `json:"holds"`
 	Why   string  `json:"why"`
-	Text  string  `json:"-"`
 }
 
 // Result evaluates the trials; the search need not have ended. It returns an error if a trial is not in the space.
@@ -107,27 +111,20 @@ func (s *Search) Result(trials []Trial) (*Result, error) {
 		k.prove()
 	}
 	r := &Result{Target: s.target, Configurations: s.Configurations(), Tolerance: s.options.Tolerance, Doubt: k.doubt,
-		Trials: []Record{}, Proof: []Fact{}, Open: k.stillOpen(), Pareto: []Best{}}
-	r.OpenConfigurations = len(r.Open)
-	if n := k.countOpen(); n > 0 {
-		r.OpenConfigurations = n
-	}
+		Trials: s.records(trials), Proof: []Fact{}, Open: k.stillOpen(), Pareto: k.pareto(), Resources: k.resources(),
+		TwiceTheLoad: k.requirements()}
+	r.OpenConfigurations = cmp.Or(k.countOpen(), len(r.Open))
 	r.Proven = len(trials) > 0 && len(r.Open) == 0 && k.doubt <= 1-s.options.Confidence
 	if k.best != nil {
 		best := k.found(k.best)
 		r.Best = &best
 	}
 	for _, f := range k.proof {
-		p := s.grid.points[f.at]
-		r.Proof = append(r.Proof, Fact{s.grid.space.Configured(p), s.grid.costs[f.at], f.verdict(), f.covers, f.trials,
-			f.doubt(), s.grid.space.Text(p)})
+		r.Proof = append(r.Proof, Fact{s.grid.configuration(f.at), f.verdict(), f.covers, f.trials, f.doubt()})
 	}
-	r.Resources, r.TwiceTheLoad = k.resources(), k.requirements()
 	if s.grid.space.Cost == nil {
 		r.BaseCost = s.grid.space.BaseCost
 	}
-	r.Trials = s.records(trials)
-	r.Pareto = k.pareto()
 	return r, nil
 }
 
@@ -142,9 +139,8 @@ func (s *Search) records(trials []Trial) []Record {
 		if why == "" {
 			why = s.reasonOf(trials[:i], at)
 		}
-		out = append(out, Record{i + 1, s.grid.space.Configured(t.Point), s.grid.costs[at], attempts[at], t.Verdict,
-			t.LatencyMs, t.Completeness, t.CatchUp,
-			t.Limiter, t.Seconds, why, s.grid.space.Text(t.Point)})
+		out = append(out, Record{i + 1, s.grid.configuration(at), attempts[at], t.Verdict, t.LatencyMs, t.Completeness,
+			t.CatchUp, t.Limiter, t.Seconds, why})
 	}
 	return out
 }
@@ -159,14 +155,13 @@ func (s *Search) reasonOf(trials []Trial, at int) string {
 
 // found returns a configuration that held, with the mean latency of its judged trials.
 func (k *knowledge) found(e *evidence) Best {
-	p := k.grid.points[e.at]
 	latency, n := tuning.Figure(0), tuning.Figure(0)
 	for _, t := range e.decided {
 		if t.LatencyMs.Known() {
 			latency, n = latency+t.LatencyMs, n+1
 		}
 	}
-	return Best{k.grid.space.Configured(p), k.grid.costs[e.at], latency / n, e.trials, k.grid.space.Text(p), p}
+	return Best{k.grid.configuration(e.at), latency / n, e.trials}
 }
 
 // countOpen returns the number of configurations that could be cheaper and hold, including those set aside as
@@ -191,8 +186,7 @@ func (k *knowledge) couldBeBest(at int) bool {
 func (k *knowledge) stillOpen() []Open {
 	out := []Open{}
 	add := func(at int, holds float64, why string) {
-		p := k.grid.points[at]
-		out = append(out, Open{k.grid.space.Configured(p), k.grid.costs[at], holds, why, k.grid.space.Text(p)})
+		out = append(out, Open{k.grid.configuration(at), holds, why})
 	}
 	for _, e := range k.all {
 		if why := k.undecided[e.at]; why != "" && k.couldBeBest(e.at) {

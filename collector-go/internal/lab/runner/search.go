@@ -54,17 +54,18 @@ type trial struct {
 	run    runstore.Trial
 }
 
-// measured and failed count the trials of a configuration.
-func measured(all []trial, p optimize.Point) int { return count(all, p, false) }
-func failed(all []trial, p optimize.Point) int   { return count(all, p, true) }
-
-func count(all []trial, p optimize.Point, failed bool) (n int) {
+// count returns how many trials of a configuration were measured, and how many could not be measured.
+func count(all []trial, p optimize.Point) (measured, failed int) {
 	for _, t := range all {
-		if slices.Equal(t.Point, p) && t.failed == failed {
-			n++
+		switch {
+		case !slices.Equal(t.Point, p):
+		case t.failed:
+			failed++
+		default:
+			measured++
 		}
 	}
-	return n
+	return measured, failed
 }
 
 // trials returns the finished trials of a run whose configurations belong to the search's space. Settings may have lost
@@ -92,7 +93,7 @@ func (s *Search) trials(run *runstore.Run) (all []trial) {
 	}
 	for i, t := range all {
 		isMeasured := func(later trial) bool { return !later.failed }
-		if t.failed && measured(all, t.Point) == 0 && failed(all, t.Point) >= mostFailed &&
+		if measured, failed := count(all, t.Point); measured == 0 && failed >= mostFailed &&
 			slices.ContainsFunc(all[i:], isMeasured) {
 			all[i].Verdict = tuning.Fail
 		}
@@ -112,7 +113,8 @@ func (s *Search) Trials(run *runstore.Run) (all []optimize.Trial) {
 func (s *Search) Left(run *runstore.Run) (left []optimize.Point) {
 	all := s.trials(run)
 	return slices.DeleteFunc(s.Points(), func(p optimize.Point) bool {
-		return measured(all, p) > 0 || failed(all, p) >= mostFailed
+		measured, failed := count(all, p)
+		return measured > 0 || failed >= mostFailed
 	})
 }
 
@@ -170,10 +172,13 @@ func (s *Search) propose(run *runstore.Run, all []trial) (next optimize.Proposal
 	} else if next, more, err = s.Search.Next(trials); more || err != nil || s.Spent(trials) {
 		return next, more, err
 	}
-	if failing(all) == 0 || failed(all, all[len(all)-1].Point) < mostFailed {
+	if failing(all) == 0 {
 		return next, false, nil
 	}
 	last := all[len(all)-1]
+	if _, failed := count(all, last.Point); failed < mostFailed {
+		return next, false, nil
+	}
 	next = optimize.Proposal{Point: last.Point, Why: "shows whether the cluster still works, because " + last.run.Label +
 		" could not be measured"}
 	for _, t := range all {
