@@ -70,7 +70,6 @@ Ctrl-C ends everything and leaves the data directory usable. A second Ctrl-C end
 	flags := command.Flags()
 	flags.Var(textfile.PathFlag(&o.out, demoDir), "out",
 		"run directory, with the report, the collector's data and the logs")
-	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir", "directory with the output of make build")
 	flags.IntVar(&o.seconds, "seconds", 0,
 		"maximum time from the submission of the topology to the written report, in seconds; 0 runs all steps, about ten minutes (env "+
 			secondsVariable+")")
@@ -78,12 +77,9 @@ Ctrl-C ends everything and leaves the data directory usable. A second Ctrl-C end
 		"simultaneous queries of each step; the first step must have 0 (default the steps of the built-in experiment)")
 	flags.Float64Var(&o.recordsPerSecond, "records-per-second", 0,
 		"records per second; 0 finds the rate that leaves 40% of the host idle")
-	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen, "gRPC address of the collector, HOST:PORT")
-	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
-		"HTTP address of the collector with its page, HOST:PORT")
-	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
-		"address of the query gateway, HOST:PORT")
-	flags.Var(textfile.PathFlag(&o.stack.BulletConf, experimentfile.DemoConf), "bullet-conf", "YAML file with Bullet's settings")
+	addStackFlags(flags, &o.stack, &o.build, "the", "")
+	flags.Var(textfile.PathFlag(&o.stack.BulletConf, experimentfile.DemoConf), "bullet-conf",
+		"YAML file with Bullet's settings")
 	flags.StringArrayVarP(&o.stack.Settings, "setting", "c", nil,
 		"setting of Bullet that overrides the file, KEY=VALUE; may be repeated")
 	return command

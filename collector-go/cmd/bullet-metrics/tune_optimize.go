@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -284,15 +285,15 @@ func (s *optimization) store(dir string, result searchResult, d *document.Docume
 	if err := printJSON(&text, result); err != nil {
 		return err
 	}
-	files := map[string][]byte{filepath.Join(report, "search.html"): page, filepath.Join(report, "search.json"): text.Bytes(),
-		filepath.Join(report, "search.md"): []byte(d.Markdown("figures"))}
+	files := map[string][]byte{"search.html": page, "search.json": text.Bytes(), "search.md": []byte(d.Markdown("figures"))}
 	if result.Best != nil {
-		files[filepath.Join(dir, bestFile)] = []byte(result.BestText(s.file.Experiment))
+		files[filepath.Join("..", bestFile)] = []byte(result.BestText(s.file.Experiment))
 	}
 	if err := os.MkdirAll(report, 0o755); err != nil {
 		return err
 	}
-	for path, content := range files {
+	for name, content := range files {
+		path := filepath.Join(report, name)
 		if err := disk.WriteAside(disk.System{}, filepath.Dir(path), path, content); err != nil {
 			return err
 		}
@@ -323,16 +324,14 @@ type foreseen struct {
 const mostForeseen = 10
 
 func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
-	var run *runstore.Run
+	run := &runstore.Run{}
 	var finished []optimize.Trial
 	if s.trials != nil {
-		var err error
-		if run, err = s.stored(o.directory(s.file)); err != nil {
+		stored, err := s.stored(o.directory(s.file))
+		if err != nil {
 			return err
 		}
-		if run == nil {
-			run = &runstore.Run{}
-		}
+		run = cmp.Or(stored, run)
 		finished = s.trials.Trials(run)
 	}
 	budget := s.file.Options().Budget

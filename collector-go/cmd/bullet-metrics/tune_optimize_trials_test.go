@@ -216,3 +216,11 @@ func TestCtrlCEndsASearchInOrder(t *testing.T) {
 		Value: "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx64m"})
 	assert.Equal(t, textOf(t, path), string(run.Experiment))
 }
+
+// The plan of a search has the one configuration of the file, at the target.
+func TestASearchIsPlanned(t *testing.T) {
+	out, err := tune(t, "plan", small, "--runs", t.TempDir())
+	require.NoError(t, err)
+	assert.Contains(t, out, "queries: 800")
+	assert.Contains(t, out, "tune optimize chooses its trials from 36 configurations")
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,13 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// runsDir is where runs are kept unless a flag names another: each in a directory of its own.
+// runsDir contains the run directories, unless a flag names another directory.
 const runsDir = "out/tune"
 
 func newTunePlanCommand() *cobra.Command {
@@ -29,18 +31,25 @@ func newTunePlanCommand() *cobra.Command {
 		Long: `Show what a run of an experiment would do: its trials and steps, and about how long it takes.
 
 The plan also shows what changed since the last run of the same experiment, as - and + lines. It names the controlled
-variables that changed. The command starts nothing and sends no requests.`,
+variables that changed. The command starts nothing and sends no requests.
+
+If the experiment has a search section, the plan has the one configuration of topology.settings, at the target. tune
+optimize --dry-run shows the trials of the search.`,
 		Example: "  bullet-metrics tune plan topology/experiments/test7-small.yaml",
 		Args:    oneArgument("experiment's file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output != "text" && output != "json" {
-				return usageError{fmt.Errorf("--output %q is none of text, json", output)}
+				return usageError{fmt.Errorf("--output %q is not one of text, json", output)}
 			}
 			p, err := planOf(args[0], runs)
 			if err != nil {
 				return err
 			}
-			return p.write(cmd.OutOrStdout(), output)
+			if output == "json" {
+				return printJSON(cmd.OutOrStdout(), p)
+			}
+			_, err = io.WriteString(cmd.OutOrStdout(), p.text())
+			return err
 		},
 	}
 	command.Flags().Var(textfile.PathFlag(&runs, runsDir), "runs", "directory that contains the run directories")
@@ -48,7 +57,7 @@ variables that changed. The command starts nothing and sends no requests.`,
 	return command
 }
 
-// planned is a plan with what surrounds it.
+// planned is a plan with its estimates, and its differences to the last run.
 type planned struct {
 	File        string            `json:"file"`
 	Plan        runstore.Plan     `json:"plan"`
@@ -58,6 +67,8 @@ type planned struct {
 	Differences []tuning.Change   `json:"differences"`
 	Moved       []tuning.Variable `json:"moved_variables"`
 	Unreadable  []string          `json:"unreadable_runs,omitempty"`
+	// configurations is the number of configurations of a search; 0 if the experiment is none.
+	configurations int
 }
 
 func planOf(path, runs string) (*planned, error) {
@@ -66,6 +77,13 @@ func planOf(path, runs string) (*planned, error) {
 		return nil, err
 	}
 	p := &planned{File: path, Plan: file.Plan(), Differences: []tuning.Change{}, Moved: []tuning.Variable{}}
+	if file.Search != nil && len(file.Search.Settings) > 0 {
+		search, err := runner.NewSearch(file, false)
+		if err != nil {
+			return nil, err
+		}
+		p.configurations = search.Configurations()
+	}
 	about, most := p.Plan.Estimate()
 	p.AboutS, p.MostS = about.Seconds(), most.Seconds()
 	settings, err := measure.Settings(file.Conf(), nil)
@@ -85,7 +103,7 @@ func planOf(path, runs string) (*planned, error) {
 	return p, nil
 }
 
-// compare finds what differs from an earlier run, as far as the file states it before anything runs.
+// compare finds the differences from an earlier run, as far as they are known before the run.
 func (p *planned) compare(last *runstore.Run, settings []runstore.Entry, stated runstore.Manifest) {
 	p.LastRun = last.Dir
 	statedThen := runstore.Manifest{Records: last.Manifest.Records, Cluster: last.Manifest.Cluster,
@@ -96,14 +114,6 @@ func (p *planned) compare(last *runstore.Run, settings []runstore.Entry, stated 
 	p.Differences = tuning.DiffSettings(runstore.Values(last.Plan, last.Manifest.BulletSettings, statedThen),
 		runstore.Values(p.Plan, settings, stated))
 	p.Moved = tuning.Moved(p.Differences)
-}
-
-func (p *planned) write(out io.Writer, form string) error {
-	if form == "json" {
-		return printJSON(out, p)
-	}
-	_, err := io.WriteString(out, p.text())
-	return err
 }
 
 func (p *planned) text() string {
@@ -121,24 +131,27 @@ func (p *planned) text() string {
 	if plan.Launch == "local" {
 		line("  at least %g%% of the host idle, or the step is inconclusive", 100*float64(plan.MinHostIdle))
 	} else {
-		line("  worker hosts: not measured, so that none makes a step inconclusive; the host of the figures is tune run's")
+		line("  worker hosts are not measured, so no step is inconclusive because of them")
 	}
 	line("  a missed goal %s", map[bool]string{true: "fails the run (exit code 99)",
-		false: "ends the search and fails nothing: the capacity lies below it"}[plan.FailFails])
+		false: "ends the search for the capacity, and does not fail the run"}[plan.FailFails])
 	line("\nLoad")
 	line("  %s", plan.Load.Describe(plan.Axis))
 	if n := len(plan.LoadHosts); n > 0 {
-		line("  asked by load clients on %d hosts, each its part: %s", n, strings.Join(plan.LoadHosts, ", "))
+		line("  load clients on %d hosts share the queries: %s", n, strings.Join(plan.LoadHosts, ", "))
 	}
 	if volume := plan.Volume(); volume != "" {
 		line("  data volume: %s", volume)
 	}
 	line("\nTrials")
 	p.trials(&out)
+	if p.configurations > 0 {
+		line("  tune optimize chooses its trials from %s", tuning.Counted(p.configurations, "configuration"))
+	}
 	line("\nTime")
 	line("  each step %s warm-up and %s measured%s; %s search over %s", ms(plan.WarmUpMs), ms(plan.SustainMs),
-		catchUp(plan.Load), plan.Search, axisName(plan.Axis))
-	line("  about %s; at most %s if every step has to be repeated", rounded(p.AboutS), rounded(p.MostS))
+		catchUp(plan.Load), plan.Search, plan.Axis.Unit())
+	line("  about %s, or at most %s if every step is repeated", rounded(p.AboutS), rounded(p.MostS))
 	p.differences(line)
 	return out.String()
 }
@@ -159,7 +172,7 @@ func (p *planned) trials(out io.Writer) {
 		if again > 0 {
 			count += fmt.Sprintf(", %d of them twice", again)
 		}
-		fmt.Fprintf(table, "  %d\t%s\t%s: %s\t%s\n", t.Number, label, axisName(p.Plan.Axis), strings.Join(values, ", "),
+		fmt.Fprintf(table, "  %d\t%s\t%s: %s\t%s\n", t.Number, label, p.Plan.Axis.Unit(), strings.Join(values, ", "),
 			count)
 	}
 	table.Flush()
@@ -167,13 +180,13 @@ func (p *planned) trials(out io.Writer) {
 
 func (p *planned) differences(line func(string, ...any)) {
 	for _, problem := range p.Unreadable {
-		line("\nA run that cannot be read: %s", problem)
+		line("\nUnreadable run: %s", problem)
 	}
 	switch {
 	case p.LastRun == "":
 		line("\nThis is the first run of %s.", p.Plan.Experiment)
 	case len(p.Differences) == 0:
-		line("\nNothing differs from the last run, %s.", p.LastRun)
+		line("\nNo differences from the last run, %s.", p.LastRun)
 	default:
 		line("\nDifferences from the last run, %s", p.LastRun)
 		for _, change := range p.Differences {
@@ -181,20 +194,8 @@ func (p *planned) differences(line func(string, ...any)) {
 				line("  %s", each)
 			}
 		}
-		line("  moved of the document's eight controlled variables: %s", variables(p.Moved))
+		line("  changed controlled variables: %s", cmp.Or(strings.Join(tuning.Texts(p.Moved), ", "), "none"))
 	}
-}
-
-func variables(moved []tuning.Variable) string {
-	if len(moved) == 0 {
-		return "none"
-	}
-	return strings.Join(tuning.Texts(moved), ", ")
-}
-
-func axisName(axis runstore.Axis) string {
-	return map[runstore.Axis]string{runstore.Queries: "queries", runstore.QueriesPerSecond: "queries/s",
-		runstore.RecordsPerSecond: "records/s"}[axis]
 }
 
 func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

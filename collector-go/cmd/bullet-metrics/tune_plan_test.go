@@ -122,7 +122,7 @@ func TestPlanShowsTheLoadHosts(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(hostsExperiment), 0o644))
 	out, err := tune(t, "plan", file, "--runs", dir)
 	require.NoError(t, err)
-	assert.Contains(t, out, "\n  asked by load clients on 3 hosts, each its part: load1, load2, load3\n")
+	assert.Contains(t, out, "\n  load clients on 3 hosts share the queries: load1, load2, load3\n")
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(hostsExperiment, "hosts: [", "host: [", 1)), 0o644))
 	_, err = tune(t, "plan", file, "--runs", dir)
 	require.ErrorContains(t, err,

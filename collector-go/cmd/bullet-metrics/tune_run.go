@@ -30,15 +30,18 @@ type launchOptions struct {
 func (o *launchOptions) addFlags(flags *pflag.FlagSet, out, unit string) {
 	o.stack = stack.DefaultOptions("", "")
 	flags.Var(textfile.PathFlag(&o.out, ""), "out", out)
-	flags.Var(textfile.PathFlag(&o.build, "build"), "build-dir",
-		"directory with the output of make build, for a local launch")
 	flags.DurationVar(&o.limit, "time-limit", 0, "start no further "+unit+" after this time; 0 means no limit")
-	flags.StringVar(&o.stack.GRPCListen, "grpc-listen", o.stack.GRPCListen,
-		"gRPC address of a local collector, HOST:PORT")
-	flags.StringVar(&o.stack.HTTPListen, "http-listen", o.stack.HTTPListen,
-		"HTTP address of a local collector with its page, HOST:PORT")
-	flags.StringVar(&o.stack.GatewayListen, "gateway-listen", o.stack.GatewayListen,
-		"address of a local query gateway, HOST:PORT")
+	addStackFlags(flags, &o.stack, &o.build, "a local", ", for a local launch")
+}
+
+// addStackFlags adds the flags of the processes that a local launch starts.
+func addStackFlags(flags *pflag.FlagSet, s *stack.Options, build *string, which, launch string) {
+	flags.Var(textfile.PathFlag(build, "build"), "build-dir", "directory with the output of make build"+launch)
+	flags.StringVar(&s.GRPCListen, "grpc-listen", s.GRPCListen, "gRPC address of "+which+" collector, HOST:PORT")
+	flags.StringVar(&s.HTTPListen, "http-listen", s.HTTPListen,
+		"HTTP address of "+which+" collector with its page, HOST:PORT")
+	flags.StringVar(&s.GatewayListen, "gateway-listen", s.GatewayListen,
+		"address of "+which+" query gateway, HOST:PORT")
 }
 
 // engine returns an engine with the flags. Local clusters run in one directory below runs, whichever run launches.

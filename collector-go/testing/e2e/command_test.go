@@ -73,7 +73,7 @@ func TestATuneRunOnACluster(t *testing.T) {
 	assert.Equal(t, -1, first.end(t))
 
 	second := startCluster(t, runs, "tune", "run", "--resume", out, "--runs", runs)
-	second.awaitLine(t, "ending topology elsewhere-01, which the killed run may have left")
+	second.awaitLine(t, "killing topology elsewhere-01, which an earlier run may have left")
 	// for which there is room only where the first gave its slots back
 	second.awaitLine(t, "topology elsewhere-01-launch2 is submitted")
 	code := second.end(t)

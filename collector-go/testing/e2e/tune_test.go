@@ -61,7 +61,7 @@ func TestAnInterruptedTuneRunGoesOn(t *testing.T) {
 	second := startCluster(t, runs, "tune", "run", "--resume", out, "--runs", runs)
 	code := second.end(t)
 	second.assertNothingRuns(t)
-	assert.Contains(t, strings.Join(second.seen, "\n"), "1 finished steps are kept")
+	assert.Contains(t, strings.Join(second.seen, "\n"), "resuming with 1 finished steps")
 	whole, err := runstore.Read(out)
 	require.NoError(t, err)
 	require.NotNil(t, whole.Result)

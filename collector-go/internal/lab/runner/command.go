@@ -15,7 +15,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load/hosts"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // CommandOptions describe an existing cluster and the commands that submit and kill a topology there.
@@ -102,32 +101,24 @@ func (l *Command) queriesTo() load.Target {
 // Launch implements Launcher. The load clients are started before the topology, because a client that cannot start
 // would waste the minutes of a launch.
 func (l *Command) Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error) {
-	conf, err := textfile.Read(l.options.Conf, textfile.Most)
+	launched, err := prepare(l.options.Conf, l.options.Collector, l.options.Access, t)
 	if err != nil {
 		return nil, err
 	}
-	collector, err := measure.NewCollectorAt(l.options.Collector, l.options.Access)
-	if err != nil {
+	if err := l.endLeftover(ctx, launched.Ports.Annotations); err != nil {
 		return nil, err
 	}
-	machine, err := measure.NewProc()
-	if err != nil {
+	if err := l.startClients(ctx); err != nil {
 		return nil, err
 	}
-	if err := l.endLeftover(ctx, collector); err != nil {
-		return nil, err
-	}
-	if err := l.startClients(ctx); err != nil { // before a launch takes minutes and then nobody can query the topology
-		return nil, err
-	}
-	submitted := time.Now()
-	words := l.fill(l.options.Submit, t, name)
+	launched.Submitted = time.Now()
+	launched.Arguments.Launch = l.fill(l.options.Submit, t, name)
 	l.running, l.name = t, name
-	if err := l.call(ctx, words); err != nil {
+	if err := l.call(ctx, launched.Arguments.Launch); err != nil {
 		return nil, fmt.Errorf("submit topology %s: %w", name, err)
 	}
-	ports := measure.SessionPorts{Calculator: collector, Facts: collector}
-	ports.Queries, ports.Slices, ports.Annotations, ports.Machine = l.target, collector, collector, machine
+	ports := &launched.Ports
+	ports.Queries = l.target
 	if !l.options.NoSource {
 		ports.Source = l.gateway
 	}
@@ -139,13 +130,9 @@ func (l *Command) Launch(ctx context.Context, t runstore.PlannedTrial, name stri
 		}
 	}
 	ports.Processes = func() map[string]int { return map[string]int{process: os.Getpid()} }
-	around := l.options.Environment
-	around.HostOfRun = true
-	arguments := runstore.Arguments{Launch: words}
-	for _, e := range t.Settings {
-		arguments.Settings = append(arguments.Settings, e.Key+"="+e.Value)
-	}
-	return &Launched{Submitted: submitted, Ports: ports, Arguments: arguments, Settings: conf, Environment: around}, nil
+	launched.Environment = l.options.Environment
+	launched.Environment.HostOfRun = true
+	return launched, nil
 }
 
 // startClients starts the load clients on their hosts, if the experiment lists any.
@@ -179,12 +166,12 @@ func (l *Command) endLeftover(ctx context.Context, annotations measure.Annotatio
 		return nil
 	}
 	l.options.Leftover = nil
-	l.progress.Say("ending topology %s, which the killed run may have left", left.Name)
+	l.progress.Say("killing topology %s, which an earlier run may have left", left.Name)
 	if err := l.call(ctx, l.fill(l.options.Kill, left.Trial, left.Name)); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		l.progress.Say("topology %s was not ended; if it still runs, end it by hand, or two share the cluster: %v",
+		l.progress.Say("topology %s could not be killed; if it still runs, kill it by hand, because two topologies would share the cluster: %v",
 			left.Name, err)
 	} else if annotations != nil {
 		// if this fails, the collector raises an alert that the topology is silent, which is true
@@ -238,7 +225,7 @@ func (l *Command) End(ctx context.Context, logs string, _ bool) error {
 			[]byte("The workers' logs are on the cluster that ran topology "+name+".\n"), 0o644)
 	}
 	if err := l.call(ctx, words); err != nil {
-		return fmt.Errorf("end topology %s: %w: end it by hand", name, err)
+		return fmt.Errorf("kill topology %s: %w; kill it by hand", name, err)
 	}
 	return nil
 }

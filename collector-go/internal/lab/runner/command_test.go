@@ -83,7 +83,7 @@ func TestWhatAKilledRunLeftIsEndedFirst(t *testing.T) {
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)
 	assert.Equal(t, "kill t-02\nsubmit t-02-launch2\n", string(text))
-	assert.Contains(t, said.text, "topology t-02 was not ended; if it still runs, end it by hand")
+	assert.Contains(t, said.text, "topology t-02 could not be killed; if it still runs, kill it by hand")
 	require.NoError(t, l.Stop(nil))
 
 	// If only the end of the last trial was not recorded, nothing is launched any more.
@@ -111,7 +111,7 @@ func TestACommandThatFailsShowsItsOutput(t *testing.T) {
 	require.ErrorContains(t, err, "submit topology t-01")
 	require.ErrorContains(t, err, "exit status 3")
 	require.ErrorContains(t, err, "written to stderr")
-	require.ErrorContains(t, l.End(t.Context(), dir, true), "end it by hand")
+	require.ErrorContains(t, l.End(t.Context(), dir, true), "kill it by hand")
 }
 
 // An unreachable load host is detected before a topology is submitted.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // Launcher starts and ends topologies. At most one topology runs at a time, because two would share the hosts and
@@ -36,4 +37,24 @@ type Launched struct {
 	Environment measure.Environment
 	// CollectorRestarts returns the number of restarts of the run's own collector; nil if the run has none.
 	CollectorRestarts func() int
+}
+
+// prepare returns what is known of a launch before the topology is submitted: the Bullet YAML, the settings, and the
+// ports to the collector and to this machine.
+func prepare(conf, collector string, access measure.CollectorAccess, t runstore.PlannedTrial) (l *Launched, err error) {
+	l = &Launched{}
+	if l.Settings, err = textfile.Read(conf, textfile.Most); err != nil {
+		return nil, err
+	}
+	c, err := measure.NewCollectorAt(collector, access)
+	if err != nil {
+		return nil, err
+	}
+	l.Ports = measure.SessionPorts{Calculator: c, Facts: c}
+	l.Ports.Slices, l.Ports.Annotations = c, c
+	for _, e := range t.Settings {
+		l.Arguments.Settings = append(l.Arguments.Settings, e.Key+"="+e.Value)
+	}
+	l.Ports.Machine, err = measure.NewProc()
+	return l, err
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // Local is the Launcher for a cluster on this machine. It starts the cluster with the first topology and keeps it for
@@ -48,43 +47,28 @@ func (l *Local) Launch(ctx context.Context, t runstore.PlannedTrial, name string
 	if err := l.up(ctx); err != nil {
 		return nil, err
 	}
-	conf, err := textfile.Read(l.options.BulletConf, textfile.Most)
-	if err != nil {
-		return nil, err
-	}
-	var settings []string
-	for _, e := range t.Settings {
-		settings = append(settings, e.Key+"="+e.Value)
-	}
-	collector, err := measure.NewCollector(l.options.HTTPListen)
-	if err != nil {
-		return nil, err
-	}
-	machine, err := measure.NewProc()
+	launched, err := prepare(l.options.BulletConf, l.options.HTTPListen, measure.CollectorAccess{}, t)
 	if err != nil {
 		return nil, err
 	}
 	l.progress.Say("submitting topology %s", name)
-	submitted := time.Now()
+	launched.Submitted = time.Now()
 	l.name = name
-	if err := l.running.SubmitAs(ctx, name, settings); err != nil {
+	if err := l.running.SubmitAs(ctx, name, launched.Arguments.Settings); err != nil {
 		return nil, err
 	}
 	if err := l.running.StartSource(ctx); err != nil {
 		return nil, err
 	}
-	ports := measure.SessionPorts{Calculator: collector, Facts: collector}
-	ports.Source, ports.Queries, ports.Slices, ports.Annotations, ports.Machine = l.gateway, l.gateway, collector,
-		collector, machine
+	launched.Arguments.Settings = append(l.running.AllSettings(), launched.Arguments.Settings...)
+	launched.Ports.Source, launched.Ports.Queries = l.gateway, l.gateway
 	if l.drpc != nil {
-		ports.Queries = l.drpc
+		launched.Ports.Queries = l.drpc
 	}
-	ports.Processes = l.processes(ctx, l.running)
-	return &Launched{
-		Submitted: submitted, Ports: ports, Failed: l.running.Failed(), Settings: conf,
-		Arguments:   runstore.Arguments{Settings: append(l.running.AllSettings(), settings...)},
-		Environment: l.around(), CollectorRestarts: l.running.CollectorRestarts,
-	}, nil
+	launched.Ports.Processes = l.processes(ctx, l.running)
+	launched.Failed, launched.Environment = l.running.Failed(), l.around()
+	launched.CollectorRestarts = l.running.CollectorRestarts
+	return launched, nil
 }
 
 // around returns the facts that a local launch knows about its topologies' surroundings.
@@ -126,7 +110,7 @@ func (l *Local) up(ctx context.Context) error {
 	if l.options.DRPCThreads > 0 {
 		l.drpc = load.NewDRPC(s.DRPC(), drpcFunction, l.queries, load.PlainBQL)
 	}
-	l.progress.Say("all are up; live figures at http://%s/", l.options.HTTPListen)
+	l.progress.Say("everything has started; live figures at http://%s/", l.options.HTTPListen)
 	return nil
 }
 
@@ -137,7 +121,7 @@ const quietLimit = 15 * time.Second
 // report of that source would be taken for the first report of the next one.
 func (l *Local) sourceIsQuiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietLimit,
-		fmt.Errorf("the record source of the topology before still reports after %s", quietLimit))
+		fmt.Errorf("the record source of the previous topology still reports after %s", quietLimit))
 	defer cancel()
 	ticker := time.NewTicker(500 * time.Millisecond)
 	defer ticker.Stop()
@@ -146,7 +130,7 @@ func (l *Local) sourceIsQuiet(ctx context.Context) error {
 		if err == nil && status.Reporting == 0 {
 			return nil
 		}
-		l.progress.Show("waiting for the last topology's source to be quiet")
+		l.progress.Show("waiting until the source of the previous topology no longer reports")
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -162,7 +146,7 @@ func (l *Local) processes(ctx context.Context, s *stack.Stack) func() map[string
 	workers := sync.OnceValue(func() []stack.Worker {
 		workers, err := s.Workers(ctx)
 		if err != nil {
-			l.progress.Say("the workers' shares of the host will be missing: %v", err)
+			l.progress.Say("cannot list the workers, so their shares of the host will be missing: %v", err)
 		}
 		return workers
 	})
@@ -192,7 +176,7 @@ func (l *Local) End(ctx context.Context, logs string, broken bool) error {
 	}
 	l.keepLogs(logs)
 	if err := l.Stop(l.hasten); err != nil {
-		return fmt.Errorf("%w; and the cluster did not stop: %w", problem, err)
+		return fmt.Errorf("%w; the cluster could not be stopped either: %w", problem, err)
 	}
 	return problem
 }
@@ -241,7 +225,7 @@ func (l *Local) keepLogs(dir string) {
 				name = "worker-" + filepath.Base(filepath.Dir(file)) + strings.TrimPrefix(name, "worker")
 			}
 			if err := copyTail(file, filepath.Join(dir, name)); err != nil {
-				l.progress.Say("a log was not kept: %v", err)
+				l.progress.Say("cannot store a log: %v", err)
 			}
 		}
 	}

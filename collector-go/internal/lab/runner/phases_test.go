@@ -74,7 +74,7 @@ func TestTheCostIsMeasuredBeforeTheCapacity(t *testing.T) {
 			}
 		}
 		assert.Equal(t, 1, result.Trials[0].Left, "50 is above what failed")
-		assert.Contains(t, say.text(), "trial 1, 20 queries for their cost (attempt 2): OK")
+		assert.Contains(t, say.text(), "trial 1, 20 queries (cost step) (attempt 2): OK")
 	})
 }
 
@@ -84,7 +84,7 @@ func TestTheCostGoesOnAfterAnInterrupt(t *testing.T) {
 		w := newWorld()
 		w.capacity["phases"] = 15
 		stop := &journal{said: func(line string) {
-			if strings.HasPrefix(line, "trial 1, 20 queries for their cost") {
+			if strings.HasPrefix(line, "trial 1, 20 queries (cost step)") {
 				w.failed <- assert.AnError
 			}
 		}}
@@ -219,7 +219,7 @@ func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 		assert.Empty(t, loads(trial.Steps, runstore.CostStep))
 		assert.GreaterOrEqual(t, len(trial.Steps), 3)
 		assert.True(t, result.Rows[0].Capacity.Censored, "a bound below the capacity")
-		assert.Contains(t, strings.Join(result.Notes, "\n"), "The loads that measure what a query costs alone take")
+		assert.Contains(t, strings.Join(result.Notes, "\n"), "There was no time for the dedicated cost steps")
 		assert.Equal(t, tuning.Inconclusive, result.Verdict, "the climb ended at its last value")
 	})
 }

@@ -184,9 +184,9 @@ func (c *Runner) begin() error {
 		kept += len(t.Steps)
 	}
 	e := runstore.Event{Kind: runstore.RunResumed,
-		Text: fmt.Sprintf("%d finished steps were kept, the topology of the trial that was under way was launched again",
+		Text: fmt.Sprintf("%d finished steps were kept, and the topology of the interrupted trial was launched again",
 			kept)}
-	c.progress.Say("resuming: %d finished steps are kept", kept)
+	c.progress.Say("resuming with %d finished steps", kept)
 	err := c.append(e)
 	e.AtMs = c.now().UnixMilli()
 	c.noteResumption(e)
@@ -202,11 +202,11 @@ func (c *Runner) late() bool {
 func (c *Runner) finish() (*runstore.Result, error) {
 	if c.leftOut {
 		c.notes = append(c.notes,
-			"The time limit had passed before everything was measured: what is missing was left out.")
+			"The time limit passed before everything was measured; the rest was left out.")
 	}
 	if c.costLeftOut && slices.ContainsFunc(c.run.Trials, func(t runstore.Trial) bool { return len(t.Steps) > 0 }) {
 		c.notes = append(c.notes,
-			fmt.Sprintf("The loads that measure what a query costs alone take %s, for which there was no time: the cost is by the steps of the climb that were OK.",
+			fmt.Sprintf("There was no time for the dedicated cost steps (%s); the cost per query is fitted to the steps of the capacity search that were OK.",
 				c.run.Plan.CostTime().Round(time.Second)))
 	}
 	result := c.run.Judge()

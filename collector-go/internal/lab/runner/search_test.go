@@ -214,7 +214,7 @@ func TestABudgetAndATimeLimitEndASearch(t *testing.T) {
 		ended, err := continueSearch(t, t.Context(), larger, dir, w, &journal{}, 10*time.Second)
 		require.NoError(t, err)
 		assert.Len(t, w.played, 1, "no trial starts after ten seconds, and none is interrupted")
-		assert.Contains(t, ended.Notes[len(ended.Notes)-1], "The time limit had passed")
+		assert.Contains(t, ended.Notes[len(ended.Notes)-1], "The time limit passed")
 		assert.Len(t, larger.Trials(reread(t, dir)), 4)
 		assert.Equal(t, runstore.Finished, reread(t, dir).Trials[3].State)
 	})

@@ -34,7 +34,7 @@ func (c *Runner) trial(ctx context.Context, t *runstore.Trial) error {
 	began := c.now()
 	launched, err := c.launcher.Launch(ctx, t.PlannedTrial, name)
 	if err == nil {
-		c.progress.Say("trial %d: topology %s is submitted after %.0f s", t.Number, name, c.now().Sub(began).Seconds())
+		c.progress.Say("trial %d: topology %s submitted after %.0f s", t.Number, name, c.now().Sub(began).Seconds())
 		err = c.measure(ctx, t, name, launched)
 	}
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
@@ -43,7 +43,7 @@ func (c *Runner) trial(ctx context.Context, t *runstore.Trial) error {
 		c.announceEnd(ending, launched.Ports.Annotations, name)
 	}
 	if ended := c.launcher.End(ending, logs, err != nil); ended != nil {
-		c.progress.Say("trial %d: its end: %v", t.Number, ended)
+		c.progress.Say("trial %d: cannot end the topology: %v", t.Number, ended)
 	}
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *Runner) announceEnd(ctx context.Context, annotations measure.Annotation
 	ctx, cancel := context.WithTimeout(ctx, announceLimit)
 	defer cancel()
 	if err := annotations.Annotate(ctx, measure.Killed(name, c.now())); err != nil {
-		c.progress.Say("the collector was not informed that topology %s is ended on purpose; its alert BulletMetricsCollectorBlind may fire: %v",
+		c.progress.Say("cannot tell the collector that topology %s is killed on purpose; the alert BulletMetricsCollectorBlind may fire: %v",
 			name, err)
 	}
 }
@@ -157,7 +157,7 @@ func (c *Runner) steps(session *measure.Session, t *runstore.Trial) error {
 		}
 		if c.late() && len(runstore.Measured(t.Steps)) >= c.options.LeastSteps {
 			c.leftOut = true
-			c.progress.Say("trial %d: the time limit has passed; its other steps are left out", t.Number)
+			c.progress.Say("trial %d: the time limit has passed; the remaining steps are left out", t.Number)
 			return nil
 		}
 		step, err := c.step(session, t, planned)
@@ -275,7 +275,7 @@ func (c *Runner) sayStep(t *runstore.Trial, s runstore.Step) {
 	}
 	which := ""
 	if s.Kind == runstore.CostStep {
-		which = " for their cost"
+		which = " (cost step)"
 	}
 	if s.Attempt > 1 {
 		which += fmt.Sprintf(" (attempt %d)", s.Attempt)
