@@ -47,8 +47,8 @@ func TestRunRefusesWhatItCannotRun(t *testing.T) {
 		code int
 		want string
 	}{
-		"nothing": {[]string{"run"}, exitUsage, "takes an experiment's file, or --resume"},
-		"both":    {[]string{"run", smallest, "--resume", "."}, exitUsage, "takes an experiment's file"},
+		"nothing": {[]string{"run"}, exitUsage, "needs either an experiment file, or --resume"},
+		"both":    {[]string{"run", smallest, "--resume", "."}, exitUsage, "needs either an experiment file"},
 		"no file": {[]string{"run", "none.yaml"}, exitFailed, "none.yaml"},
 		"no run":  {[]string{"run", "--resume", t.TempDir()}, exitFailed, "not a run directory"},
 		"a run there": {[]string{"run", smallest, "--out", "../../internal/lab/runstore/testdata/sample"}, exitUsage,
