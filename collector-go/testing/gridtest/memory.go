@@ -154,7 +154,7 @@ func evenRuns(r *rand.Rand, points []Point) (runs []run.Run) {
 			stepMs = points[1].Ms - points[0].Ms
 		}
 		n := 1
-		maxGap := int64(r.IntN(130)) // places; 0: a run has none
+		maxGap := int64(r.IntN(130)) // slots; 0: a run has none
 		for n < len(points) && points[n].IsHistogram == points[0].IsHistogram {
 			away := points[n].Ms - points[n-1].Ms
 			if away%stepMs != 0 || away/stepMs-1 > maxGap {
@@ -169,25 +169,25 @@ func evenRuns(r *rand.Rand, points []Point) (runs []run.Run) {
 }
 
 func oneRun(points []Point, stepMs int64) run.Run {
-	places := int((points[len(points)-1].Ms-points[0].Ms)/stepMs) + 1
+	slots := int((points[len(points)-1].Ms-points[0].Ms)/stepMs) + 1
 	made := run.Run{FirstMs: points[0].Ms, StepMs: stepMs}
 	if points[0].IsHistogram {
-		made.Histograms = make([]*histogram.Histogram, places)
+		made.Histograms = make([]*histogram.Histogram, slots)
 	} else {
-		made.Values = slices.Repeat([]float64{math.Pi}, places) // means nothing where there is no slice
+		made.Values = slices.Repeat([]float64{math.Pi}, slots) // means nothing where there is no slice
 	}
-	if places != len(points) {
-		made.Present = make([]uint64, (places+63)/64)
+	if slots != len(points) {
+		made.Present = make([]uint64, (slots+63)/64)
 	}
 	for _, p := range points {
-		place := int((p.Ms - made.FirstMs) / stepMs)
+		slot := int((p.Ms - made.FirstMs) / stepMs)
 		if made.Present != nil {
-			made.Present[place>>6] |= 1 << (place & 63)
+			made.Present[slot>>6] |= 1 << (slot & 63)
 		}
 		if p.IsHistogram {
-			made.Histograms[place] = p.Histogram
+			made.Histograms[slot] = p.Histogram
 		} else {
-			made.Values[place] = p.Value
+			made.Values[slot] = p.Value
 		}
 	}
 	return made

@@ -107,7 +107,7 @@ type life struct {
 	*source
 	*rand.Rand
 	intervalMs, partitionMs int64
-	place                   int  // of the next slice in its partition
+	slot                    int  // of the next slice in its partition
 	steady                  bool // on the grid of its interval, which stays; and gaps are rare
 }
 
@@ -182,8 +182,8 @@ func (l *life) mark() {
 		IsHistogram: last.IsHistogram, Late: last.Late || l.IntN(3) == 0})
 }
 
-// pagePlaces is how many slices a page of a part holds.
-const pagePlaces = 1024
+// pageSlots is how many slices a page of a part holds.
+const pageSlots = 1024
 
 // at is the slice that ends at ms; at the edges of partitions and of their pages often the first behind a reset, or a
 // marker.
@@ -191,11 +191,11 @@ func (l *life) at(ms int64) Point {
 	edge := false
 	if l.partitionMs > 0 {
 		if len(l.Points) == 0 || l.Points[len(l.Points)-1].Ms/l.partitionMs != ms/l.partitionMs {
-			l.place = 0
+			l.slot = 0
 		}
-		edge = l.place%pagePlaces == 0 || l.place%pagePlaces == pagePlaces-1 ||
+		edge = l.slot%pageSlots == 0 || l.slot%pageSlots == pageSlots-1 ||
 			(ms+l.intervalMs)/l.partitionMs != ms/l.partitionMs
-		l.place++
+		l.slot++
 	}
 	const reset, mark, neither = 0, 1, 2
 	what := neither
@@ -276,7 +276,7 @@ func (s *source) next(r *rand.Rand, ms int64) Point {
 }
 
 // Columns are the slices that end within [fromMs, toMs], in the order of time, as the slicer hands them over: those
-// that come late, or the others. A series' ref is its place in w.Series.
+// that come late, or the others. A series' ref is its index in w.Series.
 func (w *World) Columns(fromMs, toMs int64, late bool) *slice.Columns {
 	type one struct {
 		ref slice.Ref

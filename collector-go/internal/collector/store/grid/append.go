@@ -141,7 +141,7 @@ func (s *Store) writeIfNecessary(n int) {
 }
 
 // deep is the average number of slices per series from which an early write is worthwhile. It equals the number of
-// places in a chunk.
+// slots in a chunk.
 const deep = 64
 
 // resting is the number of hand-overs without a slice after which the rest of a backlog is written.

@@ -5,72 +5,72 @@ import (
 )
 
 const (
-	chunkPlaces = 64 // in a chunk: ten minutes of 10 s slices, with a bit for each in one word
-	stripPlaces = 8  // in a strip: a cache line for the numbers of one series, and the least that a short series takes
-	maxLanes    = 32 // in a chunk
+	chunkSlots = 64 // in a chunk: ten minutes of 10 s slices, with a bit for each in one word
+	stripSlots = 8  // in a strip: a cache line for the numbers of one series, and the least that a short series takes
+	maxMembers = 32 // in a chunk
 )
 
-// chunk has 64 places at equal distances for each of up to 32 series, its lanes. The ids of the series are consecutive,
-// and their first slices arrived one after the other. The time of its first place is a multiple of 64 distances, apart
-// from the series' phase. Slices may therefore fill it in any order, and two chunks of one series, distance and phase
-// never overlap.
+// chunk has 64 slots at equal distances for each of up to 32 series, its members. The ids of the series are
+// consecutive, and their first slices arrived one after the other. The time of its first slot is a multiple of 64
+// distances, apart from the series' phase. Slices may therefore fill it in any order, and two chunks of one series,
+// distance and phase never overlap.
 //
 // The layout makes the common case cheap. While the series arrive together, their slices form rows. The open row stores
 // them side by side, so that ten series of a worker touch as much memory as one. When the next row opens, a complete
-// row is recorded once for all lanes. Every other slice is recorded in its own lane.
+// row is recorded once for all members. Every other slice is recorded for its own member.
 type chunk struct {
 	openMs  int64  // end of the open row
 	row     uint32 // index of the open row's values
-	got     uint32 // bits of the lanes that have a slice in the open row
-	apart   uint32 // bits of lanes that take part in no rows, because their series' chunks may overlap in time
-	lanes   uint32 // index of the first lane
-	n       uint8  // number of lanes
-	open    uint8  // place of the open row
+	got     uint32 // bits of the members that have a slice in the open row
+	apart   uint32 // bits of members that take part in no rows, because their series' chunks may overlap in time
+	members uint32 // index of the first member
+	n       uint8  // number of members
+	open    uint8  // slot of the open row
 	stepMs  int64
-	firstMs int64  // of place 0, even if it holds no slice
-	common  uint64 // places at which all lanes hold a slice, except the open row
-	touched uint64 // places at which some lane holds a slice that is not in common
-	// strips are the indices of the values of each eight places, or 0 if none of these holds a slice. The strip of the
-	// open row is stored row by row, and the others lane by lane.
-	strips [chunkPlaces / stripPlaces]uint32
+	firstMs int64  // of slot 0, even if it holds no slice
+	common  uint64 // slots at which all members hold a slice, except the open row
+	touched uint64 // slots at which some member holds a slice that is not in common
+	// strips are the indices of the values of each eight slots, or 0 if none of these holds a slice. The strip of the
+	// open row is stored row by row, and the others member by member.
+	strips [chunkSlots / stripSlots]uint32
 }
 
-// link refers to a lane of a chunk. Chunk 0 means none.
+// link refers to a member of a chunk. Chunk 0 means none.
 type link struct {
-	chunk uint32
-	lane  uint8
+	chunk  uint32
+	member uint8
 }
 
-// lane is what a chunk records about one of its series in addition to the complete rows.
-type lane struct {
-	own   uint64 // places that hold a slice, except those in common and the open row
+// member is what a chunk records about one of its series in addition to the complete rows.
+type member struct {
+	own   uint64 // slots that hold a slice, except those in common and the open row
 	older link   // the series' next older chunk, whose firstMs is not above this one's
 }
 
-// place returns the place with the end endMs. in is false if the chunk has no such place.
-func (c *chunk) place(endMs int64) (p int, in bool) {
+// slot returns the slot with the end endMs. in is false if the chunk has no such slot.
+func (c *chunk) slot(endMs int64) (p int, in bool) {
 	from := endMs - c.firstMs
-	if from < 0 || from >= chunkPlaces*c.stepMs || from%c.stepMs != 0 {
+	if from < 0 || from >= chunkSlots*c.stepMs || from%c.stepMs != 0 {
 		return 0, false
 	}
 	return int(from / c.stepMs), true
 }
 
-// lastMs returns the end of the chunk's last place, even if it holds no slice.
-func (c *chunk) lastMs() int64 { return c.firstMs + (chunkPlaces-1)*c.stepMs }
+// lastMs returns the end of the chunk's last slot, even if it holds no slice.
+func (c *chunk) lastMs() int64 { return c.firstMs + (chunkSlots-1)*c.stepMs }
 
-// all returns a bit for each lane.
-func (c *chunk) all() uint32 { return ^uint32(0) >> (maxLanes - c.n) }
+// all returns a bit for each member.
+func (c *chunk) all() uint32 { return ^uint32(0) >> (maxMembers - c.n) }
 
-// where returns how a strip's values are stored: the index of a lane's first value, and the distance to its next one.
-func (c *chunk) where(strip int, lane uint8) (first, distance uint32) {
-	if strip == int(c.open/stripPlaces) {
-		return c.strips[strip] + uint32(lane), uint32(c.n)
+// where returns how a strip's values are stored: the index of a member's first value, and the distance to its next one.
+func (c *chunk) where(strip int, member uint8) (first, distance uint32) {
+	if strip == int(c.open/stripSlots) {
+		return c.strips[strip] + uint32(member), uint32(c.n)
 	}
-	return c.strips[strip] + uint32(lane)*stripPlaces, 1
+	return c.strips[strip] + uint32(member)*stripSlots, 1
 }
 
-// some returns the places at which any lane holds a slice, as bits.
+// some returns the slots at which any member holds a slice, as bits.
 func (c *chunk) some() uint64 {
 	bits := c.common | c.touched
 	if c.got != 0 {
@@ -79,18 +79,18 @@ func (c *chunk) some() uint64 {
 	return bits
 }
 
-// present returns the places at which one lane holds a slice, as bits.
-func (c *column[T]) present(ch *chunk, lane uint8) uint64 {
-	return ch.common | c.lanes.at(ch.lanes+uint32(lane)).own | uint64(ch.got>>lane&1)<<ch.open
+// present returns the slots at which one member holds a slice, as bits.
+func (c *column[T]) present(ch *chunk, member uint8) uint64 {
+	return ch.common | c.members.at(ch.members+uint32(member)).own | uint64(ch.got>>member&1)<<ch.open
 }
 
-// advance opens the row of endMs in a chunk. It returns false if the row is not after the open one, or if the place
+// advance opens the row of endMs in a chunk. It returns false if the row is not after the open one, or if the slot
 // already has a slice.
 func (c *column[T]) advance(ch *chunk, endMs int64) bool {
 	p := int(ch.open) + 1
-	if endMs != ch.openMs+ch.stepMs || p == chunkPlaces {
+	if endMs != ch.openMs+ch.stepMs || p == chunkSlots {
 		var in bool
-		if p, in = ch.place(endMs); !in || p <= int(ch.open) {
+		if p, in = ch.slot(endMs); !in || p <= int(ch.open) {
 			return false
 		}
 	}
@@ -98,20 +98,20 @@ func (c *column[T]) advance(ch *chunk, endMs int64) bool {
 		return false
 	}
 	c.commit(ch)
-	if was, is := ch.open/stripPlaces, uint8(p/stripPlaces); was != is {
-		c.turn(ch, was, stripPlaces, int(ch.n))
+	if was, is := ch.open/stripSlots, uint8(p/stripSlots); was != is {
+		c.turn(ch, was, stripSlots, int(ch.n))
 		if ch.strips[is] == 0 {
-			ch.strips[is] = c.values.add(stripPlaces * uint32(ch.n))
+			ch.strips[is] = c.values.add(stripSlots * uint32(ch.n))
 		} else {
-			c.turn(ch, is, int(ch.n), stripPlaces)
+			c.turn(ch, is, int(ch.n), stripSlots)
 		}
 	}
 	ch.open, ch.openMs = uint8(p), endMs
-	ch.row = ch.strips[p/stripPlaces] + uint32(p%stripPlaces)*uint32(ch.n)
+	ch.row = ch.strips[p/stripSlots] + uint32(p%stripSlots)*uint32(ch.n)
 	return true
 }
 
-// commit records the slices of the open row in the chunk and its lanes. Afterwards no row is open.
+// commit records the slices of the open row in the chunk and its members. Afterwards no row is open.
 func (c *column[T]) commit(ch *chunk) {
 	bit := uint64(1) << ch.open
 	if ch.got == ch.all() {
@@ -119,14 +119,14 @@ func (c *column[T]) commit(ch *chunk) {
 	} else if ch.got != 0 {
 		ch.touched |= bit
 		for left := ch.got; left != 0; left &= left - 1 {
-			c.lanes.at(ch.lanes + uint32(mathbits.TrailingZeros32(left))).own |= bit
+			c.members.at(ch.members + uint32(mathbits.TrailingZeros32(left))).own |= bit
 		}
 	}
 	ch.got = 0
 }
 
 // turn transposes a strip between rows and columns. The strip of the open row is stored row by row, because slices
-// arrive that way. All others are stored lane by lane, because queries read them that way.
+// arrive that way. All others are stored member by member, because queries read them that way.
 func (c *column[T]) turn(ch *chunk, strip uint8, rows, columns int) {
 	if ch.n == 1 {
 		return

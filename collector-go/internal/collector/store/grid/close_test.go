@@ -13,7 +13,7 @@ import (
 
 // Close does not wait for a merge. What was merged so far is deleted, and the original parts are kept.
 func TestCloseEndsAMerge(t *testing.T) {
-	p := newPlace(t, tame)
+	p := newHarness(t, tame)
 	s := p.open(t)
 	for i := range mergeFan {
 		_, err := s.Append(t.Context(), uint64(i+1), numbers(today+int64(i)*1_000_000, 100))

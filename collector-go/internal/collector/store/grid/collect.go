@@ -21,7 +21,7 @@ func (c *column[T]) holds(id uint32, minMs, maxMs int64) bool {
 	return false
 }
 
-// times calls each with the ends of all slices, in no particular order. If all places of a chunk are between two
+// times calls each with the ends of all slices, in no particular order. If all slots of a chunk are between two
 // multiples of widthMs, it calls each only once for the chunk.
 func (c *column[T]) times(widthMs int64, each func(endMs int64)) {
 	for at := uint32(1); at < c.chunks.used; at++ {
@@ -36,7 +36,7 @@ func (c *column[T]) times(widthMs int64, each func(endMs int64)) {
 	}
 }
 
-// within returns those bits of a chunk's places that end within [minMs, maxMs].
+// within returns those bits of a chunk's slots that end within [minMs, maxMs].
 func (c *chunk) within(bits uint64, minMs, maxMs int64) uint64 {
 	if minMs > c.lastMs() || maxMs < c.firstMs {
 		return 0
@@ -50,22 +50,22 @@ func (c *chunk) within(bits uint64, minMs, maxMs int64) uint64 {
 	return bits
 }
 
-// maxRunPlaces limits the length of a run that is made from chunks.
-const maxRunPlaces = 8192
+// maxRunSlots limits the length of a run that is made from chunks.
+const maxRunSlots = 8192
 
 // collector makes runs from the chunks of a series. Its buffers are reused for the next series once the runs are no
 // longer needed.
 type collector[T any] struct {
-	chunks []laneSlices
+	chunks []memberSlices
 	values []T
 	bits   []uint64
 }
 
-// laneSlices is one series' lane in a chunk, with a bit for each place that holds a wanted slice.
-type laneSlices struct {
+// memberSlices is one series' member in a chunk, with a bit for each slot that holds a wanted slice.
+type memberSlices struct {
 	*chunk
-	lane uint8
-	bits uint64
+	member uint8
+	bits   uint64
 }
 
 func (k *collector[T]) reset() {
@@ -75,7 +75,7 @@ func (k *collector[T]) reset() {
 	k.chunks, k.values, k.bits = k.chunks[:0], k.values[:0], k.bits[:0]
 }
 
-// collect calls made for each run of a series' slices within [minMs, maxMs], in the order of the runs' first places.
+// collect calls made for each run of a series' slices within [minMs, maxMs], in the order of the runs' first slots.
 func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made func(r run.Run, values []T)) {
 	if int(id) >= len(c.tips) {
 		return
@@ -83,15 +83,15 @@ func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made
 	first := len(k.chunks)
 	for at := c.tips[id].link; at.chunk != 0; at = *c.older(at) {
 		ch := c.chunks.at(at.chunk)
-		if bits := ch.within(c.present(ch, at.lane), minMs, maxMs); bits != 0 {
-			k.chunks = append(k.chunks, laneSlices{ch, at.lane, bits})
+		if bits := ch.within(c.present(ch, at.member), minMs, maxMs); bits != 0 {
+			k.chunks = append(k.chunks, memberSlices{ch, at.member, bits})
 		}
 	}
 	found := k.chunks[first:]
 	slices.Reverse(found)
 	for len(found) > 0 {
 		n := 1
-		for n < len(found) && n < maxRunPlaces/chunkPlaces && found[n].follows(found[n-1].chunk) {
+		for n < len(found) && n < maxRunSlots/chunkSlots && found[n].follows(found[n-1].chunk) {
 			n++
 		}
 		c.join(k, found[:n], made)
@@ -101,27 +101,27 @@ func (c *column[T]) collect(k *collector[T], id uint32, minMs, maxMs int64, made
 
 // follows reports whether a chunk begins where another one ends, with the same distance and phase.
 func (c *chunk) follows(other *chunk) bool {
-	return c.stepMs == other.stepMs && c.firstMs == other.firstMs+chunkPlaces*other.stepMs
+	return c.stepMs == other.stepMs && c.firstMs == other.firstMs+chunkSlots*other.stepMs
 }
 
 // join makes one run from chunks that follow each other, and passes it to made.
-func (c *column[T]) join(k *collector[T], chunks []laneSlices, made func(r run.Run, values []T)) {
+func (c *column[T]) join(k *collector[T], chunks []memberSlices, made func(r run.Run, values []T)) {
 	skip := mathbits.TrailingZeros64(chunks[0].bits)
-	n := len(chunks)*chunkPlaces - skip - mathbits.LeadingZeros64(chunks[len(chunks)-1].bits)
+	n := len(chunks)*chunkSlots - skip - mathbits.LeadingZeros64(chunks[len(chunks)-1].bits)
 	values, bits := k.take(n)
 	holding := 0
 	for i, ch := range chunks {
 		holding += mathbits.OnesCount64(ch.bits)
-		at := i*chunkPlaces - skip // place in the run of the chunk's place 0
+		at := i*chunkSlots - skip // slot in the run of the chunk's slot 0
 		for strip := range ch.strips {
-			here := uint8(ch.bits >> (strip * stripPlaces))
+			here := uint8(ch.bits >> (strip * stripSlots))
 			if here == 0 {
 				continue
 			}
-			from := at + strip*stripPlaces
-			first, distance := ch.where(strip, ch.lane)
+			from := at + strip*stripSlots
+			first, distance := ch.where(strip, ch.member)
 			if here == math.MaxUint8 && distance == 1 {
-				copy(values[from:from+stripPlaces], c.values.from(first, stripPlaces))
+				copy(values[from:from+stripSlots], c.values.from(first, stripSlots))
 				continue
 			}
 			for ; here != 0; here &= here - 1 {
@@ -145,7 +145,7 @@ func (c *column[T]) join(k *collector[T], chunks []laneSlices, made func(r run.R
 	made(run.Run{FirstMs: first.firstMs + int64(skip)*first.stepMs, StepMs: first.stepMs, Present: bits}, values)
 }
 
-// take returns zeroed memory for n places. It comes from the collector's buffers, so it needs no allocation once these
+// take returns zeroed memory for n slots. It comes from the collector's buffers, so it needs no allocation once these
 // have grown.
 func (k *collector[T]) take(n int) (values []T, bits []uint64) {
 	k.values = slices.Grow(k.values, n)

@@ -14,14 +14,14 @@ import (
 // All three behave like a map from series and time to a value, in which the first value for a time stays.
 // TestColumnIsAMap compares them with a plain map over random histories.
 type column[T any] struct {
-	tips   []tip // indexed by the series' id
-	chunks slab[chunk]
-	lanes  slab[lane]
-	values slab[T]
-	spare  [stripPlaces * maxLanes]T // a buffer for turn
-	slices int
-	series int // number of series with slices
-	same   func(a, b T) bool
+	tips    []tip // indexed by the series' id
+	chunks  slab[chunk]
+	members slab[member]
+	values  slab[T]
+	spare   [stripSlots * maxMembers]T // a buffer for turn
+	slices  int
+	series  int // number of series with slices
+	same    func(a, b T) bool
 }
 
 // tip refers to the newest chunk of a series. Its older chunks follow in a list, newest first. A slice usually belongs
@@ -41,7 +41,7 @@ const (
 )
 
 // row is the fast path for the next slices of series with a chunk. It takes slices from the front while they have one
-// time, their series have adjacent lanes in one chunk, and the chunk does not have them yet. It returns how many it
+// time, their series have adjacent members in one chunk, and the chunk does not have them yet. It returns how many it
 // took, which may be 0; put takes the rest. ids maps a Ref to its series' id plus one.
 func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values []T) (n int) {
 	ref, endMs := refs[0], endsMs[0]
@@ -60,8 +60,8 @@ func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values [
 	if ch.openMs != endMs && !c.advance(ch, endMs) {
 		return 0
 	}
-	there := (ch.got | ch.apart) >> t.lane
-	row := c.values.from(ch.row+uint32(t.lane), uint32(ch.n-t.lane))
+	there := (ch.got | ch.apart) >> t.member
+	row := c.values.from(ch.row+uint32(t.member), uint32(ch.n-t.member))
 	row = row[:min(len(row), len(refs))]
 	endsMs, values = endsMs[:len(refs)], values[:len(refs)]
 	for n < len(row) {
@@ -74,14 +74,14 @@ func (c *column[T]) row(ids []uint32, refs []slice.Ref, endsMs []int64, values [
 		id++
 		n++
 	}
-	ch.got |= (1<<n - 1) << t.lane
+	ch.got |= (1<<n - 1) << t.member
 	c.slices += n
 	return n
 }
 
-// begin is the fast path for series that have no chunk for the time of their slices. It makes one chunk with a lane for
-// each of them, so that row can take their next slices together. stepsMs is indexed by Ref. It returns 0 if the first
-// slice must go through put.
+// begin is the fast path for series that have no chunk for the time of their slices. It makes one chunk with a member
+// for each of them, so that row can take their next slices together. stepsMs is indexed by Ref. It returns 0 if the
+// first slice must go through put.
 func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsMs []int64, values []T) int {
 	n := c.apace(ids, stepsMs, refs, endsMs)
 	if n == 0 {
@@ -95,7 +95,7 @@ func (c *column[T]) begin(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 		if t.chunk == 0 {
 			c.series++
 		}
-		c.lanes.at(ch.lanes + uint32(i)).older = t.link
+		c.members.at(ch.members + uint32(i)).older = t.link
 		t.link = link{at, uint8(i)}
 	}
 	copy(c.values.from(ch.row, uint32(n)), values)
@@ -112,7 +112,7 @@ func (c *column[T]) apace(ids []uint32, stepsMs []int64, refs []slice.Ref, endsM
 	}
 	id, endMs, stepMs := ids[refs[0]], endsMs[0], stepsMs[refs[0]]
 	before := uint32(0) // the chunk of the previous series
-	for n < min(len(refs), maxLanes) {
+	for n < min(len(refs), maxMembers) {
 		ref := refs[n]
 		if endsMs[n] != endMs || int(ref) >= len(ids) || ids[ref] != id || int(id-1) >= len(c.tips) ||
 			stepsMs[ref] != stepMs {
@@ -144,9 +144,9 @@ func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 	insertAt := &t.link // a new chunk is linked here, before the first chunk that is not newer
 	for at := t.link; at.chunk != 0; {
 		ch := c.chunks.at(at.chunk)
-		if p, in := ch.place(endMs); in {
-			if c.present(ch, at.lane)>>p&1 == 1 {
-				if c.same(*c.slot(ch, at.lane, p), v) {
+		if p, in := ch.slot(endMs); in {
+			if c.present(ch, at.member)>>p&1 == 1 {
+				if c.same(*c.value(ch, at.member, p), v) {
 					return repeated
 				}
 				return conflict
@@ -156,7 +156,7 @@ func (c *column[T]) put(id uint32, stepMs, endMs int64, v T) outcome {
 		if !t.mixed && (home.chunk != 0 || ch.lastMs() < endMs) {
 			break
 		}
-		l := c.lanes.at(ch.lanes + uint32(at.lane))
+		l := c.members.at(ch.members + uint32(at.member))
 		if ch.firstMs > endMs {
 			insertAt = &l.older
 		}
@@ -176,7 +176,7 @@ func (c *column[T]) grow(n int) {
 	}
 }
 
-// open makes a chunk for one series, with a place for endMs.
+// open makes a chunk for one series, with a slot for endMs.
 func (c *column[T]) open(t *tip, insertAt *link, stepMs, endMs int64) link {
 	if t.chunk != 0 {
 		newest := c.chunks.at(t.chunk)
@@ -186,7 +186,7 @@ func (c *column[T]) open(t *tip, insertAt *link, stepMs, endMs int64) link {
 		c.series++
 	}
 	at := c.make(1, stepMs, endMs)
-	c.lanes.at(c.chunks.at(at).lanes).older = *insertAt
+	c.members.at(c.chunks.at(at).members).older = *insertAt
 	*insertAt = link{chunk: at}
 	if t.mixed {
 		c.sort(t)
@@ -195,27 +195,27 @@ func (c *column[T]) open(t *tip, insertAt *link, stepMs, endMs int64) link {
 }
 
 // make makes a chunk whose open row is at endMs, and returns its index.
-func (c *column[T]) make(lanes int, stepMs, endMs int64) uint32 {
+func (c *column[T]) make(members int, stepMs, endMs int64) uint32 {
 	at := c.chunks.add(1)
 	ch := c.chunks.at(at)
-	width := chunkPlaces * stepMs
+	width := chunkSlots * stepMs
 	phase := ((endMs % stepMs) + stepMs) % stepMs
 	p := (((endMs-phase)%width + width) % width) / stepMs
 	ch.stepMs, ch.firstMs = stepMs, endMs-p*stepMs
-	ch.n, ch.lanes = uint8(lanes), c.lanes.add(uint32(lanes))
+	ch.n, ch.members = uint8(members), c.members.add(uint32(members))
 	ch.open, ch.openMs = uint8(p), endMs
-	ch.strips[p/stripPlaces] = c.values.add(stripPlaces * uint32(lanes))
-	ch.row = ch.strips[p/stripPlaces] + uint32(p%stripPlaces*int64(lanes))
+	ch.strips[p/stripSlots] = c.values.add(stripSlots * uint32(members))
+	ch.row = ch.strips[p/stripSlots] + uint32(p%stripSlots*int64(members))
 	return at
 }
 
-// sort sorts the chunks of a mixed series, newest first. If distances differ, a chunk's first place can be before the
-// place at which open linked it. The series no longer takes part in rows, since another chunk may have a slice at the
+// sort sorts the chunks of a mixed series, newest first. If distances differ, a chunk's first slot can be before the
+// slot at which open linked it. The series no longer takes part in rows, since another chunk may have a slice at the
 // same time.
 func (c *column[T]) sort(t *tip) {
 	var all []link
 	for at := t.link; at.chunk != 0; at = *c.older(at) {
-		c.chunks.at(at.chunk).apart |= 1 << at.lane
+		c.chunks.at(at.chunk).apart |= 1 << at.member
 		all = append(all, at)
 	}
 	slices.SortStableFunc(all, func(a, b link) int {
@@ -231,34 +231,34 @@ func (c *column[T]) sort(t *tip) {
 
 // older returns the link to the series' next older chunk.
 func (c *column[T]) older(at link) *link {
-	return &c.lanes.at(c.chunks.at(at.chunk).lanes + uint32(at.lane)).older
+	return &c.members.at(c.chunks.at(at.chunk).members + uint32(at.member)).older
 }
 
-// settle stores a slice at a place without one. If possible it becomes part of the open row, and otherwise it is
-// recorded in its own lane.
+// settle stores a slice at a slot without one. If possible it becomes part of the open row, and otherwise it is
+// recorded for its own member.
 func (c *column[T]) settle(home link, endMs int64, v T) {
 	ch := c.chunks.at(home.chunk)
-	p, _ := ch.place(endMs)
-	if ch.openMs == endMs || ch.apart>>home.lane&1 == 0 && c.advance(ch, endMs) {
-		ch.got |= 1 << home.lane
+	p, _ := ch.slot(endMs)
+	if ch.openMs == endMs || ch.apart>>home.member&1 == 0 && c.advance(ch, endMs) {
+		ch.got |= 1 << home.member
 	} else {
-		if strip := &ch.strips[p/stripPlaces]; *strip == 0 {
-			*strip = c.values.add(stripPlaces * uint32(ch.n))
+		if strip := &ch.strips[p/stripSlots]; *strip == 0 {
+			*strip = c.values.add(stripSlots * uint32(ch.n))
 		}
-		c.lanes.at(ch.lanes + uint32(home.lane)).own |= 1 << p
+		c.members.at(ch.members + uint32(home.member)).own |= 1 << p
 		ch.touched |= 1 << p
 	}
-	*c.slot(ch, home.lane, p) = v
+	*c.value(ch, home.member, p) = v
 	c.slices++
 }
 
-// slot returns where the value of a lane at a place is stored.
-func (c *column[T]) slot(ch *chunk, lane uint8, p int) *T {
-	first, distance := ch.where(p/stripPlaces, lane)
-	return c.values.at(first + uint32(p%stripPlaces)*distance)
+// value returns where the value of a member at a slot is stored.
+func (c *column[T]) value(ch *chunk, member uint8, p int) *T {
+	first, distance := ch.where(p/stripSlots, member)
+	return c.values.at(first + uint32(p%stripSlots)*distance)
 }
 
 // bytes returns the memory that the column takes, except what histograms take themselves.
 func (c *column[T]) bytes() int {
-	return cap(c.tips)*int(unsafe.Sizeof(tip{})) + c.chunks.bytes() + c.lanes.bytes() + c.values.bytes()
+	return cap(c.tips)*int(unsafe.Sizeof(tip{})) + c.chunks.bytes() + c.members.bytes() + c.values.bytes()
 }

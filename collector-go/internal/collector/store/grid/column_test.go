@@ -69,14 +69,14 @@ func TestColumnIsAMap(t *testing.T) {
 			var k collector[float64]
 			c.collect(&k, uint32(id), minMs, maxMs, func(r run.Run, values []float64) {
 				r.Values = values
-				require.LessOrEqual(t, len(values), maxRunPlaces)
+				require.LessOrEqual(t, len(values), maxRunSlots)
 				for i := range values {
 					if ms := r.FirstMs + int64(i)*r.StepMs; r.Has(i) {
 						require.NotContains(t, got, ms)
 						got[ms] = values[i]
 					}
 				}
-				require.True(t, r.Has(0) && r.Has(r.Places()-1), "a run begins and ends with a slice")
+				require.True(t, r.Has(0) && r.Has(r.Slots()-1), "a run begins and ends with a slice")
 			})
 			require.Equal(t, want, got)
 		}
@@ -221,7 +221,7 @@ func TestColumnInOrder(t *testing.T) {
 				append(c.Values, float64(at))
 		}
 		n := h.numbers.row(h.ids, c.Refs, c.EndsMs, c.Values)
-		require.Equal(t, at%chunkPlaces == 0, n == 0, "the first row of a chunk makes it")
+		require.Equal(t, at%chunkSlots == 0, n == 0, "the first row of a chunk makes it")
 		if n == 0 {
 			h.take(c)
 		}
@@ -231,5 +231,5 @@ func TestColumnInOrder(t *testing.T) {
 	runs := h.runs(&reading{}, 3, math.MinInt64, math.MaxInt64, nil)
 	require.Len(t, runs, 1)
 	assert.Nil(t, runs[0].Present)
-	assert.Equal(t, 6000, runs[0].Places())
+	assert.Equal(t, 6000, runs[0].Slots())
 }

@@ -19,8 +19,8 @@ import (
 )
 
 // three returns a closed store with three parts of 100 slices each.
-func three(t *testing.T) *place {
-	p := newPlace(t, tame)
+func three(t *testing.T) *harness {
+	p := newHarness(t, tame)
 	s := p.open(t)
 	for i := range 3 {
 		_, err := s.Append(t.Context(), uint64(i+1), numbers(today+int64(i)*1_000_000, 100))
@@ -32,7 +32,7 @@ func three(t *testing.T) *place {
 	return p
 }
 
-func (p *place) spoil(t *testing.T, name string, change func([]byte) []byte) {
+func (p *harness) spoil(t *testing.T, name string, change func([]byte) []byte) {
 	path := filepath.Join(dir, name)
 	data := p.disk.Bytes(path)
 	require.NotNil(t, data, name)
@@ -46,7 +46,7 @@ func flip(at int) func([]byte) []byte {
 	}
 }
 
-func damages(t *testing.T, p *place) (all []*run.DamageError) {
+func damages(t *testing.T, p *harness) (all []*run.DamageError) {
 	require.NoError(t, Check(p.disk, dir, func(damage *run.DamageError) { all = append(all, damage) }))
 	return all
 }
@@ -138,7 +138,7 @@ func TestAllManifestsDamaged(t *testing.T) {
 // A damaged page loses its slices. Queries return warnings, and the part is not merged with others, so that its intact
 // slices stay readable.
 func TestDamagedPage(t *testing.T) {
-	p := newPlace(t, tame)
+	p := newHarness(t, tame)
 	s := p.open(t)
 	for i := range mergeFan {
 		c := numbers(today+int64(i)*1_000_000, 100)
@@ -238,10 +238,10 @@ func TestRepair(t *testing.T) {
 // Retention deletes damaged files that were set aside, oldest first and before parts, and counts them. Files that an
 // older program set aside count from when they are first seen.
 func TestDamagedFilesExpire(t *testing.T) {
-	for bound, change := range map[string]func(*place){
-		boundTime:  func(p *place) { p.options.RetentionTime = 30 * 24 * time.Hour },
-		boundBytes: func(p *place) { p.options.RetentionBytes = 1 },
-		boundFree:  func(p *place) { p.options.MinFreeBytes = 1 << 20; p.disk.Fill() },
+	for bound, change := range map[string]func(*harness){
+		boundTime:  func(p *harness) { p.options.RetentionTime = 30 * 24 * time.Hour },
+		boundBytes: func(p *harness) { p.options.RetentionBytes = 1 },
+		boundFree:  func(p *harness) { p.options.MinFreeBytes = 1 << 20; p.disk.Fill() },
 	} {
 		t.Run(bound, func(t *testing.T) {
 			p := three(t)

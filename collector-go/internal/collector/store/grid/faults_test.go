@@ -176,7 +176,7 @@ func TestOpensOnAFullDisk(t *testing.T) {
 // Without free space, memory stays bounded and the durable position does not move. The store is full only when its
 // memory is full, and it leaves no files behind. It continues by itself when there is space.
 func TestFullDisk(t *testing.T) {
-	p := newPlace(t, func(o *Options) { o.HeadBytes = 2 << 20; o.MinFreeBytes = 0; o.FlushHandOvers = 5 })
+	p := newHarness(t, func(o *Options) { o.HeadBytes = 2 << 20; o.MinFreeBytes = 0; o.FlushHandOvers = 5 })
 	s := p.open(t)
 	_, err := s.Append(t.Context(), 1, numbers(today, 1000))
 	require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestFullDisk(t *testing.T) {
 
 // A failed write is tried again soon, and not only when the next one is due.
 func TestFailedWriteIsTriedAgain(t *testing.T) {
-	p := newPlace(t, func(o *Options) { o.FlushHandOvers = 100 })
+	p := newHarness(t, func(o *Options) { o.FlushHandOvers = 100 })
 	s := p.open(t)
 	p.disk.SetFault(func(int, string, string) error { return disktest.ErrInputOutput })
 	position := uint64(0)
@@ -237,7 +237,7 @@ func TestFailedWriteIsTriedAgain(t *testing.T) {
 // On a full disk, expired slices are deleted first, which makes room for the others.
 func TestFullDiskWithExpired(t *testing.T) {
 	clock := now
-	p := newPlace(t, func(o *Options) {
+	p := newHarness(t, func(o *Options) {
 		o.Partition, o.RetentionTime, o.MinFreeBytes = time.Hour, 2*time.Hour, 0
 		o.Now = func() time.Time { return clock }
 	})
@@ -263,7 +263,7 @@ func TestFullDiskWithExpired(t *testing.T) {
 // before the manifest is written.
 func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 	clock := now
-	p := newPlace(t, func(o *Options) {
+	p := newHarness(t, func(o *Options) {
 		o.Partition, o.RetentionTime, o.MinFreeBytes = time.Hour, 2*time.Hour, 0
 		o.Now = func() time.Time { return clock }
 	})
@@ -293,7 +293,7 @@ func TestExpiredPartsAreClosedOnAFullDisk(t *testing.T) {
 // either.
 func TestRoomIsMadeWithoutHandOvers(t *testing.T) {
 	clock := now
-	p := newPlace(t, func(o *Options) {
+	p := newHarness(t, func(o *Options) {
 		o.Partition, o.RetentionTime = time.Hour, 2*time.Hour
 		o.Now = func() time.Time { return clock }
 	})
@@ -362,9 +362,9 @@ func TestRetention(t *testing.T) {
 }
 
 // full returns a store with a part of old slices and one of new ones. Deleting the old one would free enough space.
-func full(t *testing.T, change ...func(*Options)) (p *place, s *Store, clock *time.Time, log *bytes.Buffer) {
+func full(t *testing.T, change ...func(*Options)) (p *harness, s *Store, clock *time.Time, log *bytes.Buffer) {
 	clock, log = new(now), &bytes.Buffer{}
-	p = newPlace(t, append(change, func(o *Options) {
+	p = newHarness(t, append(change, func(o *Options) {
 		o.Partition, o.RetentionTime, o.ReclaimAfter = time.Hour, 0, 5*time.Minute
 		o.Now = func() time.Time { return *clock }
 		o.Logger = slog.New(slog.NewTextHandler(log, nil))
@@ -445,7 +445,7 @@ func (fullDisk) Free(string) (free, size uint64, err error) { return 10 << 20, 1
 func TestOldDataIsKeptWhileNoneComes(t *testing.T) {
 	clock := now.Add(300 * 24 * time.Hour)
 	log := &bytes.Buffer{}
-	p := newPlace(t, func(o *Options) {
+	p := newHarness(t, func(o *Options) {
 		o.RetentionTime = 15 * 24 * time.Hour
 		o.Now = func() time.Time { return now }
 		o.Logger = slog.New(slog.NewTextHandler(log, nil))
@@ -474,7 +474,7 @@ func TestOldDataIsKeptWhileNoneComes(t *testing.T) {
 // A deleted part is kept until the last query that reads it ends.
 func TestQueryKeepsWhatItReads(t *testing.T) {
 	clock := now
-	p := newPlace(t, func(o *Options) { o.RetentionTime = time.Hour; o.Now = func() time.Time { return clock } })
+	p := newHarness(t, func(o *Options) { o.RetentionTime = time.Hour; o.Now = func() time.Time { return clock } })
 	s := p.open(t)
 	_, err := s.Append(t.Context(), 1, numbers(today, 100))
 	require.NoError(t, err)
@@ -504,7 +504,7 @@ func TestQueryKeepsWhatItReads(t *testing.T) {
 }
 
 func TestRejections(t *testing.T) {
-	p := newPlace(t, func(o *Options) { o.MaxSeries = 4 })
+	p := newHarness(t, func(o *Options) { o.MaxSeries = 4 })
 	s := p.open(t)
 	twice := define(5, 0)
 	twice.Series.Labels = labels.FromStrings("a", "b", "a", "c")
@@ -534,7 +534,7 @@ func TestRejections(t *testing.T) {
 }
 
 func TestSilentTopologyDoesNotHoldTheJournal(t *testing.T) {
-	p := newPlace(t, func(o *Options) { o.IdleHandOvers = 5 })
+	p := newHarness(t, func(o *Options) { o.IdleHandOvers = 5 })
 	s := p.open(t)
 	position := uint64(10)
 	_, err := s.Append(t.Context(), position, numbers(today, 3))
@@ -555,7 +555,7 @@ func TestSilentTopologyDoesNotHoldTheJournal(t *testing.T) {
 }
 
 func TestDirectoryHasOneOwner(t *testing.T) {
-	p := newPlace(t)
+	p := newHarness(t)
 	p.open(t)
 	o := p.options
 	_, err := Open(dir, o)
@@ -564,7 +564,7 @@ func TestDirectoryHasOneOwner(t *testing.T) {
 }
 
 func TestCloseWaitsForQueries(t *testing.T) {
-	s := newPlace(t).open(t)
+	s := newHarness(t).open(t)
 	q, err := s.Querier(0, 1)
 	require.NoError(t, err)
 	closed := make(chan error)
@@ -579,7 +579,7 @@ func TestCloseWaitsForQueries(t *testing.T) {
 	require.NoError(t, q.Close())
 	require.NoError(t, <-closed)
 
-	s = newPlace(t).open(t)
+	s = newHarness(t).open(t)
 	q, err = s.Querier(0, 1)
 	require.NoError(t, err)
 	done, cancel := context.WithCancel(t.Context())
@@ -589,7 +589,7 @@ func TestCloseWaitsForQueries(t *testing.T) {
 }
 
 func TestClosed(t *testing.T) {
-	s := newPlace(t).open(t)
+	s := newHarness(t).open(t)
 	require.NoError(t, s.Close(t.Context()))
 	_, err := s.Append(t.Context(), 1, &slice.Columns{})
 	require.ErrorIs(t, err, ErrClosed)
@@ -604,7 +604,7 @@ func TestClosed(t *testing.T) {
 // A snapshot is a complete store with everything that was handed over before. What arrives meanwhile is not lost to the
 // running store.
 func TestSnapshotOfARunningStore(t *testing.T) {
-	p := newPlace(t)
+	p := newHarness(t)
 	s := p.open(t)
 	_, err := s.Append(t.Context(), 10, numbers(today, 200))
 	require.NoError(t, err)
@@ -631,7 +631,7 @@ func TestSnapshotOfARunningStore(t *testing.T) {
 }
 
 func TestNewest(t *testing.T) {
-	p := newPlace(t)
+	p := newHarness(t)
 	s := p.open(t)
 	newest := func() int64 {
 		ms, ok, err := p.store.Newest(t.Context())

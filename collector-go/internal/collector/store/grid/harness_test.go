@@ -17,8 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// place is a grid store on a disk in memory.
-type place struct {
+// harness is a grid store on a disk in memory.
+type harness struct {
 	disk    *disktest.Memory
 	options Options
 	store   *Store
@@ -29,8 +29,8 @@ const dir = "/grid"
 // now is the time of the tests, which is some time after the slices of the suite.
 var now = time.UnixMilli(1_700_000_000_000).Add(24 * time.Hour)
 
-func newPlace(t testing.TB, change ...func(*Options)) *place {
-	p := &place{disk: disktest.NewMemory(1), options: DefaultOptions()}
+func newHarness(t testing.TB, change ...func(*Options)) *harness {
+	p := &harness{disk: disktest.NewMemory(1), options: DefaultOptions()}
 	p.options.FlushHandOvers, p.options.ReclaimAfter = 20, 0
 	p.options.Now = func() time.Time { return now }
 	for _, f := range change {
@@ -40,9 +40,9 @@ func newPlace(t testing.TB, change ...func(*Options)) *place {
 	return p
 }
 
-func (p *place) Open(t require.TestingT) storetest.Store { return p.open(t) }
+func (p *harness) Open(t require.TestingT) storetest.Store { return p.open(t) }
 
-func (p *place) open(t require.TestingT) *Store {
+func (p *harness) open(t require.TestingT) *Store {
 	p.drop()
 	p.options.FS = p.disk
 	s, err := Open(dir, p.options)
@@ -51,19 +51,19 @@ func (p *place) open(t require.TestingT) *Store {
 	return s
 }
 
-func (p *place) Settle(require.TestingT) { p.store.workers.Wait() }
+func (p *harness) Settle(require.TestingT) { p.store.workers.Wait() }
 
 // Kill ends the store, whatever it is doing.
-func (p *place) Kill(require.TestingT) { p.reboot(false) }
+func (p *harness) Kill(require.TestingT) { p.reboot(false) }
 
-func (p *place) reboot(powerLoss bool) {
+func (p *harness) reboot(powerLoss bool) {
 	next := p.disk.Reboot(powerLoss)
 	p.drop()
 	p.disk = next
 }
 
 // drop ends the store without flushing it.
-func (p *place) drop() {
+func (p *harness) drop() {
 	if p.store != nil {
 		done, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -72,15 +72,15 @@ func (p *place) drop() {
 	}
 }
 
-func (p *place) Want(handed []storetest.Handed) map[string][]storetest.Point {
+func (p *harness) Want(handed []storetest.Handed) map[string][]storetest.Point {
 	return storetest.Exact(handed)
 }
 
-func (p *place) Values() []float64 { return storetest.EveryValue }
+func (p *harness) Values() []float64 { return storetest.EveryValue }
 
-func (p *place) Window() time.Duration { return 0 }
+func (p *harness) Window() time.Duration { return 0 }
 
-func (p *place) Read(t require.TestingT) map[string][]storetest.Point { return readAll(t, p.store) }
+func (p *harness) Read(t require.TestingT) map[string][]storetest.Point { return readAll(t, p.store) }
 
 func readAll(t require.TestingT, s *Store) map[string][]storetest.Point {
 	q, err := s.Querier(-farthestMs, farthestMs)

@@ -20,7 +20,7 @@ func heap() int {
 // A series with ten minutes of slices takes at most 1 KB including its labels, and the store estimates that correctly.
 func TestMemoryOfASeries(t *testing.T) {
 	const series, ticks = 50_000, 60
-	p := newPlace(t, tame, func(o *Options) { o.HeadBytes = 1 << 30 })
+	p := newHarness(t, tame, func(o *Options) { o.HeadBytes = 1 << 30 })
 	s := p.open(t)
 	before := heap()
 	c := cluster(series)

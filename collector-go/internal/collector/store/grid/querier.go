@@ -119,7 +119,7 @@ func newest(ctx context.Context, from run.Source, afterMs int64, bounded bool) (
 			return 0, false, err
 		}
 		for _, r := range runs {
-			for i := r.Places() - 1; i >= 0; i-- {
+			for i := r.Slots() - 1; i >= 0; i-- {
 				ms := r.FirstMs + int64(i)*r.StepMs
 				if ms < minMs || ok && ms <= endMs {
 					break
@@ -134,10 +134,10 @@ func newest(ctx context.Context, from run.Source, afterMs int64, bounded bool) (
 	return endMs, ok, err
 }
 
-// isMarker reports whether the slice at a place is a gap marker.
-func isMarker(r *run.Run, place int) bool {
+// isMarker reports whether the slice at a slot is a gap marker.
+func isMarker(r *run.Run, slot int) bool {
 	if r.Histograms != nil {
-		return r.Histograms[place] == nil
+		return r.Histograms[slot] == nil
 	}
-	return value.IsStaleNaN(r.Values[place])
+	return value.IsStaleNaN(r.Values[slot])
 }

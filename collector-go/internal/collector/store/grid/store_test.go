@@ -22,20 +22,20 @@ var _ storage.Queryable = (*Store)(nil)
 //	damage                        damage_test.go here and in part, and their fuzz targets
 //	answers                       TestTheTwinAgrees
 func TestConformance(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return newPlace(t) })
+	storetest.Run(t, func(t *testing.T) storetest.Harness { return newHarness(t) })
 }
 
 // The store accepts slices of any age if retention keeps everything.
 func TestPort(t *testing.T) {
 	storetest.RunPort(t, func(t *testing.T) storetest.Harness {
-		return newPlace(t, func(o *Options) { o.RetentionTime = 0 })
+		return newHarness(t, func(o *Options) { o.RetentionTime = 0 })
 	})
 }
 
 // Slices of a clock that is weeks ahead do not make other slices expire, because retention uses only the collector's
 // clock.
 func TestAClockAheadExpiresNothing(t *testing.T) {
-	p := newPlace(t, tame, func(o *Options) { o.RetentionTime = 15 * 24 * time.Hour })
+	p := newHarness(t, tame, func(o *Options) { o.RetentionTime = 15 * 24 * time.Hour })
 	s := p.open(t)
 	for i, fromMs := range []int64{today, today + 20*24*time.Hour.Milliseconds(), today + 1_000_000} {
 		rejected, err := s.Append(t.Context(), uint64(i+1), numbers(fromMs, 100))

@@ -18,7 +18,7 @@ import (
 // A query finds exactly once all that was handed over before it began, whatever is written, merged and retired
 // meanwhile.
 func TestQueriesWhileItWrites(t *testing.T) {
-	p := newPlace(t, func(o *Options) { o.FlushHandOvers = 3; o.RetentionTime = 0 })
+	p := newHarness(t, func(o *Options) { o.FlushHandOvers = 3; o.RetentionTime = 0 })
 	s := p.open(t)
 	var handed atomic.Int64
 	stop, stopped := context.WithCancel(t.Context())

@@ -75,7 +75,7 @@ func TestTheTwinAgrees(t *testing.T) {
 type pairs struct {
 	t      *testing.T
 	random *rand.Rand
-	*place
+	*harness
 	world *gridtest.World
 	steps []gridtest.HandOver
 	next  int // index of the first step that was not handed over
@@ -94,7 +94,7 @@ func newPairs(t *testing.T, seed uint64) *pairs {
 		return gridtest.Span{FirstMs: nowMs - fromMs, LastMs: nowMs - fromMs + lengthMs}
 	}
 	late := func(s gridtest.Span) gridtest.Span { s.MonthsLate = true; return s }
-	p := &pairs{t: t, random: rand.New(rand.NewPCG(seed, 8)), place: newPlace(t), tally: gridtest.Tally{}}
+	p := &pairs{t: t, random: rand.New(rand.NewPCG(seed, 8)), harness: newHarness(t), tally: gridtest.Tally{}}
 	p.options.RetentionTime, p.options.MinFreeBytes, p.options.FlushHandOvers = 120*24*time.Hour, 0, 20
 	p.options.Now = func() time.Time { return time.UnixMilli(p.nowMs.Load()) }
 	p.world = gridtest.NewAgedWorld(seed, p.options.Partition, late(ago(100*day, hour)), late(ago(75*day, 2*hour)),

@@ -24,7 +24,7 @@ import (
 type world struct {
 	t      testing.TB
 	random *rand.Rand
-	*place
+	*harness
 	steps   []handOver
 	next    int   // index of the first step that was not handed over
 	nowMs   int64 // event time
@@ -41,7 +41,7 @@ type handOver struct {
 const series = 8 // two of them are distributions
 
 func newWorld(t testing.TB, seed uint64, change ...func(*Options)) *world {
-	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 7)), place: newPlace(t),
+	w := &world{t: t, random: rand.New(rand.NewPCG(seed, 7)), harness: newHarness(t),
 		handed: map[string]map[int64]storetest.Point{}}
 	w.nowMs, w.lateMs = now.UnixMilli()-7000, 20*3_600_000
 	w.options.Partition, w.options.RetentionTime, w.options.MinFreeBytes, w.options.RetentionBytes = time.Hour,

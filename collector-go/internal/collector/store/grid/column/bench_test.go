@@ -7,17 +7,17 @@ import (
 
 func benchmarkEach(b *testing.B, do func(b *testing.B, values []float64)) {
 	for _, name := range []string{"constant", "walk", "counter", "heap", "seconds", "gaps", "doubles"} {
-		for _, places := range []int{60, 1024} {
-			b.Run(fmt.Sprintf("%s/%d", name, places), func(b *testing.B) {
-				do(b, series[name](newRandom(), places))
+		for _, slots := range []int{60, 1024} {
+			b.Run(fmt.Sprintf("%s/%d", name, slots), func(b *testing.B) {
+				do(b, series[name](newRandom(), slots))
 			})
 		}
 	}
 }
 
-func perValue(b *testing.B, places, size int) {
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*places), "ns/value")
-	b.ReportMetric(float64(size)/float64(places), "B/value")
+func perValue(b *testing.B, slots, size int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*slots), "ns/value")
+	b.ReportMetric(float64(size)/float64(slots), "B/value")
 	b.ReportMetric(0, "ns/op")
 }
 

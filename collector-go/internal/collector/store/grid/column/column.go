@@ -3,7 +3,7 @@
 // memory or on disk.
 //
 // The package has no state and does no I/O. Files may be damaged, so decoding must survive any bytes. It returns
-// ErrDamaged for whatever cannot be decoded. It reserves memory only within MaxPlaces and MaxBuckets, and two fuzz
+// ErrDamaged for whatever cannot be decoded. It reserves memory only within MaxSlots and MaxBuckets, and two fuzz
 // tests feed it arbitrary bytes.
 //
 // A column begins with its kind, and the encoder takes the first of these that fits:
@@ -15,16 +15,16 @@
 //   - plain: eight bytes a number, where XOR would take more
 //
 // Distributions are split into rows of numbers, one for each field and bucket (histograms.go). presence.go records
-// which places hold a slice. docs/formats/grid.md describes the format byte by byte.
+// which slots hold a slice. docs/formats/grid.md describes the format byte by byte.
 package column
 
 import "errors"
 
-// MaxPlaces is the largest number of places in a column. A reader decodes whole columns, so this limits its memory to
+// MaxSlots is the largest number of slots in a column. A reader decodes whole columns, so this limits its memory to
 // 64 KiB for numbers.
-const MaxPlaces = 8192
+const MaxSlots = 8192
 
-// MaxBuckets is the largest number of buckets in a column of distributions, over all its places. It is therefore also
+// MaxBuckets is the largest number of buckets in a column of distributions, over all its slots. It is therefore also
 // the largest number in one distribution. A reader reserves eight bytes for each.
 const MaxBuckets = 1 << 18
 

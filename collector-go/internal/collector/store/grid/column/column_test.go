@@ -61,9 +61,9 @@ func newRandom() *rand.Rand { return rand.New(rand.NewPCG(7, 7)) }
 
 func TestFloatsTakeFewBytes(t *testing.T) {
 	for _, c := range []struct {
-		data   string
-		places int
-		most   float64 // bytes per value
+		data  string
+		slots int
+		most  float64 // bytes per value
 	}{
 		{"constant", 60, 0.16}, {"constant", 1024, 0.01},
 		{"walk", 60, 0.55}, {"walk", 1024, 0.42},
@@ -74,10 +74,10 @@ func TestFloatsTakeFewBytes(t *testing.T) {
 		{"gaps", 60, 0.4}, {"gaps", 1024, 0.2},
 	} {
 		var e Encoder
-		column := e.Floats(nil, series[c.data](newRandom(), c.places), nil)
-		each := float64(len(column)) / float64(c.places)
-		t.Logf("%s, %d places: %.3f bytes a value", c.data, c.places, each)
-		assert.LessOrEqual(t, each, c.most, "%s, %d places", c.data, c.places)
+		column := e.Floats(nil, series[c.data](newRandom(), c.slots), nil)
+		each := float64(len(column)) / float64(c.slots)
+		t.Logf("%s, %d slots: %.3f bytes a value", c.data, c.slots, each)
+		assert.LessOrEqual(t, each, c.most, "%s, %d slots", c.data, c.slots)
 	}
 }
 
@@ -96,7 +96,7 @@ func number() *rapid.Generator[float64] {
 }
 
 func column(t *rapid.T) []float64 {
-	n := rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(60, 70), rapid.IntRange(0, 400)).Draw(t, "places")
+	n := rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(60, 70), rapid.IntRange(0, 400)).Draw(t, "slots")
 	names := []string{"constant", "walk", "counter", "heap", "seconds", "doubles", "gaps", "any", "few", "sticky"}
 	var all []float64
 	switch name := rapid.SampledFrom(names).Draw(t, "data"); name {
@@ -117,34 +117,34 @@ func column(t *rapid.T) []float64 {
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "spoilt") {
 		if n > 0 {
-			all[rapid.IntRange(0, n-1).Draw(t, "place")] = number().Draw(t, "value")
+			all[rapid.IntRange(0, n-1).Draw(t, "slot")] = number().Draw(t, "value")
 		}
 	}
 	return all
 }
 
-func presence(t *rapid.T, places int) []uint64 {
-	present := make([]uint64, (places+63)/64)
+func presence(t *rapid.T, slots int) []uint64 {
+	present := make([]uint64, (slots+63)/64)
 	switch rapid.IntRange(0, 3).Draw(t, "presence") {
 	case 0:
 		return nil
 	case 1:
-		setRange(present, 0, places)
+		setRange(present, 0, slots)
 	case 2:
 		for i := range present {
 			present[i] = rapid.Uint64().Draw(t, "bits")
 		}
 	case 3:
-		from := rapid.IntRange(0, places).Draw(t, "from")
-		setRange(present, from, rapid.IntRange(from, places).Draw(t, "to"))
+		from := rapid.IntRange(0, slots).Draw(t, "from")
+		setRange(present, from, rapid.IntRange(from, slots).Draw(t, "to"))
 	}
 	return present
 }
 
-// samePresence compares presence place by place.
-func samePresence(t require.TestingT, want, got []uint64, places int) {
-	for i := range places {
-		require.Equal(t, has(want, i), has(got, i), "place %d", i)
+// samePresence compares presence slot by slot.
+func samePresence(t require.TestingT, want, got []uint64, slots int) {
+	for i := range slots {
+		require.Equal(t, has(want, i), has(got, i), "slot %d", i)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestFloatsComeBack(t *testing.T) {
 		samePresence(t, present, gotPresent, len(all))
 		for i := range all {
 			if has(present, i) {
-				require.Equal(t, math.Float64bits(all[i]), math.Float64bits(got[i]), "place %d", i)
+				require.Equal(t, math.Float64bits(all[i]), math.Float64bits(got[i]), "slot %d", i)
 			}
 		}
 		if len(src) > 0 { // no byte may be missing or left over
@@ -191,7 +191,7 @@ func TestBlocksComeBack(t *testing.T) {
 			all[i] = rapid.Uint64().Draw(t, "number") & (1<<width - 1)
 		}
 		for range rapid.IntRange(0, 20).Draw(t, "outliers") {
-			all[rapid.IntRange(0, len(all)-1).Draw(t, "place")] = rapid.Uint64().Draw(t, "outlier")
+			all[rapid.IntRange(0, len(all)-1).Draw(t, "slot")] = rapid.Uint64().Draw(t, "outlier")
 		}
 		got := make([]uint64, len(all))
 		rest, err := readBlock(appendBlock(nil, all), got)
@@ -212,8 +212,8 @@ func spans(t *rapid.T, buckets int) []histogram.Span {
 }
 
 // distributions draws distributions whose shape changes, some of which are gap markers.
-func distributions(t *rapid.T, places int) []*histogram.Histogram {
-	all := make([]*histogram.Histogram, places)
+func distributions(t *rapid.T, slots int) []*histogram.Histogram {
+	all := make([]*histogram.Histogram, slots)
 	var last *histogram.Histogram
 	for i := range all {
 		switch kind := rapid.IntRange(0, 19).Draw(t, "kind"); {
@@ -249,12 +249,12 @@ func distributions(t *rapid.T, places int) []*histogram.Histogram {
 }
 
 // sameHistogram compares histograms bit by bit. An empty list equals nil.
-func sameHistogram(t require.TestingT, want, got *histogram.Histogram, place int) {
+func sameHistogram(t require.TestingT, want, got *histogram.Histogram, slot int) {
 	if want == nil || got == nil {
-		require.True(t, want == nil && got == nil, "place %d", place)
+		require.True(t, want == nil && got == nil, "slot %d", slot)
 		return
 	}
-	require.True(t, sameShape(want, got), "place %d: %v and %v", place, want, got)
+	require.True(t, sameShape(want, got), "slot %d: %v and %v", slot, want, got)
 	require.Equal(t, want.CounterResetHint, got.CounterResetHint)
 	require.Equal(t, want.Count, got.Count)
 	require.Equal(t, want.ZeroCount, got.ZeroCount)
@@ -266,7 +266,7 @@ func sameHistogram(t require.TestingT, want, got *histogram.Histogram, place int
 func TestDistributionsComeBack(t *testing.T) {
 	var e Encoder
 	rapid.Check(t, func(t *rapid.T) {
-		all := distributions(t, rapid.IntRange(0, 100).Draw(t, "places"))
+		all := distributions(t, rapid.IntRange(0, 100).Draw(t, "slots"))
 		present := presence(t, len(all))
 		src, err := e.Histograms(nil, all, present)
 		require.NoError(t, err)
@@ -303,8 +303,8 @@ func FuzzFloats(f *testing.F) {
 		f.Add(e.Floats(nil, of(newRandom(), 100), nil), uint16(100))
 		f.Add(e.Floats(nil, of(newRandom(), 70), []uint64{0xff00ff, 0xf}), uint16(70))
 	}
-	f.Fuzz(func(t *testing.T, src []byte, places uint16) {
-		values := make([]float64, min(int(places), MaxPlaces))
+	f.Fuzz(func(t *testing.T, src []byte, slots uint16) {
+		values := make([]float64, min(int(slots), MaxSlots))
 		_, _ = Floats(src, values)
 	})
 }
@@ -317,7 +317,7 @@ func FuzzHistograms(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(src, uint16(40))
 	}
-	f.Fuzz(func(t *testing.T, src []byte, places uint16) {
-		_, _, _ = Histograms(src, min(int(places), MaxPlaces))
+	f.Fuzz(func(t *testing.T, src []byte, slots uint16) {
+		_, _, _ = Histograms(src, min(int(slots), MaxSlots))
 	})
 }

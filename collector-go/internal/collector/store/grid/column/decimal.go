@@ -125,7 +125,7 @@ func (e *Encoder) convert(values []float64, exponent byte) (byte, bool) {
 
 // readDecimals fills values, and returns the bytes after them. It divides by the power of ten, as the encoder checked;
 // multiplying by the inverse would give other bits. At the end it writes the exceptions over the integers that took
-// their places.
+// their positions.
 func readDecimals(src []byte, values []float64, exponent byte) ([]byte, error) {
 	if exponent > maxExponent {
 		return nil, ErrDamaged
@@ -168,7 +168,7 @@ func readDecimals(src []byte, values []float64, exponent byte) ([]byte, error) {
 
 // eachException reads n exceptions and, unless values is nil, writes them there. In a first pass the caller checks them
 // and finds where the integers begin. After it has decoded these, a second pass writes the exceptions over them.
-func eachException(src []byte, n, places int, values []float64) (rest []byte, err error) {
+func eachException(src []byte, n, slots int, values []float64) (rest []byte, err error) {
 	next, bits := uint64(0), uint64(staleBits)
 	for range n {
 		var gap uint64
@@ -180,7 +180,7 @@ func eachException(src []byte, n, places int, values []float64) (rest []byte, er
 				return nil, err
 			}
 		}
-		if next += gap >> 1; next >= uint64(places) {
+		if next += gap >> 1; next >= uint64(slots) {
 			return nil, ErrDamaged
 		}
 		if values != nil {

@@ -41,14 +41,14 @@ type Encoder struct {
 	histograms histogramBuffers
 }
 
-// exception is a value that is not decimal. It has the value's place among the slices, and its bits.
+// exception is a value that is not decimal. It has the value's position among the slices, and its bits.
 type exception struct {
-	place int
-	bits  uint64
+	slot int
+	bits uint64
 }
 
-// Floats appends a column of at most MaxPlaces numbers. present has a bit for each place that holds a slice; nil means
-// that all do. Values at absent places are ignored. It cannot fail, because every float64 can be stored, including all
+// Floats appends a column of at most MaxSlots numbers. present has a bit for each slot that holds a slice; nil means
+// that all do. Values at absent slots are ignored. It cannot fail, because every float64 can be stored, including all
 // bits of NaNs.
 func (e *Encoder) Floats(dst []byte, values []float64, present []uint64) []byte {
 	head := len(dst)
@@ -105,28 +105,28 @@ func isConstant(values []float64) bool {
 	return true
 }
 
-// appendExceptions writes the places of the exceptions as the gaps between them. It writes their bits only if they
+// appendExceptions writes the slots of the exceptions as the gaps between them. It writes their bits only if they
 // differ from those of the exception before.
 func appendExceptions(dst []byte, exceptions []exception) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(exceptions)))
 	next, last := 0, uint64(staleBits)
 	for _, x := range exceptions {
-		gap := uint64(x.place-next) << 1
+		gap := uint64(x.slot-next) << 1
 		if x.bits == last {
 			dst = binary.AppendUvarint(dst, gap|1)
 		} else {
 			dst = appendBits64(binary.AppendUvarint(dst, gap), x.bits)
 		}
-		next, last = x.place+1, x.bits
+		next, last = x.slot+1, x.bits
 	}
 	return dst
 }
 
-// Floats decodes a column of numbers into values. The length of values is the number of places, which the index of a
-// part has and the column does not. The value at a place without a slice is undefined. present is nil if all places
+// Floats decodes a column of numbers into values. The length of values is the number of slots, which the index of a
+// part has and the column does not. The value at a slot without a slice is undefined. present is nil if all slots
 // hold one. After an error the values are undefined.
 func Floats(src []byte, values []float64) (present []uint64, err error) {
-	if len(src) == 0 || len(values) > MaxPlaces {
+	if len(src) == 0 || len(values) > MaxSlots {
 		return nil, ErrDamaged
 	}
 	head := src[0]
@@ -175,7 +175,7 @@ func readConstant(src []byte, values []float64) ([]byte, error) {
 	return src, err
 }
 
-// readPlain fills values from eight bytes each, in the order of the places that hold a slice.
+// readPlain fills values from eight bytes each, in the order of the slots that hold a slice.
 func readPlain(src []byte, values []float64) ([]byte, error) {
 	if len(src) < 8*len(values) {
 		return nil, ErrDamaged
@@ -190,15 +190,15 @@ func readPlain(src []byte, values []float64) ([]byte, error) {
 // numbers must refuse such a column, and vice versa.
 func IsDistributions(src []byte) bool { return len(src) > 0 && src[0]&kindMask == kindDistributions }
 
-// Stored returns how many of a column's places hold a slice. It does not decode the values. A merge needs it for
+// Stored returns how many of a column's slots hold a slice. It does not decode the values. A merge needs it for
 // columns that it copies.
-func Stored(src []byte, places int) (int, error) {
-	if len(src) == 0 || places > MaxPlaces {
+func Stored(src []byte, slots int) (int, error) {
+	if len(src) == 0 || slots > MaxSlots {
 		return 0, ErrDamaged
 	}
 	if src[0]&hasPresence == 0 {
-		return places, nil
+		return slots, nil
 	}
-	_, stored, _, err := readPresence(src[1:], places)
+	_, stored, _, err := readPresence(src[1:], slots)
 	return stored, err
 }

@@ -26,9 +26,9 @@ type histogramBuffers struct {
 	sub         []byte
 }
 
-// Histograms appends a column of at most MaxPlaces distributions. present has a bit for each place that holds a slice;
-// nil means that all do. A nil distribution at such a place is a gap marker. If it returns ErrTooManyBuckets, nothing
-// is appended, and the caller may try fewer places.
+// Histograms appends a column of at most MaxSlots distributions. present has a bit for each slot that holds a slice;
+// nil means that all do. A nil distribution at such a slot is a gap marker. If it returns ErrTooManyBuckets, nothing
+// is appended, and the caller may try fewer slots.
 //
 // The distributions are stored by field: all counts, all zero counts, all sums, and then one bucket after the other.
 // Distributions are cumulative, so each field is a counter and is packed like one.
@@ -176,18 +176,18 @@ func (r *histogramBuffers) buckets(dst []byte, all []*histogram.Histogram) []byt
 func positive(h *histogram.Histogram) []int64 { return h.PositiveBuckets }
 func negative(h *histogram.Histogram) []int64 { return h.NegativeBuckets }
 
-// Histograms decodes a column of distributions with a number of places. present is nil if all places hold a slice. A
-// nil distribution at a place that does is a gap marker. Distributions of one shape share their spans, so the caller
+// Histograms decodes a column of distributions with a number of slots. present is nil if all slots hold a slice. A
+// nil distribution at a slot that does is a gap marker. Distributions of one shape share their spans, so the caller
 // must not change them.
-func Histograms(src []byte, places int) (all []*histogram.Histogram, present []uint64, err error) {
-	if !IsDistributions(src) || places > MaxPlaces {
+func Histograms(src []byte, slots int) (all []*histogram.Histogram, present []uint64, err error) {
+	if !IsDistributions(src) || slots > MaxSlots {
 		return nil, nil, ErrDamaged
 	}
 	head := src[0]
 	src = src[1:]
-	stored := places
+	stored := slots
 	if head&hasPresence != 0 {
-		if present, stored, src, err = readPresence(src, places); err != nil {
+		if present, stored, src, err = readPresence(src, slots); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -199,7 +199,7 @@ func Histograms(src []byte, places int) (all []*histogram.Histogram, present []u
 	if err != nil {
 		return nil, nil, err
 	}
-	all = make([]*histogram.Histogram, places)
+	all = make([]*histogram.Histogram, slots)
 	for i := range real {
 		all[i] = &real[i]
 	}
@@ -215,7 +215,7 @@ func Histograms(src []byte, places int) (all []*histogram.Histogram, present []u
 	return all, present, nil
 }
 
-// scatterPointers is like scatter, but leaves nil at the other places, because nil means a gap marker or no slice.
+// scatterPointers is like scatter, but leaves nil at the other slots, because nil means a gap marker or no slice.
 func scatterPointers(all []*histogram.Histogram, present []uint64, stored int) {
 	for at := len(all) - 1; at >= 0; at-- {
 		if !has(present, at) {
@@ -238,7 +238,7 @@ type shape struct {
 	positive, negative int // buckets
 }
 
-// readReal reads n distributions, which must take all of src. The caller has checked that n is within MaxPlaces, and
+// readReal reads n distributions, which must take all of src. The caller has checked that n is within MaxSlots, and
 // readShapes checks that the buckets are within MaxBuckets.
 func readReal(src []byte, n int) ([]histogram.Histogram, error) {
 	shapes, src, err := readShapes(src, n)

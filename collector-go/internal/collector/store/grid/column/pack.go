@@ -10,7 +10,7 @@ const blockLen = 64
 
 // maxPatches is the largest number of numbers in a block that may exceed its width. Their high bits are stored
 // separately as patches, so that one outlier does not widen the whole block. More patches would slow decoding and gain
-// little. A patch takes one byte for its place and at least one for its bits.
+// little. A patch takes one byte for its position and at least one for its bits.
 const maxPatches = 15
 
 // hasPatches marks a block that is followed by patches.

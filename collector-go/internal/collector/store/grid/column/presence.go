@@ -7,45 +7,45 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// has reports whether a place holds a slice. Everywhere in this package, a nil present means that all places do.
-func has(present []uint64, place int) bool {
-	return present == nil || present[place>>6]>>(place&63)&1 == 1
+// has reports whether a slot holds a slice. Everywhere in this package, a nil present means that all slots do.
+func has(present []uint64, slot int) bool {
+	return present == nil || present[slot>>6]>>(slot&63)&1 == 1
 }
 
-// runEnd returns the first place after at whose presence differs from that of at, or places if there is none. It looks
-// at 64 places at once.
-func runEnd(present []uint64, at, places int) int {
+// runEnd returns the first slot after at whose presence differs from that of at, or slots if there is none. It looks
+// at 64 slots at once.
+func runEnd(present []uint64, at, slots int) int {
 	stored := has(present, at)
-	for at < places {
+	for at < slots {
 		word := present[at>>6] >> (at & 63)
 		if stored {
 			word = ^word
 		}
 		if n := bits.TrailingZeros64(word); n < 64-at&63 {
-			return min(at+n, places)
+			return min(at+n, slots)
 		}
 		at = at&^63 + 64
 	}
-	return places
+	return slots
 }
 
-// appendPresence writes the lengths of alternating runs: of places that hold a slice, and of places that do not.
+// appendPresence writes the lengths of alternating runs: of slots that hold a slice, and of slots that do not.
 // Usually several adjacent slices are missing, while a worker is down, so a few numbers suffice. The first run is of
-// places that hold a slice, and is empty if place 0 does not. A nil present is one run of all places.
-func appendPresence(dst []byte, present []uint64, places int) []byte {
+// slots that hold a slice, and is empty if slot 0 does not. A nil present is one run of all slots.
+func appendPresence(dst []byte, present []uint64, slots int) []byte {
 	runs := uint64(0)
-	if places > 0 && !has(present, 0) {
+	if slots > 0 && !has(present, 0) {
 		runs = 1
 	}
 	each := func(do func(length int)) {
 		if present == nil {
-			if places > 0 {
-				do(places)
+			if slots > 0 {
+				do(slots)
 			}
 			return
 		}
-		for at := 0; at < places; {
-			end := runEnd(present, at, places)
+		for at := 0; at < slots; {
+			end := runEnd(present, at, slots)
 			do(end - at)
 			at = end
 		}
@@ -60,15 +60,15 @@ func appendPresence(dst []byte, present []uint64, places int) []byte {
 	return dst
 }
 
-// readPresence reads what appendPresence wrote. present is nil if all places hold a slice, and stored is how many do.
-// The lengths of the runs must add up to places.
-func readPresence(src []byte, places int) (present []uint64, stored int, rest []byte, err error) {
+// readPresence reads what appendPresence wrote. present is nil if all slots hold a slice, and stored is how many do.
+// The lengths of the runs must add up to slots.
+func readPresence(src []byte, slots int) (present []uint64, stored int, rest []byte, err error) {
 	r := varint.Of(src)
 	at := 0
 	for i := range r.Count(1) {
-		length := r.Length(places - at)
-		if length < places && present == nil {
-			present = make([]uint64, (places+63)/64)
+		length := r.Length(slots - at)
+		if length < slots && present == nil {
+			present = make([]uint64, (slots+63)/64)
 		}
 		if i&1 == 0 {
 			stored += length
@@ -78,10 +78,10 @@ func readPresence(src []byte, places int) (present []uint64, stored int, rest []
 		}
 		at += length
 	}
-	if r.Err() != nil || at != places {
+	if r.Err() != nil || at != slots {
 		return nil, 0, nil, ErrDamaged
 	}
-	if stored == places {
+	if stored == slots {
 		present = nil
 	}
 	return present, stored, r.Rest(), nil
@@ -96,7 +96,7 @@ func setRange(present []uint64, from, to int) {
 	}
 }
 
-// gather appends the values of the places that hold a slice. Only these are encoded, so an absent place only costs its
+// gather appends the values of the slots that hold a slice. Only these are encoded, so an absent slot only costs its
 // presence.
 func gather[T any](to, all []T, present []uint64) []T {
 	for at := 0; at < len(all); {
@@ -109,7 +109,7 @@ func gather[T any](to, all []T, present []uint64) []T {
 	return to
 }
 
-// scatter is the inverse of gather, in place. It moves the first stored values of all to the places that hold a slice.
+// scatter is the inverse of gather, in place. It moves the first stored values of all to the slots that hold a slice.
 // It begins with the last, so that no value is overwritten before it is moved.
 func scatter[T any](all []T, present []uint64, stored int) {
 	for at := len(all) - 1; at >= 0 && stored <= at; at-- {
@@ -120,13 +120,13 @@ func scatter[T any](all []T, present []uint64, stored int) {
 	}
 }
 
-// count returns how many of the places hold a slice. It ignores bits after the last place.
-func count(present []uint64, places int) int {
+// count returns how many of the slots hold a slice. It ignores bits after the last slot.
+func count(present []uint64, slots int) int {
 	n := 0
-	for i := 0; i < places; i += 64 {
+	for i := 0; i < slots; i += 64 {
 		word := present[i>>6]
-		if places-i < 64 {
-			word &= 1<<(places-i) - 1
+		if slots-i < 64 {
+			word &= 1<<(slots-i) - 1
 		}
 		n += bits.OnesCount64(word)
 	}

@@ -47,12 +47,12 @@ func cpuSeries(hosts int) []labels.Labels {
 }
 
 // walks returns random walks of whole numbers from 0 to 100.
-func walks(series, places int) [][]float64 {
+func walks(series, slots int) [][]float64 {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := make([][]float64, series)
 	for i := range all {
 		v := 100 * r.Float64()
-		all[i] = make([]float64, places)
+		all[i] = make([]float64, slots)
 		for k := range all[i] {
 			v = min(max(v+r.NormFloat64(), 0), 100)
 			all[i][k] = math.Round(v)
@@ -75,10 +75,10 @@ func writeFile(b testing.TB, name string, all []labels.Labels, values [][]float6
 }
 
 func BenchmarkWrite(b *testing.B) {
-	for _, places := range []int{60, 3600} {
-		b.Run(fmt.Sprint(places), func(b *testing.B) {
-			all := cpuSeries(4000 * 60 / places)
-			values := walks(min(len(all), 1<<21/places), places)
+	for _, slots := range []int{60, 3600} {
+		b.Run(fmt.Sprint(slots), func(b *testing.B) {
+			all := cpuSeries(4000 * 60 / slots)
+			values := walks(min(len(all), 1<<21/slots), slots)
 			name := filepath.Join(b.TempDir(), "part")
 			var info Info
 			for b.Loop() {
@@ -126,11 +126,11 @@ func BenchmarkLevels(b *testing.B) {
 }
 
 func BenchmarkRuns(b *testing.B) {
-	for _, places := range []int{60, 3600} {
-		b.Run(fmt.Sprint(places), func(b *testing.B) {
-			all := cpuSeries(4000 * 60 / places)
+	for _, slots := range []int{60, 3600} {
+		b.Run(fmt.Sprint(slots), func(b *testing.B) {
+			all := cpuSeries(4000 * 60 / slots)
 			name := filepath.Join(b.TempDir(), "part")
-			writeFile(b, name, all, walks(min(len(all), 1<<21/places), places), 0)
+			writeFile(b, name, all, walks(min(len(all), 1<<21/slots), slots), 0)
 			p, err := Open(disk.System{}, name)
 			require.NoError(b, err)
 			defer p.Close()
@@ -146,7 +146,7 @@ func BenchmarkRuns(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(found)), "ns/series")
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(found)*places), "ns/slice")
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(found)*slots), "ns/slice")
 		})
 	}
 }

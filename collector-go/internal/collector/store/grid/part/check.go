@@ -116,10 +116,10 @@ func (c *check) block(block uint64) error {
 			return c.part.blockDamage(fmt.Errorf("series are not in order: %w", errContent), block, e)
 		}
 		c.last, c.some = l, true
-		if err := c.columns(l, at.places.of(i)); err != nil {
+		if err := c.columns(l, at.slots.of(i)); err != nil {
 			return err
 		}
-		if err := c.levels(at.places.levelsOf(i)); err != nil {
+		if err := c.levels(at.slots.levelsOf(i)); err != nil {
 			return err
 		}
 	}

@@ -218,7 +218,7 @@ func TestDamagedFooterCostsThePart(t *testing.T) {
 func TestAnyDamageIsReportedAndNothingInvented(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fs, all := damaged(t, func(p *Part, b []byte) {
-			for range rapid.IntRange(1, 4).Draw(t, "places") {
+			for range rapid.IntRange(1, 4).Draw(t, "slots") {
 				from := rapid.IntRange(0, len(b)-footerBytes-1).Draw(t, "from")
 				to := min(len(b)-footerBytes, from+rapid.SampledFrom([]int{1, 30, 512, 5000}).Draw(t, "length"))
 				for i := range b[from:to] {

@@ -39,12 +39,12 @@ var errEnd = errors.New("no further series")
 // cursor iterates over a part's series in order, for Each and for Merge. The cursors of one merge share the labels of
 // the block that was read last.
 type cursor struct {
-	part   *Part
-	block  uint64 // number of the next block
-	all    *labelReader
-	places *columns
-	i      int
-	build  labels.ScratchBuilder
+	part  *Part
+	block uint64 // number of the next block
+	all   *labelReader
+	slots *columns
+	i     int
+	build labels.ScratchBuilder
 	// sharedLabels has what another cursor read last. It is nil if cursors do not share labels.
 	sharedLabels *sharedLabels
 	known        []labels.Labels // labels of the block's series, if sharedLabels is set
@@ -92,7 +92,7 @@ func (c *cursor) move() error {
 		c.all = nil
 		return err
 	}
-	c.pieces = c.places.of(c.i)
+	c.pieces = c.slots.of(c.i)
 	c.i++
 	return nil
 }
@@ -123,7 +123,7 @@ func (c *cursor) open(block uint64) error {
 	if err != nil {
 		return err
 	}
-	if c.places, err = c.part.readColumns(block, b); err != nil {
+	if c.slots, err = c.part.readColumns(block, b); err != nil {
 		return err
 	}
 	if c.sharedLabels != nil {

@@ -20,7 +20,7 @@ const levelSlices = 16
 
 // windows holds the least and greatest number of each window of one level for one series. With them, max_over_time over
 // a month reads a few numbers instead of every slice. Number i belongs to the window that ends at (first+i)*levelMs. A
-// window without numbers is absent, like a place without a slice.
+// window without numbers is absent, like a slot without a slice.
 type windows struct {
 	first          int64
 	least, greater []float64
@@ -109,12 +109,12 @@ func (w *windows) foldFiner(finer *windows, finerMs, levelMs int64) {
 // span resets w to the windows from first to last, without numbers. It returns false if a column cannot hold that many.
 func (w *windows) span(first, last int64) bool {
 	w.first, w.filled, w.slices = first, 0, 0
-	if last-first >= column.MaxPlaces || first < -maxWindow || last > maxWindow {
+	if last-first >= column.MaxSlots || first < -maxWindow || last > maxWindow {
 		return false
 	}
-	places := int(last-first) + 1
-	w.least, w.greater = slices.Grow(w.least[:0], places)[:places], slices.Grow(w.greater[:0], places)[:places]
-	w.present = slices.Grow(w.present[:0], (places+63)/64)[:(places+63)/64]
+	slots := int(last-first) + 1
+	w.least, w.greater = slices.Grow(w.least[:0], slots)[:slots], slices.Grow(w.greater[:0], slots)[:slots]
+	w.present = slices.Grow(w.present[:0], (slots+63)/64)[:(slots+63)/64]
 	clear(w.present)
 	return true
 }
@@ -122,7 +122,7 @@ func (w *windows) span(first, last int64) bool {
 // maxWindow limits the numbers of windows, so that times computed from them cannot overflow.
 const maxWindow = 1 << 40
 
-// foldRun adds the numbers of a run, one window after the other. It splits a run without absent places into whole
+// foldRun adds the numbers of a run, one window after the other. It splits a run without absent slots into whole
 // windows, so that the inner loop needs no checks.
 func (w *windows) foldRun(r *run.Run, levelMs int64) {
 	for i := 0; i < len(r.Values); {
@@ -182,8 +182,8 @@ func (w *windows) takeGreatest(at int, v float64) {
 // cut removes the windows without numbers at both ends. At least one window must have a number. present is nil if all
 // remaining windows have one.
 func (w *windows) cut() (first int64, least, greatest []float64, present []uint64) {
-	places := len(w.least)
-	from, to := 0, places
+	slots := len(w.least)
+	from, to := 0, slots
 	for w.present[from>>6]>>(from&63)&1 == 0 {
 		from++
 	}
@@ -304,7 +304,7 @@ func (w *Writer) endLevels() error {
 // greatest.
 type level struct {
 	first           int64 // number of the first window
-	places          int   // 0 means that the series has no such level
+	slots           int   // 0 means that the series has no such level
 	page            uint64
 	offset          uint32
 	least, greatest uint32 // lengths in bytes
@@ -330,13 +330,13 @@ func readLevels(b []byte, series int, pages uint64) (all []level, shapes []byte,
 		shapes[i] = count[0] & (even | rises)
 		for k := range int(count[0] &^ (even | rises)) {
 			first := before[k] + r.Int()
-			places, least, greatest := r.Length(column.MaxPlaces), r.Length(maxEntryLength), r.Length(maxEntryLength)
+			slots, least, greatest := r.Length(column.MaxSlots), r.Length(maxEntryLength), r.Length(maxEntryLength)
 			end := offsets[k] + uint64(least) + uint64(greatest)
-			if r.Err() != nil || places == 0 || first < -maxWindow || first > maxWindow || firstPage >= pages ||
+			if r.Err() != nil || slots == 0 || first < -maxWindow || first > maxWindow || firstPage >= pages ||
 				firstPage+uint64(k) >= pages || end > maxEntryLength {
 				return nil, nil, errContent
 			}
-			all[i*len(run.LevelsMs)+k] = level{first, places, firstPage + uint64(k), uint32(offsets[k]), uint32(least),
+			all[i*len(run.LevelsMs)+k] = level{first, slots, firstPage + uint64(k), uint32(offsets[k]), uint32(least),
 				uint32(greatest)}
 			before[k], offsets[k] = first, end
 		}
@@ -355,7 +355,7 @@ func (c *columns) levelsOf(i int) []level {
 	}
 	all := c.levels[i*len(run.LevelsMs) : (i+1)*len(run.LevelsMs)]
 	n := 0
-	for n < len(all) && all[n].places > 0 {
+	for n < len(all) && all[n].slots > 0 {
 		n++
 	}
 	return all[:n]
@@ -442,12 +442,12 @@ func (p *Part) windows(at *level, levelMs int64, greatest bool) (run.Run, error)
 	if to > uint64(len(page)) {
 		return run.Run{}, errContent
 	}
-	r := run.Run{FirstMs: at.first * levelMs, StepMs: levelMs, Values: make([]float64, at.places)}
+	r := run.Run{FirstMs: at.first * levelMs, StepMs: levelMs, Values: make([]float64, at.slots)}
 	r.Present, err = column.Floats(page[from:to], r.Values)
 	return r, err
 }
 
-// cutRun returns the part of a run of numbers within [minMs, maxMs], which may have no places. It shares the values
+// cutRun returns the part of a run of numbers within [minMs, maxMs], which may have no slots. It shares the values
 // with r.
 func cutRun(r run.Run, minMs, maxMs int64) run.Run {
 	from, to := 0, len(r.Values)

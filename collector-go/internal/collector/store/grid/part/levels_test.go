@@ -54,11 +54,11 @@ func drawNumbers(t *rapid.T) (runs []run.Run) {
 func extremesOf(runs []run.Run, levelMs int64, greatest bool) map[int64]uint64 {
 	found, all := map[int64]bool{}, map[int64]float64{}
 	for i := range runs {
-		for place, v := range runs[i].Values {
-			if !runs[i].Has(place) || value.IsStaleNaN(v) {
+		for slot, v := range runs[i].Values {
+			if !runs[i].Has(slot) || value.IsStaleNaN(v) {
 				continue
 			}
-			ms := runs[i].FirstMs + int64(place)*runs[i].StepMs
+			ms := runs[i].FirstMs + int64(slot)*runs[i].StepMs
 			end := int64(math.Ceil(float64(ms)/float64(levelMs))) * levelMs
 			if best := all[end]; !found[end] || math.IsNaN(best) || greatest && v > best || !greatest && v < best {
 				found[end], all[end] = true, v
@@ -102,8 +102,8 @@ func TestExtremesAreThoseOfTheSlices(t *testing.T) {
 			extent, err := p.Extent(ref)
 			require.NoError(t, err)
 			minMs, maxMs := int64(math.MaxInt64), int64(math.MinInt64)
-			for slot := range twinOf(s.runs) {
-				minMs, maxMs = min(minMs, slot.ms), max(maxMs, slot.ms)
+			for key := range twinOf(s.runs) {
+				minMs, maxMs = min(minMs, key.ms), max(maxMs, key.ms)
 			}
 			require.Equal(t, [2]int64{minMs, maxMs}, [2]int64{extent.FirstMs, extent.LastMs})
 			for _, levelMs := range run.LevelsMs {
@@ -200,7 +200,7 @@ func requireWindows(t require.TestingT, p *Part, ref uint32, levelMs int64, grea
 	wanted := twin{}
 	for end, bits := range want {
 		if end-levelMs >= fromMs && end <= toMs {
-			wanted[slot{0, end}] = bits
+			wanted[sliceKey{0, end}] = bits
 		}
 	}
 	requireSame(t, wanted, twinOf([]run.Run{got}))

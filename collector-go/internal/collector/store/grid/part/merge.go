@@ -13,13 +13,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 )
 
-// gatheredPlaces is the number of places from which Gather keeps a column as it is. The header of a shorter column is
+// gatheredSlots is the number of slots from which Gather keeps a column as it is. The header of a shorter column is
 // as long as its numbers, so joining it saves half.
-const gatheredPlaces = 16
+const gatheredSlots = 16
 
-// fullPlaces is the number of places from which Merge keeps a column as it is, because a longer one would save nothing.
+// fullSlots is the number of slots from which Merge keeps a column as it is, because a longer one would save nothing.
 // A limit of 256 would take 1.4% more bytes.
-const fullPlaces = columnPlaces * 3 / 4
+const fullSlots = columnSlots * 3 / 4
 
 // Merge adds all series of the sources to w. Sources must be ordered from the oldest: if two have a slice of one kind
 // at one time, the older one stays. If the slices come from a replay of the journal, both are the same.
@@ -27,13 +27,13 @@ const fullPlaces = columnPlaces * 3 / 4
 // Damage in a source ends the merge with a *run.DamageError. The merged file would have valid checksums, so nobody
 // would notice the loss. If ctx is done, it ends after the current series with ctx's error.
 func Merge(ctx context.Context, w *Writer, sources []*Part) error {
-	return merge(ctx, merger{w: w, full: fullPlaces}, sources)
+	return merge(ctx, merger{w: w, full: fullSlots}, sources)
 }
 
 // Gather is like Merge, but only joins the shortest columns. It takes a third of the time and a tenth more bytes. Use
 // it for parts that will soon be merged again; the last merge of a partition joins everything.
 func Gather(ctx context.Context, w *Writer, sources []*Part) error {
-	return merge(ctx, merger{w: w, full: gatheredPlaces}, sources)
+	return merge(ctx, merger{w: w, full: gatheredSlots}, sources)
 }
 
 // merge iterates over all sources in the order of labels. It passes each series to the merger with all cursors that are
@@ -80,7 +80,7 @@ func merge(ctx context.Context, m merger, sources []*Part) error {
 type merger struct {
 	w            *Writer
 	sharedLabels sharedLabels
-	full         int // number of places from which a column is kept as it is
+	full         int // number of slots from which a column is kept as it is
 	pieces       []found
 	values       []float64
 	present      []uint64
@@ -146,31 +146,31 @@ func (m *merger) take(pieces []found) (int, error) {
 			n++
 		}
 		return n, m.distributions(pieces[:n])
-	case first.places >= m.full:
+	case first.slots >= m.full:
 		src, err := first.bytes()
 		if err == nil {
 			err = first.damaged(m.w.copyColumn(*first.piece, src))
 		}
 		return 1, err
 	}
-	n, places := 1, int64(first.places)
+	n, slots := 1, int64(first.slots)
 	for ; n < len(pieces); n++ {
 		next := pieces[n]
 		from := next.firstMs - first.firstMs
-		if next.distributions || next.places >= m.full || next.stepMs != first.stepMs || from%first.stepMs != 0 ||
-			from/first.stepMs > places+maxGap || from/first.stepMs+int64(next.places) > MaxRunPlaces {
+		if next.distributions || next.slots >= m.full || next.stepMs != first.stepMs || from%first.stepMs != 0 ||
+			from/first.stepMs > slots+maxGap || from/first.stepMs+int64(next.slots) > MaxRunSlots {
 			break
 		}
-		places = from/first.stepMs + int64(next.places)
+		slots = from/first.stepMs + int64(next.slots)
 	}
-	return n, m.numbers(pieces[:n], int(places))
+	return n, m.numbers(pieces[:n], int(slots))
 }
 
 // numbers writes columns with the same distance and phase as one run. It decodes them into one buffer.
-func (m *merger) numbers(pieces []found, places int) error {
+func (m *merger) numbers(pieces []found, slots int) error {
 	r := run.Run{FirstMs: pieces[0].firstMs, StepMs: pieces[0].stepMs}
-	m.values = slices.Grow(m.values[:0], places)[:places]
-	m.present = slices.Grow(m.present[:0], (places+63)/64)[:(places+63)/64]
+	m.values = slices.Grow(m.values[:0], slots)[:slots]
+	m.present = slices.Grow(m.present[:0], (slots+63)/64)[:(slots+63)/64]
 	clear(m.present)
 	dense, next := true, 0
 	for _, f := range pieces {
@@ -179,13 +179,13 @@ func (m *merger) numbers(pieces []found, places int) error {
 		if err != nil {
 			return err
 		}
-		present, err := column.Floats(src, m.values[at:at+f.places])
+		present, err := column.Floats(src, m.values[at:at+f.slots])
 		if err != nil {
 			return f.damaged(err)
 		}
-		orBits(m.present, at, present, f.places)
+		orBits(m.present, at, present, f.slots)
 		dense = dense && at == next && present == nil
-		next = at + f.places
+		next = at + f.slots
 	}
 	r.Values = m.values
 	if !dense {

@@ -22,26 +22,26 @@ func TestMergedColumnsHoldWhatTheyHeld(t *testing.T) {
 		var parts []*Part
 		at, step := int64(1000), int64(10)
 		for i := range rapid.IntRange(2, 6).Draw(t, "parts") {
-			places := rapid.SampledFrom([]int{1, gatheredPlaces, 60, 360, fullPlaces - 1, fullPlaces, 1500}).Draw(
-				t, "places")
+			slots := rapid.SampledFrom([]int{1, gatheredSlots, 60, 360, fullSlots - 1, fullSlots, 1500}).Draw(
+				t, "slots")
 			if rapid.IntRange(0, 5).Draw(t, "another step") == 0 {
 				step = 30
 			}
 			at += step * rapid.SampledFrom([]int64{0, 0, 0, 1, 100, 1000, -5}).Draw(t, "gap")
 			at += rapid.SampledFrom([]int64{0, 0, 0, 3}).Draw(t, "phase")
 			r := run.Run{FirstMs: at, StepMs: step}
-			for place := range places {
-				r.Values = append(r.Values, float64(place*i))
+			for slot := range slots {
+				r.Values = append(r.Values, float64(slot*i))
 			}
 			if rapid.Bool().Draw(t, "holes") {
-				r.Present = make([]uint64, (places+63)/64)
-				for place := range places {
-					if place%3 != i%3 || place == 0 {
-						r.Present[place>>6] |= 1 << (place & 63)
+				r.Present = make([]uint64, (slots+63)/64)
+				for slot := range slots {
+					if slot%3 != i%3 || slot == 0 {
+						r.Present[slot>>6] |= 1 << (slot & 63)
 					}
 				}
 			}
-			at += int64(places) * step
+			at += int64(slots) * step
 			name := fmt.Sprint(i)
 			write(t, fs, name, WriterOptions{}, []one{{l, []run.Run{r}}})
 			parts = append(parts, open(t, fs, name))
@@ -72,8 +72,8 @@ func TestGatheredColumnsStayAsTheyAre(t *testing.T) {
 	l := labels.FromStrings("__name__", "m")
 	fs := disktest.NewMemory(1)
 	var parts []*Part
-	for i, places := range []int{60, 60, gatheredPlaces - 1, gatheredPlaces - 1, 60} {
-		r := run.Run{FirstMs: int64(i) * 600_000, StepMs: 10_000, Values: make([]float64, places)}
+	for i, slots := range []int{60, 60, gatheredSlots - 1, gatheredSlots - 1, 60} {
+		r := run.Run{FirstMs: int64(i) * 600_000, StepMs: 10_000, Values: make([]float64, slots)}
 		write(t, fs, fmt.Sprint(i), WriterOptions{}, []one{{l, []run.Run{r}}})
 		parts = append(parts, open(t, fs, fmt.Sprint(i)))
 	}

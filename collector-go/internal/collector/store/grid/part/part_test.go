@@ -44,26 +44,26 @@ func open(t require.TestingT, fs *disktest.Memory, name string) *Part {
 	return p
 }
 
-// slot is the key of a slice in a twin.
-type slot struct {
+// sliceKey is the key of a slice in a twin.
+type sliceKey struct {
 	kind int
 	ms   int64
 }
 
 // twin is a plain map of a series' slices. Of two slices at one time, the first counts.
-type twin map[slot]any
+type twin map[sliceKey]any
 
 func (w twin) add(runs []run.Run) {
 	for i := range runs {
 		r := &runs[i]
-		for place := range r.Places() {
-			at := slot{kind(r), r.FirstMs + int64(place)*r.StepMs}
-			if _, there := w[at]; there || !r.Has(place) {
+		for slot := range r.Slots() {
+			at := sliceKey{kind(r), r.FirstMs + int64(slot)*r.StepMs}
+			if _, there := w[at]; there || !r.Has(slot) {
 				continue
 			}
 			if r.Values != nil {
-				w[at] = math.Float64bits(r.Values[place])
-			} else if h := r.Histograms[place]; h == nil {
+				w[at] = math.Float64bits(r.Values[slot])
+			} else if h := r.Histograms[slot]; h == nil {
 				w[at] = "marker"
 			} else {
 				w[at] = fmt.Sprintf("%d %s", h.CounterResetHint, h)
@@ -117,7 +117,7 @@ func drawRuns(t *rapid.T, most int) []run.Run {
 	next := [2]int64{}
 	for range rapid.IntRange(0, 4).Draw(t, "runs") {
 		kind := rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "kind")
-		n := rapid.OneOf(rapid.IntRange(1, 70), rapid.IntRange(1, 70), rapid.IntRange(1, most)).Draw(t, "places")
+		n := rapid.OneOf(rapid.IntRange(1, 70), rapid.IntRange(1, 70), rapid.IntRange(1, most)).Draw(t, "slots")
 		if kind == 1 {
 			n = min(n, 40)
 		}
@@ -321,11 +321,11 @@ func requireAscending(t require.TestingT, runs []run.Run) {
 	if len(runs) < 2 {
 		return
 	}
-	stored := map[slot]bool{}
+	stored := map[sliceKey]bool{}
 	for i := range runs {
-		for place := range runs[i].Places() {
-			at := slot{kind(&runs[i]), runs[i].FirstMs + int64(place)*runs[i].StepMs}
-			if runs[i].Has(place) {
+		for slot := range runs[i].Slots() {
+			at := sliceKey{kind(&runs[i]), runs[i].FirstMs + int64(slot)*runs[i].StepMs}
+			if runs[i].Has(slot) {
 				require.False(t, stored[at], "two slices at %d", at.ms)
 				stored[at] = true
 			}
@@ -377,9 +377,9 @@ func TestFlushedRunsJoinIntoOne(t *testing.T) {
 	}
 	joined := Join(lists...)
 	require.Len(t, joined, 2)
-	assert.Equal(t, 136*60, joined[0].Places())
+	assert.Equal(t, 136*60, joined[0].Slots())
 	assert.Nil(t, joined[0].Present)
-	assert.Equal(t, 64*60, joined[1].Places())
+	assert.Equal(t, 64*60, joined[1].Slots())
 }
 
 func TestWriterRefusesWhatWouldBreakItsOrder(t *testing.T) {

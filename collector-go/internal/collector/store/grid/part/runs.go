@@ -29,7 +29,7 @@ func (p *Part) Runs(ref uint32, minMs, maxMs int64, to []run.Run) ([]run.Run, er
 	return to, err
 }
 
-// runs appends the runs of columns that have places within [minMs, maxMs]. Whole columns are decoded, so a run may
+// runs appends the runs of columns that have slots within [minMs, maxMs]. Whole columns are decoded, so a run may
 // extend beyond that range, and the reader skips what it does not want. Columns that follow each other become one run.
 // All damage is returned as one *run.DamageError without labels.
 func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run, error) {
@@ -58,7 +58,7 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 		if err == nil {
 			continue
 		}
-		if last.Places() == 0 {
+		if last.Slots() == 0 {
 			to = to[:len(to)-1]
 		}
 		known, is := errors.AsType[*run.DamageError](err)
@@ -85,30 +85,30 @@ func (p *Part) runs(pieces []piece, minMs, maxMs int64, to []run.Run) ([]run.Run
 func byFirst(a, b run.Run) int { return cmp.Compare(a.FirstMs, b.FirstMs) }
 
 // follows reports whether a column continues a run: it has the same distance, phase and kind, begins where the run
-// ends, and fits within MaxRunPlaces.
+// ends, and fits within MaxRunSlots.
 func follows(r *run.Run, c *piece) bool {
-	return r.StepMs == c.stepMs && c.firstMs == r.FirstMs+int64(r.Places())*r.StepMs &&
+	return r.StepMs == c.stepMs && c.firstMs == r.FirstMs+int64(r.Slots())*r.StepMs &&
 		(r.Values == nil) == c.distributions &&
-		r.Places()+c.places <= MaxRunPlaces
+		r.Slots()+c.slots <= MaxRunSlots
 }
 
-// ahead returns how many places the first column and those that continue it up to maxMs have, at most MaxRunPlaces. The
+// ahead returns how many slots the first column and those that continue it up to maxMs have, at most MaxRunSlots. The
 // run's memory is reserved once for all of them.
 func ahead(pieces []piece, maxMs int64) int {
-	n := pieces[0].places
+	n := pieces[0].slots
 	for i := 1; i < len(pieces); i++ {
 		a, b := &pieces[i-1], &pieces[i]
 		if b.firstMs > maxMs || b.stepMs != a.stepMs || b.firstMs != a.lastMs()+a.stepMs ||
 			b.distributions != a.distributions ||
-			n+b.places > MaxRunPlaces {
+			n+b.slots > MaxRunSlots {
 			break
 		}
-		n += b.places
+		n += b.slots
 	}
 	return n
 }
 
-// column decodes a column and appends it to a run. After an error the run is unchanged, so that it keeps the places
+// column decodes a column and appends it to a run. After an error the run is unchanged, so that it keeps the slots
 // before a damaged column.
 func (p *Part) column(c *piece, to *run.Run) error {
 	src, err := p.columnBytes(c)
@@ -116,9 +116,9 @@ func (p *Part) column(c *piece, to *run.Run) error {
 		return err
 	}
 	var present []uint64
-	before := to.Places()
+	before := to.Slots()
 	if c.distributions {
-		all, some, failed := column.Histograms(src, c.places)
+		all, some, failed := column.Histograms(src, c.slots)
 		if present, err = some, failed; err == nil {
 			if before == 0 {
 				to.Histograms = all
@@ -127,7 +127,7 @@ func (p *Part) column(c *piece, to *run.Run) error {
 			}
 		}
 	} else {
-		to.Values = slices.Grow(to.Values, c.places)[:before+c.places]
+		to.Values = slices.Grow(to.Values, c.slots)[:before+c.slots]
 		if present, err = column.Floats(src, to.Values[before:]); err != nil {
 			to.Values = to.Values[:before]
 		}
@@ -136,7 +136,7 @@ func (p *Part) column(c *piece, to *run.Run) error {
 		return p.columnDamage(err, c)
 	}
 	if present != nil || to.Present != nil {
-		to.Present = appendPresent(to.Present, before, present, c.places)
+		to.Present = appendPresent(to.Present, before, present, c.slots)
 	}
 	return nil
 }
@@ -160,27 +160,27 @@ func (p *Part) columnDamage(err error, c *piece) error {
 	return p.damage(err, what, "", c.firstMs, c.lastMs())
 }
 
-// appendPresent joins the presence of before places and that of the next places. nil means that all are present. A run
+// appendPresent joins the presence of before slots and that of the next slots. nil means that all are present. A run
 // only gets presence with its first column that lacks a slice.
-func appendPresent(all []uint64, before int, more []uint64, places int) []uint64 {
+func appendPresent(all []uint64, before int, more []uint64, slots int) []uint64 {
 	if before == 0 {
 		return more
 	}
-	joined := make([]uint64, (before+places+63)/64)
+	joined := make([]uint64, (before+slots+63)/64)
 	orBits(joined, 0, all, before)
-	orBits(joined, before, more, places)
+	orBits(joined, before, more, slots)
 	return joined
 }
 
-// orBits sets the bits from at on that are set in from. nil means that all places are present. Bits that are already
+// orBits sets the bits from at on that are set in from. nil means that all slots are present. Bits that are already
 // set stay set, so the presence of several sources can be combined in one slice.
-func orBits(to []uint64, at int, from []uint64, places int) {
-	for i := 0; i < places; i += 64 {
+func orBits(to []uint64, at int, from []uint64, slots int) {
+	for i := 0; i < slots; i += 64 {
 		word := ^uint64(0)
 		if from != nil {
 			word = from[i>>6]
 		}
-		if left := places - i; left < 64 {
+		if left := slots - i; left < 64 {
 			word &= 1<<left - 1
 		}
 		to[(at+i)>>6] |= word << ((at + i) & 63)

@@ -145,15 +145,15 @@ func (p *Part) walkBlock(block uint64, minMs, maxMs int64, matchers []*labels.Ma
 	if err != nil {
 		return err
 	}
-	var places *columns // read only if some series may have no columns in the range
+	var slots *columns // read only if some series may have no columns in the range
 	if e.minMs < minMs || e.maxMs > maxMs {
-		if places, err = p.columnsOf(block); err != nil {
+		if slots, err = p.columnsOf(block); err != nil {
 			return err
 		}
 	}
 	match := newMatching(matchers, all.texts)
 	for i := 0; all.next(); i++ {
-		if match.all(all.now) && (places == nil || anyWithin(places.of(i), minMs, maxMs)) {
+		if match.all(all.now) && (slots == nil || anyWithin(slots.of(i), minMs, maxMs)) {
 			fn(uint32(block*seriesInBlock)+uint32(i), all)
 		}
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// piece describes a column: its position in the file, and its places. A series has several columns if it has many
+// piece describes a column: its position in the file, and its slots. A series has several columns if it has many
 // slices, if its interval changed, or if it has numbers and distributions.
 type piece struct {
 	firstMs, stepMs int64
-	places          int
+	slots           int
 	distributions   bool
 	page            uint64
 	offset, length  uint32 // within the page
 }
 
-// lastMs returns the end of the last place.
-func (p *piece) lastMs() int64 { return p.firstMs + int64(p.places-1)*p.stepMs }
+// lastMs returns the end of the last slot.
+func (p *piece) lastMs() int64 { return p.firstMs + int64(p.slots-1)*p.stepMs }
 
 // These flags describe a column in a series block.
 const (
@@ -36,7 +36,7 @@ const (
 // so the prediction is true for most columns. Such a column is described by one byte of flags and its length.
 type grid struct {
 	firstMs, stepMs int64
-	places          int
+	slots           int
 }
 
 // predict predicts the grid of column number i of a series. before are the grids of the previous series, and now those
@@ -48,7 +48,7 @@ func predict(before, now []grid, i int) grid {
 		return before[i]
 	case i > 0:
 		g := now[i-1]
-		g.firstMs += int64(g.places) * g.stepMs
+		g.firstMs += int64(g.slots) * g.stepMs
 		return g
 	}
 	return grid{0, 1, 1}
@@ -79,7 +79,7 @@ func (w *blockWriter) add(l labels.Labels, pieces []piece) {
 			w.minMs, w.maxMs = p.firstMs, p.lastMs()
 		}
 		w.minMs, w.maxMs = min(w.minMs, p.firstMs), max(w.maxMs, p.lastMs())
-		g := grid{p.firstMs, p.stepMs, p.places}
+		g := grid{p.firstMs, p.stepMs, p.slots}
 		predicted := predict(w.before, w.now, i)
 		w.now = append(w.now, g)
 		flags := byte(0)
@@ -97,7 +97,7 @@ func (w *blockWriter) add(l labels.Labels, pieces []piece) {
 		if g != predicted {
 			w.columns = binary.AppendVarint(w.columns, g.firstMs-predicted.firstMs)
 			w.columns = binary.AppendUvarint(w.columns, uint64(g.stepMs))
-			w.columns = binary.AppendUvarint(w.columns, uint64(g.places))
+			w.columns = binary.AppendUvarint(w.columns, uint64(g.slots))
 		}
 		w.columns = binary.AppendUvarint(w.columns, uint64(p.length))
 	}
@@ -158,7 +158,7 @@ func appendLabels(dst []byte, all []labels.Labels) []byte {
 			note(one.Value)
 		}
 	}
-	dst, places := appendDictionary(dst, texts)
+	dst, slots := appendDictionary(dst, texts)
 	for i, changed := range changes {
 		n := bits.OnesCount64(changed)
 		dst = binary.AppendUvarint(dst, changed)
@@ -167,7 +167,7 @@ func appendLabels(dst []byte, all []labels.Labels) []byte {
 			n = 2 * counts[i]
 		}
 		for _, number := range used[:n] {
-			dst = binary.AppendUvarint(dst, uint64(places[number]))
+			dst = binary.AppendUvarint(dst, uint64(slots[number]))
 		}
 		used = used[n:]
 	}
@@ -176,21 +176,21 @@ func appendLabels(dst []byte, all []labels.Labels) []byte {
 
 // appendDictionary writes the texts in sorted order, and returns the index of each. The order lets a reader find a name
 // by binary search, and neighbours share prefixes.
-func appendDictionary(dst []byte, texts []string) (_ []byte, places []uint32) {
+func appendDictionary(dst []byte, texts []string) (_ []byte, slots []uint32) {
 	order := make([]uint32, len(texts))
 	for i := range order {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(a, b uint32) int { return strings.Compare(texts[a], texts[b]) })
 	dst = binary.AppendUvarint(dst, uint64(len(texts)))
-	places = make([]uint32, len(texts))
+	slots = make([]uint32, len(texts))
 	last := ""
 	for i, number := range order {
 		dst = appendShared(dst, last, texts[number])
 		last = texts[number]
-		places[number] = uint32(i)
+		slots[number] = uint32(i)
 	}
-	return dst, places
+	return dst, slots
 }
 
 // changedValues returns a bit for each label whose value differs from before. It returns 0, so that all labels are
@@ -254,20 +254,20 @@ func readColumns(b []byte, series int, pages uint64) (*columns, error) {
 			if flags[0]&asPredicted == 0 {
 				g.firstMs += r.Int()
 				g.stepMs = int64(r.Uint())
-				g.places = r.Length(column.MaxPlaces)
+				g.slots = r.Length(column.MaxSlots)
 			}
 			if flags[0]&beginsPage != 0 {
 				page++
 				offset = 0
 			}
 			length := uint64(r.Length(maxEntryLength))
-			last := g.firstMs + int64(g.places)*g.stepMs // if it overflows, it is less than the first
-			if r.Err() != nil || g.stepMs <= 0 || g.stepMs > 1<<48 || g.places == 0 || last < g.firstMs ||
+			last := g.firstMs + int64(g.slots)*g.stepMs // if it overflows, it is less than the first
+			if r.Err() != nil || g.stepMs <= 0 || g.stepMs > 1<<48 || g.slots == 0 || last < g.firstMs ||
 				page >= pages || offset+length > maxEntryLength {
 				return nil, errContent
 			}
 			now = append(now, g)
-			c.pieces = append(c.pieces, piece{g.firstMs, g.stepMs, g.places, flags[0]&distributions != 0, page,
+			c.pieces = append(c.pieces, piece{g.firstMs, g.stepMs, g.slots, flags[0]&distributions != 0, page,
 				uint32(offset), uint32(length)})
 			offset += length
 		}

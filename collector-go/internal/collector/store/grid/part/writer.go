@@ -30,11 +30,11 @@ type WriterOptions struct {
 // page's directory entry do not matter. Tests write smaller pages to get many of them.
 const DefaultPageBytes = 16 << 10
 
-// These constants limit the length of a column. Reading one place decodes its whole column.
+// These constants limit the length of a column. Reading one slot decodes its whole column.
 const (
-	columnPlaces       = 1024
-	distributionPlaces = 256
-	distributionCells  = 1 << 15 // buckets in all places of a column
+	columnSlots       = 1024
+	distributionSlots = 256
+	distributionCells = 1 << 15 // buckets in all slots of a column
 )
 
 // writeBytes is the number of bytes that are written to the file at once.
@@ -55,7 +55,7 @@ type Writer struct {
 	buffer  []byte
 	encoder column.Encoder
 	page    []byte
-	pageMs  [2]int64 // first and last place in the page
+	pageMs  [2]int64 // first and last slot in the page
 	pages   []entry
 	block   blockWriter
 	blocks  []byte // encoded series blocks, one after the other
@@ -132,16 +132,16 @@ func (w *Writer) add(l labels.Labels, columns func() error) error {
 // addRun writes a run in columns of limited length. A run without a positive step, or with both numbers and
 // distributions, is an error, because it could not be read again.
 func (w *Writer) addRun(r *run.Run) error {
-	places := r.Places()
+	slots := r.Slots()
 	if r.StepMs <= 0 || len(r.Values) > 0 && len(r.Histograms) > 0 || r.Present != nil &&
-		len(r.Present) < (places+63)/64 {
+		len(r.Present) < (slots+63)/64 {
 		return fmt.Errorf("run of step %d ms, %d numbers, %d distributions and presence of %d words makes no sense",
 			r.StepMs, len(r.Values), len(r.Histograms), len(r.Present))
 	}
-	for from := 0; from < places; {
-		n := min(places-from, columnPlaces)
+	for from := 0; from < slots; {
+		n := min(slots-from, columnSlots)
 		if r.Values == nil {
-			n = distributionsInColumn(r.Histograms[from:min(places, from+distributionPlaces)])
+			n = distributionsInColumn(r.Histograms[from:min(slots, from+distributionSlots)])
 		}
 		if err := w.addColumn(r, from, from+n); err != nil {
 			return err
@@ -165,7 +165,7 @@ func distributionsInColumn(all []*histogram.Histogram) int {
 	return len(all)
 }
 
-// addColumn writes the places in [from, to), without the places at both ends that hold no slice. The time range of
+// addColumn writes the slots in [from, to), without the slots at both ends that hold no slice. The time range of
 // a column is therefore exact, and readers use it to skip columns.
 func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	for from < to && !r.Has(from) {
@@ -178,7 +178,7 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 		return nil
 	}
 	present, stored := w.presence(r, from, to)
-	p := piece{firstMs: r.FirstMs + int64(from)*r.StepMs, stepMs: r.StepMs, places: to - from,
+	p := piece{firstMs: r.FirstMs + int64(from)*r.StepMs, stepMs: r.StepMs, slots: to - from,
 		distributions: r.Values == nil,
 		page:          uint64(len(w.pages)), offset: uint32(len(w.page))}
 	var err error
@@ -196,7 +196,7 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 // copyColumn writes an encoded column of numbers from another part without decoding it. It only reads the presence,
 // since the footer counts slices.
 func (w *Writer) copyColumn(p piece, src []byte) error {
-	stored, err := column.Stored(src, p.places)
+	stored, err := column.Stored(src, p.slots)
 	if err != nil {
 		return err
 	}
@@ -226,8 +226,8 @@ func (w *Writer) endColumn(p piece, stored int) error {
 	return nil
 }
 
-// presence returns the presence of some places, or nil if all hold a slice, and how many do. Columns without absent
-// places are written, copied and joined without presence.
+// presence returns the presence of some slots, or nil if all hold a slice, and how many do. Columns without absent
+// slots are written, copied and joined without presence.
 func (w *Writer) presence(r *run.Run, from, to int) (present []uint64, stored int) {
 	if r.Present == nil {
 		return nil, to - from

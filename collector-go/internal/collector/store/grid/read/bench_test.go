@@ -22,7 +22,7 @@ import (
 const (
 	benchSeries = 500
 	benchStepMs = 10_000
-	benchPlaces = 24 * 3600 * 1000 / benchStepMs
+	benchSlots  = 24 * 3600 * 1000 / benchStepMs
 	benchRuns   = 12
 	benchFirst  = int64(1_700_000_000_000)
 )
@@ -32,15 +32,15 @@ func benchLabels(i int) labels.Labels {
 		"worker", fmt.Sprintf("host-%03d:6700", i))
 }
 
-func benchValue(series, place int) float64 { return float64(place*(series+1)) * 1e-4 }
+func benchValue(series, slot int) float64 { return float64(slot*(series+1)) * 1e-4 }
 
 // decoded returns a day of series in memory, in runs of two hours.
 func decoded() sources {
 	memory := &gridtest.Memory{}
 	for i := range benchSeries {
 		var runs []run.Run
-		for at := 0; at < benchPlaces; at += benchPlaces / benchRuns {
-			values := make([]float64, benchPlaces/benchRuns)
+		for at := 0; at < benchSlots; at += benchSlots / benchRuns {
+			values := make([]float64, benchSlots/benchRuns)
 			for j := range values {
 				values[j] = benchValue(i, at+j)
 			}
@@ -59,10 +59,10 @@ func compressed(b *testing.B) storage.Queryable {
 	db, err := tsdb.Open(b.TempDir(), nil, nil, options, nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, db.Close()) })
-	for place := range benchPlaces {
+	for slot := range benchSlots {
 		appender := db.Appender(b.Context())
 		for i := range benchSeries {
-			_, err := appender.Append(0, benchLabels(i), benchFirst+int64(place)*benchStepMs, benchValue(i, place))
+			_, err := appender.Append(0, benchLabels(i), benchFirst+int64(slot)*benchStepMs, benchValue(i, slot))
 			require.NoError(b, err)
 		}
 		require.NoError(b, appender.Commit())
@@ -143,11 +143,11 @@ func BenchmarkGreatest(b *testing.B) {
 
 // parts returns the day in four parts.
 func parts(b *testing.B, levels bool) (all sources) {
-	for at := 0; at < benchPlaces; at += benchPlaces / 4 {
+	for at := 0; at < benchSlots; at += benchSlots / 4 {
 		fs := disktest.NewMemory(1)
 		w, err := part.Create(fs, "part", part.WriterOptions{Levels: levels})
 		require.NoError(b, err)
-		values := make([]float64, benchPlaces/4)
+		values := make([]float64, benchSlots/4)
 		for i := range benchSeries {
 			for j := range values {
 				values[j] = benchValue(i, at+j)

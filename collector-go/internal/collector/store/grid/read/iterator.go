@@ -29,17 +29,17 @@ type iterator struct {
 
 	runs    []run.Run
 	from    []origin // the origin of each of runs
-	decoded int      // number of places in runs
+	decoded int      // number of slots in runs
 	all     []cursor // sorted by time
 	next    int      // index in all of the first cursor that was not reached yet
 	open    []cursor // cursors at the current slice or at one that was not returned yet
 	at      cursor   // a copy of the cursor at the current slice
 	kind    chunkenc.ValueType
-	// alone is the place up to which the only open cursor can move without a comparison with others. It is -1 if
+	// alone is the slot up to which the only open cursor can move without a comparison with others. It is -1 if
 	// several are open.
 	alone int
 	// These fields are used if the series is thinned. instantMs is the instant at which the current slice is the
-	// newest. stride is the number of places from there to the newest slice of the next instant, or 0 if that has to be
+	// newest. stride is the number of slots from there to the newest slice of the next instant, or 0 if that has to be
 	// searched for. lastMs is the last instant for which stride is valid.
 	instantMs int64
 	lastMs    int64
@@ -78,7 +78,7 @@ func (it *iterator) release() {
 }
 
 // start reads the runs. It is called when the iterator first moves, since the engine makes iterators that it never
-// moves. Bounds on places limit the runs to the wanted range, and nothing is copied.
+// moves. Bounds on slots limit the runs to the wanted range, and nothing is copied.
 func (it *iterator) start() {
 	it.read = true
 	w := it.series.wanted
@@ -105,7 +105,7 @@ func (it *iterator) start() {
 	}
 	for i := range it.runs {
 		r, from := &it.runs[i], &it.from[i]
-		first, last := 0, r.Places()-1
+		first, last := 0, r.Slots()-1
 		if last < 0 || r.LastMs() < from.minMs || r.FirstMs > from.maxMs {
 			continue
 		}
@@ -155,12 +155,12 @@ func (it *iterator) forget(had int) {
 
 // account charges the slices of the runs from index had on to the query's budget.
 func (it *iterator) account(had int) error {
-	places := 0
+	slots := 0
 	for i := range it.runs[had:] {
-		places += it.runs[had+i].Places()
+		slots += it.runs[had+i].Slots()
 	}
-	it.decoded += places
-	return cmp.Or(it.series.plan.ReadSamples(places), it.series.plan.Hold(places))
+	it.decoded += slots
+	return cmp.Or(it.series.plan.ReadSamples(slots), it.series.plan.Hold(slots))
 }
 
 // byTime sorts cursors by the beginnings of their runs, and equal ones by precedence.
@@ -175,13 +175,13 @@ func (it *iterator) Next() chunkenc.ValueType {
 	}
 	if it.alone >= 0 {
 		c := &it.open[0]
-		place := c.place + 1
+		slot := c.slot + 1
 		if c.Present != nil {
-			place = c.presentFrom(place)
+			slot = c.presentFrom(slot)
 		}
-		if place <= it.alone {
-			c.place, c.atMs = place, c.FirstMs+int64(place)*c.StepMs
-			it.at.place, it.at.atMs = c.place, c.atMs
+		if slot <= it.alone {
+			c.slot, c.atMs = slot, c.FirstMs+int64(slot)*c.StepMs
+			it.at.slot, it.at.atMs = c.slot, c.atMs
 			return it.kind
 		}
 	}
@@ -199,9 +199,9 @@ func (it *iterator) nextThinned() chunkenc.ValueType {
 	if it.stride > 0 {
 		c := &it.open[0]
 		instantMs := it.instantMs + it.series.instants.StepMs
-		if place := c.place + it.stride; place <= it.alone && instantMs <= it.lastMs {
-			c.place, c.atMs = place, c.atMs+it.series.instants.StepMs
-			it.at.place, it.at.atMs = c.place, c.atMs
+		if slot := c.slot + it.stride; slot <= it.alone && instantMs <= it.lastMs {
+			c.slot, c.atMs = slot, c.atMs+it.series.instants.StepMs
+			it.at.slot, it.at.atMs = c.slot, c.atMs
 			it.instantMs = instantMs
 			return it.kind
 		}
@@ -295,7 +295,7 @@ func (it *iterator) end() chunkenc.ValueType {
 
 // thin moves from a slice to the newest one at or before the first instant that sees the slice. The slices between them
 // are not the newest at any instant, so the query does not need them. If the distance of the slices divides the step of
-// the instants, stride is set, and the following steps skip a fixed number of places.
+// the instants, stride is set, and the following steps skip a fixed number of slots.
 func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 	if kind == chunkenc.ValNone || !it.series.thinned {
 		return kind
@@ -334,14 +334,14 @@ func (it *iterator) thin(kind chunkenc.ValueType) chunkenc.ValueType {
 }
 
 // At returns the current slice, which must be a number.
-func (it *iterator) At() (int64, float64) { return it.at.atMs, it.at.Values[it.at.place] }
+func (it *iterator) At() (int64, float64) { return it.at.atMs, it.at.Values[it.at.slot] }
 
 // staleHistogram is the sum that marks a distribution as a gap marker, as in Prometheus.
 var staleHistogram = math.Float64frombits(value.StaleNaN)
 
 // AtHistogram returns the current slice, which must be a distribution. The caller may change it.
 func (it *iterator) AtHistogram(to *histogram.Histogram) (int64, *histogram.Histogram) {
-	h := it.at.Histograms[it.at.place]
+	h := it.at.Histograms[it.at.slot]
 	switch {
 	case h == nil:
 		return it.at.atMs, &histogram.Histogram{Sum: staleHistogram}
@@ -356,7 +356,7 @@ func (it *iterator) AtHistogram(to *histogram.Histogram) (int64, *histogram.Hist
 
 // AtFloatHistogram returns the current slice, which must be a distribution. The caller may change it.
 func (it *iterator) AtFloatHistogram(to *histogram.FloatHistogram) (int64, *histogram.FloatHistogram) {
-	h := it.at.Histograms[it.at.place]
+	h := it.at.Histograms[it.at.slot]
 	if h == nil {
 		return it.at.atMs, &histogram.FloatHistogram{Sum: staleHistogram}
 	}

@@ -148,45 +148,45 @@ func countsIn(points []gridtest.Point, of plan.Windows) (all []gridtest.Point) {
 
 // walk moves at random, and compares with the truth.
 func walk(t *testing.T, r *rand.Rand, it chunkenc.Iterator, truth []gridtest.Point) {
-	place := -1
+	slot := -1
 	for {
 		var kind chunkenc.ValueType
 		if r.IntN(4) > 0 || len(truth) == 0 {
 			kind = it.Next()
-			place++
+			slot++
 		} else {
 			ms := truth[r.IntN(len(truth))].Ms + r.Int64N(3) - 1
-			if place >= 0 && r.IntN(2) == 0 {
-				ms = truth[place].Ms + r.Int64N(100_000)
+			if slot >= 0 && r.IntN(2) == 0 {
+				ms = truth[slot].Ms + r.Int64N(100_000)
 			}
 			kind = it.Seek(ms)
-			from := max(0, place)
-			place = from + slices.IndexFunc(append(truth[from:len(truth):len(truth)], gridtest.Point{Ms: 1 << 62}),
+			from := max(0, slot)
+			slot = from + slices.IndexFunc(append(truth[from:len(truth):len(truth)], gridtest.Point{Ms: 1 << 62}),
 				func(p gridtest.Point) bool { return p.Ms >= ms })
 		}
-		if place >= len(truth) {
+		if slot >= len(truth) {
 			require.Equal(t, chunkenc.ValNone, kind)
 			require.Equal(t, chunkenc.ValNone, it.Next())
 			require.NoError(t, it.Err())
 			return
 		}
-		require.Equal(t, truth[place].Ms, it.AtT())
-		if truth[place].IsHistogram {
+		require.Equal(t, truth[slot].Ms, it.AtT())
+		if truth[slot].IsHistogram {
 			require.Equal(t, chunkenc.ValHistogram, kind)
 			continue
 		}
 		require.Equal(t, chunkenc.ValFloat, kind)
 		ms, v := it.At()
-		require.Equal(t, truth[place].Ms, ms)
-		require.Equal(t, bits(truth[place].Value), bits(v))
+		require.Equal(t, truth[slot].Ms, ms)
+		require.Equal(t, bits(truth[slot].Value), bits(v))
 	}
 }
 
 // Thinning works at the edges of runs. Runs follow each other at less than their step, with a gap, or overlap. The test
 // tries every phase and step of the instants.
 func TestThinnedAtTheEdgesOfRuns(t *testing.T) {
-	even := func(firstMs, stepMs int64, places int, present ...uint64) run.Run {
-		r := run.Run{FirstMs: firstMs, StepMs: stepMs, Values: make([]float64, places), Present: present}
+	even := func(firstMs, stepMs int64, slots int, present ...uint64) run.Run {
+		r := run.Run{FirstMs: firstMs, StepMs: stepMs, Values: make([]float64, slots), Present: present}
 		for i := range r.Values {
 			r.Values[i] = float64(r.FirstMs + int64(i)*stepMs)
 		}
@@ -202,7 +202,7 @@ func TestThinnedAtTheEdgesOfRuns(t *testing.T) {
 		m.Add(named("a"), runs)
 		var truth []gridtest.Point
 		for _, r := range runs {
-			for i := range r.Places() {
+			for i := range r.Slots() {
 				if r.Has(i) {
 					truth = append(truth, gridtest.Point{Ms: r.FirstMs + int64(i)*r.StepMs})
 				}

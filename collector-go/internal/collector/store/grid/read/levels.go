@@ -194,8 +194,8 @@ func (it *iterator) readStretch(source int, reader run.LevelReader, e run.Extent
 		if err != nil {
 			return false
 		}
-		places := r.Places()
-		if places == 0 {
+		slots := r.Slots()
+		if slots == 0 {
 			continue
 		}
 		if r.LastMs() <= e.LastMs {
@@ -204,9 +204,9 @@ func (it *iterator) readStretch(source int, reader run.LevelReader, e run.Extent
 		}
 		// The last window ends after the source's last slice, where another source may have slices. Its number is
 		// therefore placed at the time of that slice.
-		last := run.Run{FirstMs: e.LastMs, StepMs: r.StepMs, Values: r.Values[places-1:]}
-		some := r.Has(places - 1)
-		if r.Values = r.Values[:places-1]; places > 1 {
+		last := run.Run{FirstMs: e.LastMs, StepMs: r.StepMs, Values: r.Values[slots-1:]}
+		some := r.Has(slots - 1)
+		if r.Values = r.Values[:slots-1]; slots > 1 {
 			it.keep(source, r, math.MinInt64, math.MaxInt64)
 		}
 		if some {

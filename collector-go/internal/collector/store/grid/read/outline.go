@@ -36,7 +36,7 @@ func (c *computing) outlined() {
 		if err != nil || e.StepMs == 0 || e.LastMs < w.minMs || e.FirstMs > w.maxMs {
 			continue
 		}
-		s := span{firstMs: e.FirstMs, stepMs: e.StepMs, places: int((e.LastMs-e.FirstMs)/e.StepMs) + 1}
+		s := span{firstMs: e.FirstMs, stepMs: e.StepMs, slots: int((e.LastMs-e.FirstMs)/e.StepMs) + 1}
 		if rate {
 			if s.outline = outlineOf(reader, found.Ref, e, of); s.outline == nil {
 				continue
@@ -99,12 +99,12 @@ func fits(of *plan.Windows, e run.Extent, levelMs int64) bool {
 	return newestMs+e.StepMs >= beforeMs
 }
 
-// at returns the number at a place of a span. The place must be the first or the last of a level window or of the span.
-func (o *outline) at(s *span, place int) float64 {
-	ms := s.firstMs + int64(place)*s.stepMs
+// at returns the number at a slot of a span. The slot must be the first or the last of a level window or of the span.
+func (o *outline) at(s *span, slot int) float64 {
+	ms := s.firstMs + int64(slot)*s.stepMs
 	endMs := ceilTo(ms, o.levelMs)
 	window := (endMs - o.firstEndMs) / o.levelMs
-	if place == 0 || ms-s.stepMs <= endMs-o.levelMs {
+	if slot == 0 || ms-s.stepMs <= endMs-o.levelMs {
 		return o.first[window]
 	}
 	return o.last[window]

@@ -27,23 +27,23 @@ type windows struct {
 // if only their count is needed.
 type span struct {
 	firstMs, stepMs int64
-	places          int
+	slots           int
 	values          []float64 // nil if an outline or the count is enough
 	outline         *outline
 	falls           bool // some number is less than the one before
 }
 
-func (s *span) msOf(place int) int64 { return s.firstMs + int64(place)*s.stepMs }
-func (s *span) lastMs() int64        { return s.msOf(s.places - 1) }
+func (s *span) msOf(slot int) int64 { return s.firstMs + int64(slot)*s.stepMs }
+func (s *span) lastMs() int64       { return s.msOf(s.slots - 1) }
 
-func (s *span) at(place int) float64 {
+func (s *span) at(slot int) float64 {
 	if s.values == nil {
-		return s.outline.at(s, place)
+		return s.outline.at(s, slot)
 	}
-	return s.values[place]
+	return s.values[slot]
 }
 
-// piece is the part of a span that is in the current window. It has at least one place.
+// piece is the part of a span that is in the current window. It has at least one slot.
 type piece struct {
 	*span
 	from, last int
@@ -51,21 +51,21 @@ type piece struct {
 
 func (p piece) all() []float64 { return p.values[p.from : p.last+1] }
 
-// addRun adds the wanted numbers of a run, without empty places and gap markers. If falls is set, it also checks
+// addRun adds the wanted numbers of a run, without empty slots and gap markers. If falls is set, it also checks
 // whether a number is less than the one before.
 func (w *windows) addRun(c *cursor, falls bool) {
 	from := c.first
 	add := func(to int) {
 		if to > from {
-			s := span{firstMs: c.msOf(from), stepMs: c.StepMs, places: to - from, values: c.Values[from:to]}
+			s := span{firstMs: c.msOf(from), stepMs: c.StepMs, slots: to - from, values: c.Values[from:to]}
 			s.falls = falls && fall(s.values)
 			w.spans = append(w.spans, s)
 		}
 		from = to + 1
 	}
 	for i, v := range c.Values[c.first : c.last+1] {
-		if place := c.first + i; v != v && value.IsStaleNaN(v) || c.Present != nil && !c.Has(place) {
-			add(place)
+		if slot := c.first + i; v != v && value.IsStaleNaN(v) || c.Present != nil && !c.Has(slot) {
+			add(slot)
 		}
 	}
 	add(c.last + 1)
@@ -94,14 +94,14 @@ func (w *windows) addMerged(it *iterator) {
 			continue
 		}
 		at := len(w.spans) - 1
-		places := int64(0)
+		slots := int64(0)
 		if at >= 0 {
-			places = int64(len(w.merged) - starts[at])
+			slots = int64(len(w.merged) - starts[at])
 		}
 		switch {
-		case places == 1:
+		case slots == 1:
 			w.spans[at].stepMs = ms - w.spans[at].firstMs
-		case places == 0 || ms != w.spans[at].firstMs+places*w.spans[at].stepMs:
+		case slots == 0 || ms != w.spans[at].firstMs+slots*w.spans[at].stepMs:
 			w.spans, starts = append(w.spans, span{firstMs: ms, stepMs: 1}), append(starts, len(w.merged))
 			w.merged = append(w.merged, v)
 			continue
@@ -114,7 +114,7 @@ func (w *windows) addMerged(it *iterator) {
 		if i+1 < len(starts) {
 			end = starts[i+1]
 		}
-		w.spans[i].values, w.spans[i].places = w.merged[starts[i]:end], end-starts[i]
+		w.spans[i].values, w.spans[i].slots = w.merged[starts[i]:end], end-starts[i]
 	}
 }
 
@@ -149,7 +149,7 @@ type candidate struct {
 // the window has nothing else, and then the last one. Numbers that enter and leave windows together become one
 // candidate, so that each number is looked at once, in however many windows it is.
 func (w *windows) extremes(of plan.Windows, results []float64, e extreme) []float64 {
-	head, at, place := 0, 0, 0 // head is in the queue; at and place are of the next number
+	head, at, slot := 0, 0, 0 // head is in the queue; at and slot are of the next number
 	none := candidate{ms: math.MinInt64, v: stale}
 	w.queue = w.queue[:0]
 	leaveMs, stepMs := of.FirstMs-of.RangeMs, of.StepMs // numbers up to leaveMs leave the windows together
@@ -158,22 +158,22 @@ func (w *windows) extremes(of plan.Windows, results []float64, e extreme) []floa
 	}
 	for ms := of.FirstMs; ms <= of.LastMs; ms += of.StepMs {
 		fromMs := ms - of.RangeMs
-		for ; at < len(w.spans) && w.spans[at].msOf(place) <= ms; at, place = at+1, 0 {
+		for ; at < len(w.spans) && w.spans[at].msOf(slot) <= ms; at, slot = at+1, 0 {
 			s := &w.spans[at]
 			if away := fromMs - s.firstMs; away >= 0 {
-				place = max(place, int(min(away/s.stepMs+1, int64(s.places))))
+				slot = max(slot, int(min(away/s.stepMs+1, int64(s.slots))))
 			}
-			end := int(min((ms-s.firstMs)/s.stepMs+1, int64(s.places)))
-			for place < end {
-				if ahead := s.msOf(place) - leaveMs; ahead > 0 {
+			end := int(min((ms-s.firstMs)/s.stepMs+1, int64(s.slots)))
+			for slot < end {
+				if ahead := s.msOf(slot) - leaveMs; ahead > 0 {
 					leaveMs += (ahead + stepMs - 1) / stepMs * stepMs
 				}
-				next := place + 1
+				next := slot + 1
 				if s.stepMs < stepMs {
 					next = min(end, int((leaveMs-s.firstMs)/s.stepMs)+1)
 				}
 				c := candidate{ms: s.msOf(next - 1)}
-				if c.v = e.of(s.values[place:next]); c.v != c.v {
+				if c.v = e.of(s.values[slot:next]); c.v != c.v {
 					none = candidate{c.ms, s.values[next-1]}
 				} else {
 					last := len(w.queue) - 1
@@ -181,9 +181,9 @@ func (w *windows) extremes(of plan.Windows, results []float64, e extreme) []floa
 					}
 					w.queue = append(w.queue[:last+1], c)
 				}
-				place = next
+				slot = next
 			}
-			if place < s.places {
+			if slot < s.slots {
 				break
 			}
 		}
@@ -243,7 +243,7 @@ func (w *windows) reach(fromMs, toMs int64) bool {
 	w.within = w.within[:0]
 	for i := w.first; i < len(w.spans) && w.spans[i].firstMs <= toMs; i++ {
 		s := &w.spans[i]
-		from, last := 0, s.places-1
+		from, last := 0, s.slots-1
 		if fromMs >= s.firstMs {
 			from = int((fromMs-s.firstMs)/s.stepMs) + 1
 		}

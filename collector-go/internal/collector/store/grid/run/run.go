@@ -10,32 +10,32 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Run holds slices of one series at equal distances: place i ends at FirstMs + i*StepMs. It has either numbers (Values)
+// Run holds slices of one series at equal distances: slot i ends at FirstMs + i*StepMs. It has either numbers (Values)
 // or distributions (Histograms), and the other field is nil.
 type Run struct {
 	FirstMs int64
-	StepMs  int64 // above 0, even if there is only one place
-	// Present has a bit for each place that holds a slice. Place 0 is the lowest bit of the first word. If it is nil,
-	// all places do.
+	StepMs  int64 // above 0, even if there is only one slot
+	// Present has a bit for each slot that holds a slice. Slot 0 is the lowest bit of the first word. If it is nil,
+	// all slots do.
 	Present []uint64
-	// Values has a number for each place. The number at a place without a slice is undefined. A gap marker is
+	// Values has a number for each slot. The number at a slot without a slice is undefined. A gap marker is
 	// Prometheus' stale NaN.
 	Values []float64
 	// Given states that Values belongs to the caller of Runs. If the caller leaves such a run behind the end of the
 	// slice that it passes, Runs may overwrite its Values.
 	Given bool
-	// Histograms has an element for each place. At a place that holds a slice, nil is a gap marker.
+	// Histograms has an element for each slot. At a slot that holds a slice, nil is a gap marker.
 	Histograms []*histogram.Histogram
 }
 
-// Places returns the number of places, with or without a slice.
-func (r *Run) Places() int { return max(len(r.Values), len(r.Histograms)) }
+// Slots returns the number of slots, with or without a slice.
+func (r *Run) Slots() int { return max(len(r.Values), len(r.Histograms)) }
 
-// LastMs returns the end of the last place.
-func (r *Run) LastMs() int64 { return r.FirstMs + int64(r.Places()-1)*r.StepMs }
+// LastMs returns the end of the last slot.
+func (r *Run) LastMs() int64 { return r.FirstMs + int64(r.Slots()-1)*r.StepMs }
 
-// Has reports whether a place holds a slice.
-func (r *Run) Has(place int) bool { return r.Present == nil || r.Present[place>>6]>>(place&63)&1 == 1 }
+// Has reports whether a slot holds a slice.
+func (r *Run) Has(slot int) bool { return r.Present == nil || r.Present[slot>>6]>>(slot&63)&1 == 1 }
 
 // Source is a store of slices. It is safe for concurrent use. What it returns is valid until its owner releases the
 // source, which it does not do while a querier is open.
@@ -58,7 +58,7 @@ type Found struct {
 
 // Reader reads the slices of a series.
 type Reader interface {
-	// Runs appends the runs that have places within [minMs, maxMs], sorted by FirstMs. They may extend beyond that
+	// Runs appends the runs that have slots within [minMs, maxMs], sorted by FirstMs. They may extend beyond that
 	// range. Runs of one series may overlap in time, if its interval changed or if it has numbers and distributions. No
 	// two slices of one kind have the same time. The caller must not change them. If some data is damaged, Runs returns
 	// a *DamageError together with all that it could read.
@@ -89,7 +89,7 @@ type LevelReader interface {
 	// Extent returns the extent of a series. It reads no slices.
 	Extent(ref uint32) (Extent, error)
 	// Extremes returns, for the windows of a level within (fromMs, toMs], the number that max_over_time (if greatest is
-	// set) or min_over_time returns for the window. A window without numbers is a place without a slice. An error says
+	// set) or min_over_time returns for the window. A window without numbers is a slot without a slice. An error says
 	// nothing about whether Runs can read the slices.
 	Extremes(ref uint32, levelMs int64, greatest bool, fromMs, toMs int64) (Run, error)
 }
