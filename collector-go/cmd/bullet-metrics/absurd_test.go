@@ -58,7 +58,7 @@ func TestAnAbsurdValueDoesNotFreezeACounter(t *testing.T) {
 		"storm_own_added_total": 900} {
 		assert.Equal(t, want, r.number(name, at), name)
 	}
-	assert.Equal(t, uint64(3), r.books()["refused nonsense"])
+	assert.Equal(t, uint64(3), r.accounts()["refused nonsense"])
 }
 
 // A limit of -1 means that there is none: such a value is counted as unlimited, not as refused.
@@ -69,14 +69,14 @@ func TestNoLimitIsNoNonsense(t *testing.T) {
 		{Component: "__system", Task: -1, Name: "memory.non-heap.max", Shape: pb.Shape_SHAPE_NUMBER},
 		{Component: "__system", Task: -1, Name: "memory.non-heap.used", Shape: pb.Shape_SHAPE_NUMBER},
 	}, 12, func(series, _ int) float64 { return -1 }))
-	require.Eventually(t, func() bool { return r.books()["read"] == 24 }, 30*time.Second, 50*time.Millisecond)
-	books := r.books()
-	assert.Equal(t, uint64(12), books["left out unlimited"], "%v", books)
-	assert.Equal(t, uint64(12), books["refused nonsense"], "what is used is never below zero: %v", books)
-	assert.Zero(t, books["refused unlimited"])
+	require.Eventually(t, func() bool { return r.accounts()["read"] == 24 }, 30*time.Second, 50*time.Millisecond)
+	accounts := r.accounts()
+	assert.Equal(t, uint64(12), accounts["left out unlimited"], "%v", accounts)
+	assert.Equal(t, uint64(12), accounts["refused nonsense"], "what is used is never below zero: %v", accounts)
+	assert.Zero(t, accounts["refused unlimited"])
 }
 
-// Two names that become one: the second is refused, in the books and in the counter of its worker.
+// Two names that become one: the second is refused, in the accounts and in the counter of its worker.
 func TestNamesThatCollideAreCounted(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	end := time.Now().Add(-time.Minute).Truncate(10 * time.Second)
@@ -86,8 +86,8 @@ func TestNamesThatCollideAreCounted(t *testing.T) {
 		{Component: "Own", Task: 2, Name: "a_x", Shape: pb.Shape_SHAPE_NUMBER,
 			Temporality: pb.Temporality_TEMPORALITY_GAUGE},
 	}, 12, func(series, _ int) float64 { return float64(series) }))
-	require.Eventually(t, func() bool { return r.books()["read"] == 24 }, 30*time.Second, 50*time.Millisecond)
-	assert.Equal(t, uint64(12), r.books()["refused collision"], "%v", r.books())
+	require.Eventually(t, func() bool { return r.accounts()["read"] == 24 }, 30*time.Second, 50*time.Millisecond)
+	assert.Equal(t, uint64(12), r.accounts()["refused collision"], "%v", r.accounts())
 	const counter = `last_over_time(bullet_metrics_collection_%s_total{topology="t",worker="h:6700",%sreason="collision"}[5m])`
 	for of, more := range map[string]string{"refused_samples": `metric="storm_a_x",`, "worker_refused_samples": ""} {
 		assert.Positive(t, r.number(fmt.Sprintf(counter, of, more), end), of)
@@ -117,9 +117,9 @@ func TestDistributionsOfABacklog(t *testing.T) {
 	for _, name := range []string{"storm_own_latency", "storm_beside"} {
 		require.Eventually(t, func() bool {
 			return r.number(fmt.Sprintf(`count_over_time(%s[4h])`, name), end) >= places-4 // the last ones are open
-		}, 30*time.Second, 50*time.Millisecond, "%s: %v", name, r.books())
+		}, 30*time.Second, 50*time.Millisecond, "%s: %v", name, r.accounts())
 	}
-	assert.Zero(t, r.books()["refused late"])
+	assert.Zero(t, r.accounts()["refused late"])
 }
 
 // A collector that nobody configured takes as many series of a topology as proto/ states, whose numbers are held to the

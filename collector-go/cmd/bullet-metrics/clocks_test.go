@@ -180,8 +180,8 @@ func (r *running) number(expression string, at time.Time) float64 {
 	return v
 }
 
-// books are what became of the samples that the embedded store's feed read, by fate.
-func (r *running) books() map[string]uint64 {
+// accounts are what became of the samples that the embedded store's feed read, by fate.
+func (r *running) accounts() map[string]uint64 {
 	b := r.col.feed.Accounting()
 	fates := map[string]uint64{"in_slices": b.InSlices, "open": b.Open, "expired": b.Expired, "read": b.Read}
 	for reason, n := range b.Refused {
@@ -236,10 +236,10 @@ func TestADayInOneGo(t *testing.T) {
 		return sum
 	}
 	require.Eventually(t, func() bool { return count() == want }, time.Minute, 200*time.Millisecond,
-		"acknowledged and not answered: %v of %v, books %v", count, want, r.books)
-	books := r.books()
-	assert.Zero(t, books["refused late"])
-	assert.Equal(t, uint64(streams*workers*gaugesOfAWorker*steps), books["in_slices"]+books["open"], "%v", books)
+		"acknowledged and not answered: %v of %v, accounts %v", count, want, r.accounts)
+	accounts := r.accounts()
+	assert.Zero(t, accounts["refused late"])
+	assert.Equal(t, uint64(streams*workers*gaugesOfAWorker*steps), accounts["in_slices"]+accounts["open"], "%v", accounts)
 }
 
 // A topology whose clock is two hours behind beside one on time: both answer in full, and the skew is there to see. One
@@ -272,7 +272,7 @@ func TestClocksThatAreWrong(t *testing.T) {
 	for topology, end := range map[string]time.Time{"good": now.Add(-40 * time.Second),
 		"behind": now.Add(-2*time.Hour - 40*time.Second)} {
 		require.Eventually(t, func() bool { return answered(topology, end) == 2*gaugesOfAWorker*(steps-3) },
-			time.Minute, 100*time.Millisecond, "%s: %v answer, books %v", topology, answered, r.books)
+			time.Minute, 100*time.Millisecond, "%s: %v answer, accounts %v", topology, answered, r.accounts)
 	}
 	assert.Zero(t, answered("ahead", now.Add(3*time.Hour)))
 	assert.Contains(t, string(
@@ -294,8 +294,8 @@ func TestClocksThatAreWrong(t *testing.T) {
 	}
 	assert.InDelta(t, 0, r.number(`bullet_metrics_collection_skew_seconds{topology="good",worker="g-0:6700"}`,
 		now.Add(-time.Minute)), 0.1)
-	books := r.books()
-	assert.Equal(t, 2*samples, books["in_slices"]+books["open"], "%v", books)
+	accounts := r.accounts()
+	assert.Equal(t, 2*samples, accounts["in_slices"]+accounts["open"], "%v", accounts)
 	require.Contains(t, string(get(t, r, "/metrics")),
 		fmt.Sprintf(`bullet_metrics_ingest_rejected_samples_total{reason="future"} %d`, samples))
 }

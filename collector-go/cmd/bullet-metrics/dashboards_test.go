@@ -213,7 +213,8 @@ func (s servers) same(t *testing.T, what, expr string, start, end, step int64) (
 	require.Len(t, ours, len(other), "%s: %s", what, expr)
 	for i := range other {
 		require.Equal(t, other[i].Metric, ours[i].Metric, "%s: %s", what, expr)
-		require.True(t, alike(other[i].Values, ours[i].Values) && alike(other[i].Histograms, ours[i].Histograms),
+		require.True(t, equivalent(other[i].Values, ours[i].Values) &&
+			equivalent(other[i].Histograms, ours[i].Histograms),
 			"%s: %s:\n%v %v\nby the other, by us\n%v %v", what, expr,
 			other[i].Values, other[i].Histograms, ours[i].Values, ours[i].Histograms)
 	}
@@ -242,19 +243,19 @@ func askRange(t *testing.T, base string, form url.Values) []answeredSeries {
 	return answer.Data.Result
 }
 
-// alike compares answers; numbers may differ in what the order of a sum makes of them.
-func alike(a, b any) bool {
+// equivalent compares answers; numbers may differ in what the order of a sum makes of them.
+func equivalent(a, b any) bool {
 	switch x := a.(type) {
 	case []any:
 		y, is := b.([]any)
-		return is && slices.EqualFunc(x, y, alike)
+		return is && slices.EqualFunc(x, y, equivalent)
 	case map[string]any:
 		y, is := b.(map[string]any)
 		if !is || len(x) != len(y) {
 			return false
 		}
 		for name := range x {
-			if !alike(x[name], y[name]) {
+			if !equivalent(x[name], y[name]) {
 				return false
 			}
 		}

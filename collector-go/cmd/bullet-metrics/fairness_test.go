@@ -243,7 +243,7 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 				topology),
 				time.Now())
 		}
-		require.Eventually(t, func() bool { return r.books()["refused open_limit"] > 0 }, 30*time.Second,
+		require.Eventually(t, func() bool { return r.accounts()["refused open_limit"] > 0 }, 30*time.Second,
 			10*time.Millisecond)
 		goesOn(t)
 		require.Zero(t, refused("good"))

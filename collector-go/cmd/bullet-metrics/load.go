@@ -127,7 +127,7 @@ func (o *loadOptions) prepare(cmd *cobra.Command) (*load.Session, error) {
 	}
 	wrongAddress := o.complete()
 	o.query.NoSource = o.source == ""
-	s := &load.Session{Held: o.held, Duration: o.duration, Endpoint: o.target, URL: o.url, Source: o.source,
+	s := &load.Session{Concurrent: o.held, Duration: o.duration, Endpoint: o.target, URL: o.url, Source: o.source,
 		Outcomes: o.outcomes, Collector: o.counter.collector, Topology: o.counter.topology,
 		Progress: newTerminal("load", os.Stderr)}
 	if s.Query, err = load.NewQuery(class, o.query); err != nil {

@@ -145,7 +145,7 @@ func TestLoadAtARate(t *testing.T) {
 	require.Equal(t, exitDone, code, text)
 	var result load.Figures
 	require.NoError(t, json.Unmarshal([]byte(text), &result))
-	assert.Equal(t, 60, result.Queries.Due)
+	assert.Equal(t, 60, result.Queries.Scheduled)
 	assert.Equal(t, 60, result.Queries.Returned)
 	assert.InDelta(t, 450, *result.Latency.P50, 400, "5 records at 10 a second")
 	assert.Len(t, result.Thresholds, 2)
@@ -203,12 +203,13 @@ func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
 	require.Equal(t, exitDone, code, text)
 	var merged load.Figures
 	require.NoError(t, json.Unmarshal([]byte(text), &merged))
-	assert.Equal(t, 40, merged.Queries.Due)
+	assert.Equal(t, 40, merged.Queries.Scheduled)
 	assert.Equal(t, 40, merged.Queries.Returned)
 	assert.Equal(t, 40, merged.Latency.Count)
 	assert.Equal(t, 20.0, merged.Rate)
 	require.Len(t, merged.Parts, 3)
-	assert.Equal(t, []int{14, 13, 13}, []int{merged.Parts[0].Due, merged.Parts[1].Due, merged.Parts[2].Due})
+	assert.Equal(t, []int{14, 13, 13},
+		[]int{merged.Parts[0].Scheduled, merged.Parts[1].Scheduled, merged.Parts[2].Scheduled})
 	assert.Equal(t, 40, merged.Timeline[len(merged.Timeline)-1].Returned)
 
 	text, code = runLoad(t, t.Context(), append(files, "--threshold", "p50<1ms")...)

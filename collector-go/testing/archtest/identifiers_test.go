@@ -26,6 +26,8 @@ var betterNames = map[string]string{
 	"campaign": "runner", "rundir": "run store", "runlist": "run index", "recordtrace": "trace", "journey": "trace",
 	"study": "search", "belief": "data quality", "succession": "timeline", "loris": "slow client", "pulse": "heartbeat",
 	"due by": "scheduled", "supply": "source rate", "asleep": "inactive", "rouse": "activate", "alight": "release",
+	"lane": "slot or member", "carried": "transferred", "alike": "uniform or same", "books": "accounts",
+	"give up": "drop or abandon",
 }
 
 var part = regexp.MustCompile(`[A-Z]?[a-z]+|[A-Z]+`)

@@ -206,8 +206,8 @@ const (
 )
 
 // Compare measures without the fault, and then with it, and holds the two together.
-func (b *Beat) Compare(ctx context.Context, o *Outcome, what string, calm time.Duration, fault func() error) error {
-	during, usual, err := b.Measure(ctx, o, what, calm, fault)
+func (b *Beat) Compare(ctx context.Context, o *Outcome, what string, baseline time.Duration, fault func() error) error {
+	during, usual, err := b.Measure(ctx, o, what, baseline, fault)
 	if err == nil && during > mostSlower*usual && during > usual+oneDiskWait {
 		o.Broken = append(o.Broken, fmt.Sprintf("a good client's p99 was %.1f ms during %s, at most %d times %.1f ms",
 			milliseconds(during), what, mostSlower, milliseconds(usual)))
@@ -216,10 +216,10 @@ func (b *Beat) Compare(ctx context.Context, o *Outcome, what string, calm time.D
 }
 
 // Measure is Compare that holds a good client to nothing but not to be cut off.
-func (b *Beat) Measure(ctx context.Context, o *Outcome, what string, calm time.Duration, fault func() error) (during,
-	usual time.Duration, err error) {
+func (b *Beat) Measure(ctx context.Context, o *Outcome, what string, baseline time.Duration, fault func() error) (
+	during, usual time.Duration, err error) {
 	b.tried.Forget()
-	if err := wait(ctx, calm); err != nil {
+	if err := wait(ctx, baseline); err != nil {
 		return 0, 0, err
 	}
 	before, err := b.tried.P99()

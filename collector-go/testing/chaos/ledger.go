@@ -88,7 +88,7 @@ func (l *Ledger) Stop() {
 const verifyLimit = 10 * time.Minute
 
 // Verify finishes the producers, waits until the last sample of each answers, and then asks for all of them: every
-// acknowledged sample answers once, nothing answers that was not sent, and the books of /metrics balance. What is
+// acknowledged sample answers once, nothing answers that was not sent, and the accounts of /metrics balance. What is
 // missing is lost; a scenario that destroyed something, or made a bound drop it, moves that to its own column. http is
 // the collector's address.
 func (l *Ledger) Verify(ctx context.Context, http string) (Outcome, error) {
@@ -106,11 +106,11 @@ func (l *Ledger) Verify(ctx context.Context, http string) (Outcome, error) {
 	if err != nil {
 		return o, err
 	}
-	books, err := readFigures(ctx, http)
+	accounts, err := readFigures(ctx, http)
 	if err != nil {
 		return o, err
 	}
-	o.Broken = append(o.Broken, books.unbalanced()...)
+	o.Broken = append(o.Broken, accounts.unbalanced()...)
 	return o, nil
 }
 
@@ -132,12 +132,12 @@ func (f figures) unbalanced() (broken []string) {
 		f.sum("bullet_metrics_ingest_deduplicated_samples_total") +
 		f.sum("bullet_metrics_ingest_rejected_samples_total")
 	if received != ends {
-		broken = append(broken, fmt.Sprintf("the door's books: %.0f received, %.0f journaled, deduplicated or rejected",
+		broken = append(broken, fmt.Sprintf("accounts of ingest: %.0f received, %.0f journaled, deduplicated or rejected",
 			received, ends))
 	}
 	read := f.sum("bullet_metrics_feed_samples", `fate="read"`)
 	if all := f.sum("bullet_metrics_feed_samples"); all != 2*read {
-		broken = append(broken, fmt.Sprintf("the feeds' books: %.0f read, %.0f with a fate", read, all-read))
+		broken = append(broken, fmt.Sprintf("accounts of the feeds: %.0f read, %.0f with a fate", read, all-read))
 	}
 	for _, fate := range []string{"late", "refused", "left_out"} {
 		if n := f.sum("bullet_metrics_feed_samples", `fate="`+fate+`"`); n > 0 {

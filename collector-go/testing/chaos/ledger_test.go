@@ -110,15 +110,15 @@ func answer(t *testing.T, w http.ResponseWriter, r *http.Request, p *Producer,
 }
 
 func TestBooksThatDoNotBalance(t *testing.T) {
-	books := figures{{"bullet_metrics_ingest_received_samples_total", "", 10},
+	accounts := figures{{"bullet_metrics_ingest_received_samples_total", "", 10},
 		{"bullet_metrics_ingest_journaled_samples_total", "", 10},
 		{"bullet_metrics_feed_samples", `fate="read"}`, 10}, {"bullet_metrics_feed_samples", `fate="in_slices"}`, 10}}
-	require.Empty(t, books.unbalanced())
-	for i := range books {
-		books[i].value++
-		require.Len(t, books.unbalanced(), 1, "%v", books[i])
-		books[i].value--
+	require.Empty(t, accounts.unbalanced())
+	for i := range accounts {
+		accounts[i].value++
+		require.Len(t, accounts.unbalanced(), 1, "%v", accounts[i])
+		accounts[i].value--
 	}
-	require.Len(t, append(books, figure{"bullet_metrics_feed_samples", `fate="late"}`, 1},
+	require.Len(t, append(accounts, figure{"bullet_metrics_feed_samples", `fate="late"}`, 1},
 		figure{"bullet_metrics_feed_samples", `fate="read"}`, 1}).unbalanced(), 1)
 }

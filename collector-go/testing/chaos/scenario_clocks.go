@@ -197,7 +197,7 @@ func (s *stepping) balance(ctx context.Context, c *Collector, ledgers int64) (br
 				s.rejected, refused))
 		}
 		if sum := all.sum("bullet_metrics_feed_samples"); sum != 2*read {
-			broken = append(broken, fmt.Sprintf("the feed's books: %.0f read, %.0f with a fate", read, sum-read))
+			broken = append(broken, fmt.Sprintf("accounts of the feed: %.0f read, %.0f with a fate", read, sum-read))
 		}
 		return broken, nil
 	}

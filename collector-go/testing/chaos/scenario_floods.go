@@ -44,14 +44,14 @@ func playFloods(ctx context.Context, g *Ground, tries int) (o Outcome, err error
 		return o, err
 	}
 	watched := watchLimits(ctx, c)
-	calm := g.Duration(30*time.Second, 5*time.Second)
-	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d connections", tries), calm,
+	baseline := g.Duration(30*time.Second, 5*time.Second)
+	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d connections", tries), baseline,
 		func() error { return flood(ctx, c, tries) }); err != nil {
 		return o, err
 	}
 	streams := max(1, tries/10)
 	opened := 0
-	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d streams on one connection", streams), calm, func() error {
+	if _, _, err := beat.Measure(ctx, &o, fmt.Sprintf("%d streams on one connection", streams), baseline, func() error {
 		opened, err = manyStreams(ctx, c, streams)
 		return err
 	}); err != nil {
@@ -80,7 +80,7 @@ func playFloods(ctx context.Context, g *Ground, tries int) (o Outcome, err error
 	if err != nil {
 		return o, err
 	}
-	beat.Stop() // books balance while nothing comes in
+	beat.Stop() // the accounts balance while nothing comes in
 	verified, err := ledger.Verify(ctx, c.HTTP())
 	o.Add(verified)
 	o.Tries, o.Broken = tries, append(o.Broken, fresh...)

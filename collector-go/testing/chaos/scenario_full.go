@@ -280,12 +280,12 @@ func (d *smallDisk) awaitTurnedAway(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		books, err := readFigures(ctx, d.c.HTTP())
+		accounts, err := readFigures(ctx, d.c.HTTP())
 		if err != nil {
 			return err
 		}
 		const batches = "bullet_metrics_ingest_batches_total"
-		if books.sum(batches, `outcome="full"`)+books.sum(batches, `outcome="skipped"`) >= turnedAway {
+		if accounts.sum(batches, `outcome="full"`)+accounts.sum(batches, `outcome="skipped"`) >= turnedAway {
 			break
 		}
 		if err := wait(ctx, 50*time.Millisecond); err != nil {

@@ -63,7 +63,7 @@ func playSlowClients(ctx context.Context, g *Ground, tries int) (o Outcome, err 
 	if err != nil {
 		return o, err
 	}
-	beat.Stop() // books balance while nothing comes in
+	beat.Stop() // the accounts balance while nothing comes in
 	verified, err := ledger.Verify(ctx, c.HTTP())
 	o.Add(verified)
 	o.Tries, o.Broken = tries, append(o.Broken, fresh...)

@@ -104,7 +104,7 @@ func slowStoreOnce(ctx context.Context, g *Ground, kind int) (o Outcome, err err
 	if err := memory.grown(&o, what, slowStoreMemory); err != nil {
 		return o, err
 	}
-	beat.Stop() // books balance while nothing comes in
+	beat.Stop() // the accounts balance while nothing comes in
 	verified, err := ledger.Verify(ctx, c.HTTP())
 	if err != nil {
 		return o, err

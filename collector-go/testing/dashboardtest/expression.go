@@ -107,7 +107,7 @@ func (e *expression) selector(s *parser.VectorSelector, path []parser.Node) {
 	}
 }
 
-// subtracted: totals may be held against each other, as the books are.
+// subtracted: totals may be held against each other, as accounts are.
 func subtracted(path []parser.Node) bool {
 	return slices.ContainsFunc(path, func(node parser.Node) bool {
 		b, is := node.(*parser.BinaryExpr)

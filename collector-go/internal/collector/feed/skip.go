@@ -59,7 +59,7 @@ func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipR
 	case f.pipeline.closed().Len() == 0:
 		f.checkpoint()
 	case interrupted:
-		err = f.giveUpClosed(ctx)
+		err = f.dropClosed(ctx)
 	// a checkpoint cannot contain closed slices: the next tick hands them over, or is interrupted
 	default:
 		f.checkpointRequested.Store(true)
@@ -105,9 +105,9 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	return nil
 }
 
-// giveUpClosed drops the slices that the store does not accept. The journal must release the entries they were cut
+// dropClosed drops the slices that the store does not accept. The journal must release the entries they were cut
 // from, and a checkpoint cannot contain them. Open slices stay.
-func (f *Feed) giveUpClosed(ctx context.Context) error {
+func (f *Feed) dropClosed(ctx context.Context) error {
 	dropped := f.pipeline.dropClosed()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
 	f.figures.expired.Inc()

@@ -205,8 +205,8 @@ func (m *model) hear() {
 	}
 }
 
-// giveUp abandons a batch that is too old.
-func (m *model) giveUp() {
+// abandon abandons a batch that is too old.
+func (m *model) abandon() {
 	if len(m.held) > 0 && m.held[0] < m.next {
 		m.gone[m.held[0]] = true
 		m.held = m.held[1:]
@@ -235,9 +235,9 @@ func TestOrderOverFull(t *testing.T) {
 					m.connect()
 				}
 			},
-			"giveUp": func(t *rapid.T) {
+			"abandon": func(t *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
-					m.giveUp()
+					m.abandon()
 				}
 			},
 		})

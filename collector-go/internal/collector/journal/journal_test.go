@@ -404,13 +404,13 @@ func TestDiskIsFullForAMoment(t *testing.T) {
 	fs.Fill()
 	require.Zero(t, look(300))
 	require.Equal(t, 10, look(10))
-	j.fs, j.o.SegmentBytes = noRoom{fs}, j.bytes
+	j.fs, j.o.SegmentBytes = fullDisk{fs}, j.bytes
 	require.Zero(t, look(400), "all of them would not be enough")
 }
 
-type noRoom struct{ disk.FS }
+type fullDisk struct{ disk.FS }
 
-func (noRoom) Free(string) (free, size uint64, err error) { return 0, 1 << 40, nil }
+func (fullDisk) Free(string) (free, size uint64, err error) { return 0, 1 << 40, nil }
 
 // TestASegmentIsASmallPartOfTheJournal covers a journal that is small compared with its segments. A lagging store still
 // loses only a part of it at a time.

@@ -19,12 +19,12 @@ type leaver struct {
 	*worker
 }
 
-// makesRoom reports whether a worker may be forgotten: it has left, and no task points at it.
-func (w *worker) makesRoom() bool { return !w.present && w.tasks == 0 && !w.forgotten }
+// forgettable reports whether a worker may be forgotten: it has left, and no task points at it.
+func (w *worker) forgettable() bool { return !w.present && w.tasks == 0 && !w.forgotten }
 
 // add records a worker that may now be forgotten. It does nothing until the run was full for the first time.
 func (l *leavers) add(w *worker) {
-	if l.begun && w.makesRoom() {
+	if l.begun && w.forgettable() {
 		heap.Push(&l.heap, leaver{w.leftMs, w})
 	}
 }
@@ -35,7 +35,7 @@ func (l *leavers) next(all map[place]*worker) *worker {
 	if !l.begun || len(l.heap) > 2*len(all) { // most entries are out of date
 		l.begun, l.heap = true, l.heap[:0]
 		for _, w := range all {
-			if w.makesRoom() {
+			if w.forgettable() {
 				l.heap = append(l.heap, leaver{w.leftMs, w})
 			}
 		}
@@ -43,7 +43,7 @@ func (l *leavers) next(all map[place]*worker) *worker {
 	}
 	for len(l.heap) > 0 {
 		first := heap.Pop(&l.heap).(leaver)
-		if first.makesRoom() && first.leftMs == first.worker.leftMs {
+		if first.forgettable() && first.leftMs == first.worker.leftMs {
 			return first.worker
 		}
 	}

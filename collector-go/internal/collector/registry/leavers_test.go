@@ -23,7 +23,7 @@ func TestTheWorkerThatLeftFirstMakesRoom(t *testing.T) {
 		o.Limits.Workers = 12
 		s := newState(o.Limits, o.Times)
 		r := newRun("t", "t-1", t0)
-		madeRoom := 0
+		forgotten := 0
 		for step := range int64(2000) {
 			s.clockMs = t0 + step*1000
 			at := place{fmt.Sprintf("h%d", random.IntN(30)), 6700}
@@ -38,7 +38,7 @@ func TestTheWorkerThatLeftFirstMakesRoom(t *testing.T) {
 			}
 			w := r.worker(at, s)
 			if want != nil {
-				madeRoom++
+				forgotten++
 				require.True(t, want.forgotten, "seed %d, step %d", seed, step)
 				require.NotContains(t, r.workers, want.place)
 			}
@@ -52,7 +52,7 @@ func TestTheWorkerThatLeftFirstMakesRoom(t *testing.T) {
 				r.join(w, s.clockMs, s)
 			}
 		}
-		require.Greater(t, madeRoom, 20, "seed %d", seed)
+		require.Greater(t, forgotten, 20, "seed %d", seed)
 	}
 }
 

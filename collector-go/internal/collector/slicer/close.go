@@ -57,8 +57,8 @@ func (s *Slicer) foldSamples(t *seriesState, b *bucket) {
 		s.scratch.rows = rows
 		first := column * pageSlots
 		inputs := t.inputs[first:min(first+pageSlots, len(t.inputs))]
-		alike := s.alike(b, rows, len(inputs))
-		if alike && beside == nil {
+		uniform := s.uniform(b, rows, len(inputs))
+		if uniform && beside == nil {
 			dueMs = min(dueMs, s.foldTogether(t, inputs, t.slots[first:first+len(inputs)], rows, b.endMs))
 			continue
 		}
@@ -73,7 +73,7 @@ func (s *Slicer) foldSamples(t *seriesState, b *bucket) {
 			switch {
 			case len(extra) > 0:
 				s.foldMixed(in, b, rows, at, extra)
-			case alike:
+			case uniform:
 				s.scratch.column.take(rows, at)
 				s.fold(in, &s.scratch.column, b.endMs)
 			case s.scratch.column.read(b, rows, at):
@@ -211,10 +211,10 @@ func (s *Slicer) bySlot(t *seriesState, b *bucket) *slotted {
 	return x
 }
 
-// alike stores the times of the rows in scratch.column and reports whether they hold for all of the given slots. They
+// uniform stores the times of the rows in scratch.column and reports whether they hold for all of the given slots. They
 // hold if each cell of the rows is taken and the cells of a row have one origin. This is the usual case, because a tick
 // or a pack contains all series of a worker.
-func (s *Slicer) alike(b *bucket, rows []strip, slots int) bool {
+func (s *Slicer) uniform(b *bucket, rows []strip, slots int) bool {
 	if len(rows) == 0 {
 		return false
 	}

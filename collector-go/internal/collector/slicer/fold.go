@@ -227,7 +227,7 @@ func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 	if starts.packMs+starts.intervalMs == 0 {
 		c.recent = c.recent[:0]
 	} else {
-		c.rememberAll(x, starts.judged(endMs+in.state.packMs))
+		c.rememberAll(x, starts.knownUntil(endMs+in.state.packMs))
 	}
 	c.last, c.lastMs, c.made = last, x.timesMs[n-1], x.made[n-1]
 	c.total = max(c.total, c.offset+last)
@@ -236,18 +236,18 @@ func (c *counterState) goesOn(in *input, x *column, endMs int64) bool {
 
 // rememberAll does for all samples of a slice what remember does for one. It keeps the values before the last one that
 // are still undecided, and always the newest of them.
-func (c *counterState) rememberAll(x *column, judgedMs int64) {
-	judged := 0
-	for judged < len(c.recent) && c.after(judged) <= judgedMs {
-		judged++
+func (c *counterState) rememberAll(x *column, knownMs int64) {
+	known := 0
+	for known < len(c.recent) && c.after(known) <= knownMs {
+		known++
 	}
-	c.recent = append(c.recent[:0], c.recent[judged:]...)
+	c.recent = append(c.recent[:0], c.recent[known:]...)
 	n := len(x.samples)
-	if n == 1 || x.timesMs[0] > judgedMs {
+	if n == 1 || x.timesMs[0] > knownMs {
 		c.recent = append(c.recent, counted{c.lastMs, c.last})
 	}
 	for i := range n - 1 {
-		if i == n-2 || x.timesMs[i+1] > judgedMs {
+		if i == n-2 || x.timesMs[i+1] > knownMs {
 			c.recent = append(c.recent, counted{x.timesMs[i], x.samples[i]})
 		}
 	}
@@ -351,11 +351,11 @@ func (c *counterState) remember(starts *starts, restarted bool, byMs int64) {
 		c.recent = c.recent[:0]
 		return
 	}
-	judged := 0
-	for judged < len(c.recent) && c.after(judged) <= starts.judged(byMs) {
-		judged++
+	known := 0
+	for known < len(c.recent) && c.after(known) <= starts.knownUntil(byMs) {
+		known++
 	}
-	judged = max(judged, len(c.recent)+1-maxRecent)
-	c.recent = append(c.recent[:0], c.recent[judged:]...)
+	known = max(known, len(c.recent)+1-maxRecent)
+	c.recent = append(c.recent[:0], c.recent[known:]...)
 	c.recent = append(c.recent, counted{c.lastMs, c.last})
 }

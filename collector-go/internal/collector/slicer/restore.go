@@ -426,7 +426,7 @@ func (r *reader) grid(t *seriesState, b *bucket) bool {
 		b.origins = append(b.origins, o)
 	}
 	for range r.Count(1) {
-		column, row, taken, alike := r.Uint(), r.Uint(), r.Uint32(), r.Bool()
+		column, row, taken, sameOrigin := r.Uint(), r.Uint(), r.Uint32(), r.Bool()
 		if !r.demand(column < uint64(t.columns()) && row < uint64(t.rows) && taken != 0,
 			"a page of an open slice is out of place") {
 			return false
@@ -436,12 +436,12 @@ func (r *reader) grid(t *seriesState, b *bucket) bool {
 			return false
 		}
 		var by uint32
-		if alike {
+		if sameOrigin {
 			by = r.Uint32()
 		}
 		for rest := taken; rest != 0; rest &= rest - 1 {
 			at := bits.TrailingZeros32(rest)
-			if !alike {
+			if !sameOrigin {
 				by = r.Uint32()
 			}
 			slot := int(column)*pageSlots + at

@@ -326,17 +326,17 @@ func (w writer) grid(t *seriesState, b *bucket) {
 		w.Uint(uint64(i % t.rows))
 		w.Uint(uint64(p.taken))
 		by := b.originOf(p, uint32(bits.TrailingZeros32(p.taken)))
-		alike := true
+		sameOrigin := true
 		for rest := p.taken; rest != 0; rest &= rest - 1 {
-			alike = alike && b.originOf(p, uint32(bits.TrailingZeros32(rest))) == by
+			sameOrigin = sameOrigin && b.originOf(p, uint32(bits.TrailingZeros32(rest))) == by
 		}
-		w.Bool(alike)
-		if alike {
+		w.Bool(sameOrigin)
+		if sameOrigin {
 			w.Uint(uint64(by))
 		}
 		for rest := p.taken; rest != 0; rest &= rest - 1 {
 			at := uint32(bits.TrailingZeros32(rest))
-			if !alike {
+			if !sameOrigin {
 				w.Uint(uint64(b.originOf(p, at)))
 			}
 			w.Float(p.values[at])

@@ -125,6 +125,6 @@ func (x *starts) vouches(untilMs int64) bool {
 	})
 }
 
-// judged returns the time up to which it is known, by byMs, whether the process started. The reports of all earlier
+// knownUntil returns the time up to which it is known, by byMs, whether the process started. The reports of all earlier
 // starts have arrived.
-func (x *starts) judged(byMs int64) int64 { return byMs - x.packMs - x.intervalMs }
+func (x *starts) knownUntil(byMs int64) int64 { return byMs - x.packMs - x.intervalMs }

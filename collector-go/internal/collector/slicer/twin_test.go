@@ -168,8 +168,8 @@ func (tw *twin) folder(rule *metric.Rule) func([]ordered, int64) []float64 {
 					offset, doubts = total, nil
 				}
 				total = max(total, offset+v)
-				judgedMs := tw.judged(rule, endMs)
-				doubts = slices.DeleteFunc(doubts, func(d doubt) bool { return d.untilMs <= judgedMs })
+				knownMs := tw.known(rule, endMs)
+				doubts = slices.DeleteFunc(doubts, func(d doubt) bool { return d.untilMs <= knownMs })
 				if lastMs != 0 && !restarted {
 					doubts = append(doubts, doubt{lastMs, x.timeMs, last, v < last})
 				}
@@ -252,8 +252,8 @@ func (tw *twin) reports(w metric.Worker) (all []report, packMs, intervalMs int64
 	return all, packMs, intervalMs
 }
 
-// judged returns the time up to which all starts are known when a slice closes.
-func (tw *twin) judged(rule *metric.Rule, endMs int64) int64 {
+// known returns the time up to which all starts are known when a slice closes.
+func (tw *twin) known(rule *metric.Rule, endMs int64) int64 {
 	for _, other := range tw.world.rules {
 		if other.RestartsName != "" && other.Worker == rule.Worker {
 			return endMs + rule.PackSpanMs - other.PackSpanMs - other.IntervalMs

@@ -194,7 +194,7 @@ func (c *Canary) observe(o load.Outcome) {
 	bySource := slices.Contains(c.options.Classes, o.Class)
 	if c.keeper != nil && bySource && !c.keeper.steadySince(time.UnixMilli(o.SubmittedMs)) {
 		// the probes were not set during the whole query, so its completeness is unknown
-		o.Due, o.Missing = 0, 0
+		o.Expected, o.Missing = 0, 0
 	}
 	c.recorder.Add(o)
 	c.minute.add(o)

@@ -202,7 +202,7 @@ func TestASourceThatIsConfiguredAgainIsNoLoss(t *testing.T) {
 		})
 		minute := w.reported[0].Classes[0].Result
 		assert.InDelta(t, 1, minute.Completeness(), 0)
-		assert.Less(t, minute.Judged, minute.Returned)
+		assert.Less(t, minute.Checked, minute.Returned)
 	})
 }
 

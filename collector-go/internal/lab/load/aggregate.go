@@ -45,10 +45,10 @@ func (a Aggregate) from(probe string) string {
 // counted compares a count with the records that were generated. The engine states that the true count is within
 // [least, most].
 func (a Aggregate) counted(least, count, most float64, submitted, finished time.Time) Check {
-	due, possible := spans(a.PerSecond, a.Duration, submitted, finished)
+	expected, possible := spans(a.PerSecond, a.Duration, submitted, finished)
 	return Check{
-		Records: int(math.Round(count)), Due: due.size(),
-		Missing:  max(0, due.size()-int(math.Floor(most+0.5))),
+		Records: int(math.Round(count)), Expected: expected.size(),
+		Missing:  max(0, expected.size()-int(math.Floor(most+0.5))),
 		Repeated: max(0, int(math.Ceil(least-0.5))-possible.size()),
 	}
 }

@@ -42,11 +42,11 @@ func TestAnswersOfTheEngineAreReadAndJudged(t *testing.T) {
 			check, err := query.Check(answer.Hundred, "p", submitted, finished)
 			require.NoError(t, err)
 			assert.Zero(t, check.Missing+check.Repeated+check.Foreign, "%+v", check)
-			assert.Positive(t, check.Due)
+			assert.Positive(t, check.Expected)
 			check, err = query.Check(answer.None, "p", submitted, finished)
 			require.NoError(t, err)
-			assert.Equal(t, check.Due, check.Missing, "%+v", check)
-			assert.Positive(t, check.Due)
+			assert.Equal(t, check.Expected, check.Missing, "%+v", check)
+			assert.Positive(t, check.Expected)
 			// If twice as many records had been made, the missing ones would show, except for RAW, which reaches its
 			// limit.
 			twice, err := NewQuery(query.Class(), Parameters{Duration: 10 * time.Second, PerSecond: 20})
@@ -66,7 +66,7 @@ func TestAGroupsHolesShowToTheRecord(t *testing.T) {
 		json.RawMessage(`{"part":"1","count":50,"first":1001.0,"last":1099.0}`))
 	check, err := query.Check(answer, "p", time.Unix(100, 0), time.Unix(110, 0))
 	require.NoError(t, err)
-	assert.Equal(t, Check{Records: 95, Due: 80, Missing: 5}, check,
+	assert.Equal(t, Check{Records: 95, Expected: 80, Missing: 5}, check,
 		"five holes in one group, which the other does not fill")
 
 	answer = answerOf(t, json.RawMessage(`{"part":"0","count":20,"first":1000.0,"last":1038.0}`),
@@ -87,7 +87,7 @@ func TestEstimatesAreHeldToTheirBounds(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(count), &answer))
 		check, err := query.Check(answer, "p", time.Unix(100, 0), time.Unix(110, 0))
 		require.NoError(t, err)
-		assert.Equal(t, Check{Records: 70, Due: 80, Missing: want}, check)
+		assert.Equal(t, Check{Records: 70, Expected: 80, Missing: want}, check)
 	}
 }
 

@@ -48,7 +48,7 @@ func (d desk) ask(slot int, probe string, s start) Outcome {
 		outcome.Error, outcome.Refused = err.Error(), Refused(err)
 		return outcome
 	}
-	outcome.Records, outcome.Due = check.Records, check.Due
+	outcome.Records, outcome.Expected = check.Records, check.Expected
 	outcome.Missing, outcome.Repeated, outcome.Foreign = check.Missing, check.Repeated, check.Foreign
 	return outcome
 }

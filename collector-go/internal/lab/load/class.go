@@ -57,9 +57,9 @@ type Query interface {
 type Check struct {
 	// Records is the number of records in the answer.
 	Records int
-	// Due is the minimum number of records that the answer must have.
-	Due int
-	// Missing records were due and did not come. Repeated records came more than once, or are more than were made.
+	// Expected is the minimum number of records that the answer must have.
+	Expected int
+	// Missing records were expected and did not come. Repeated records came more than once, or are more than were made.
 	// Foreign records should not have come.
 	Missing, Repeated, Foreign int
 }
@@ -75,7 +75,7 @@ type Parameters struct {
 	PerSecond float64
 	// NoSource states that no matching records are made, so that completeness is unknown.
 	NoSource bool
-	// Text is the user's own BQL, which replaces the query of the class. Its completeness is then judged only by
+	// Text is the user's own BQL, which replaces the query of the class. Its completeness is then checked only by
 	// Expect.
 	Text   string
 	Expect Expectation

@@ -51,7 +51,7 @@ func (q GroupByQuery) Check(answer Answer, _ string, submitted, finished time.Ti
 	if err != nil {
 		return check, err
 	}
-	due, possible := spans(q.PerSecond, q.Duration, submitted, finished)
+	expected, possible := spans(q.PerSecond, q.Duration, submitted, finished)
 	counts := make(map[int64]int, q.Groups)
 	for _, row := range all {
 		switch part, count := remainder(row.Part), int(row.Count); {
@@ -61,29 +61,29 @@ func (q GroupByQuery) Check(answer Answer, _ string, submitted, finished time.Ti
 			check.Foreign += count
 		default:
 			counts[part] += count
-			check.Missing += q.holes(row, due)
+			check.Missing += q.holes(row, expected)
 		}
 	}
 	for part := range int64(q.Groups) {
 		check.Records += counts[part]
 		check.Repeated += max(0, counts[part]-possible.residues(int64(q.Groups), part))
 	}
-	check.Due = due.size()
+	check.Expected = expected.size()
 	for part := range int64(q.Groups) {
 		if counts[part] == 0 {
-			check.Missing += due.residues(int64(q.Groups), part)
+			check.Missing += expected.residues(int64(q.Groups), part)
 		}
 	}
 	return check, nil
 }
 
-// holes returns how many due records a group lacks, from its first and last sequence number and its count.
-func (q GroupByQuery) holes(row groupRow, due span) int {
+// holes returns how many expected records a group lacks, from its first and last sequence number and its count.
+func (q GroupByQuery) holes(row groupRow, expected span) int {
 	modulus, first, last := int64(q.Groups), int64(row.First), int64(row.Last)
 	between := int((last-first)/modulus) + 1 - int(row.Count)
 	part := remainder(row.Part)
-	before := span{due.first, first - 1}.residues(modulus, part)
-	after := span{last + 1, due.last}.residues(modulus, part)
+	before := span{expected.first, first - 1}.residues(modulus, part)
+	after := span{last + 1, expected.last}.residues(modulus, part)
 	return max(0, between) + before + after
 }
 

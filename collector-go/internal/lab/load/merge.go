@@ -54,14 +54,14 @@ func (p *PartRun) figures(file string) (figures PartFigures, limits []string) {
 		alone.Add(o)
 	}
 	t := alone.Result()
-	due := t.Submitted() + t.NotSubmitted
-	if due+1 < p.Scheduled() { // rounding of the client's clock may change the count by one
-		limits = append(limits, fmt.Sprintf("the client of part %s ended early: %d of its %d queries were scheduled", p.Part, due,
-			p.Scheduled()))
+	scheduled := t.Submitted() + t.NotSubmitted
+	if scheduled+1 < p.Scheduled() { // rounding of the client's clock may change the count by one
+		limits = append(limits, fmt.Sprintf("the client of part %s ended early: %d of its %d queries were scheduled", p.Part,
+			scheduled, p.Scheduled()))
 	}
 	if limit := ClientLimit("the client of part "+p.Part.String(), t.Lateness.P99, p.Processors); limit != "" {
 		limits = append(limits, limit)
 	}
-	return PartFigures{Part: p.Part.String(), File: file, Due: due, Submitted: t.Submitted(),
+	return PartFigures{Part: p.Part.String(), File: file, Scheduled: scheduled, Submitted: t.Submitted(),
 		Lateness: t.Lateness.InMilliseconds(), Processors: p.Processors}, limits
 }

@@ -92,9 +92,9 @@ func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe fun
 	return &OpenLoop{query: query, target: target, options: options, observe: observe, counts: map[End]int{}}, nil
 }
 
-// place is the permission for one query to be in flight, and the time since when it has been free. That time separates
+// permit is the permission for one query to be in flight, and the time since when it has been free. That time separates
 // a late client from a query that had to wait for the limit.
-type place struct{ freed time.Time }
+type permit struct{ freed time.Time }
 
 // Run starts queries for the options' duration and returns when all have ended. If ctx ends before, the queries in
 // flight are abandoned. It may be called once.
@@ -114,15 +114,15 @@ func (o *OpenLoop) Run(ctx context.Context) {
 		defer cancel()
 	}
 	var queries sync.WaitGroup
-	places := make(chan place, o.options.MostInFlight)
+	permits := make(chan permit, o.options.MostInFlight)
 	for range o.options.MostInFlight {
-		places <- place{began}
+		permits <- permit{began}
 	}
 	d := desk{o.query, o.target, o.options.Grace, ctx}
 	k := 0
 	for ; o.within(o.intended(k)); k++ {
-		free, what := o.await(ctx, starting, o.intended(k), places)
-		if what == noPlace {
+		free, what := o.await(ctx, starting, o.intended(k), permits)
+		if what == noPermit {
 			o.count(func() { o.skipped = append(o.skipped, k) })
 			continue
 		}
@@ -136,7 +136,7 @@ func (o *OpenLoop) Run(ctx context.Context) {
 			ended := o.options.InFlight.begin()
 			o.end(d.ask(slot, probeValue(o.options.Prefix, slot%o.options.Probes), s))
 			ended()
-			places <- place{time.Now()}
+			permits <- permit{time.Now()}
 		})
 	}
 	o.leave(k, time.Now())
@@ -171,33 +171,33 @@ type turn int
 
 const (
 	started turn = iota
-	noPlace
+	noPermit
 	overNow
 )
 
-// await waits until a query is scheduled to start and has a place, or the run is over. A query that is due and has a
-// place starts however late the client is, even after the last scheduled start. The end of starting only ends the wait
-// for a place. The context run ends with the queries in flight.
-func (o *OpenLoop) await(run, starting context.Context, intended time.Time, places <-chan place) (place, turn) {
+// await waits until a query is scheduled to start and has a permit, or the run is over. A query that is scheduled and
+// has a permit starts however late the client is, even after the last scheduled start. The end of starting only ends
+// the wait for a permit. The context run ends with the queries in flight.
+func (o *OpenLoop) await(run, starting context.Context, intended time.Time, permits <-chan permit) (permit, turn) {
 	if time.Until(intended) > 0 {
 		WaitUntil(run, intended)
 	}
 	if run.Err() != nil {
-		return place{}, overNow
+		return permit{}, overNow
 	}
 	select {
-	case free := <-places:
+	case free := <-permits:
 		return free, started
 	default:
 	}
 	if o.options.Skip {
-		return place{}, noPlace
+		return permit{}, noPermit
 	}
 	select {
-	case free := <-places:
+	case free := <-permits:
 		return free, started
 	case <-starting.Done():
-		return place{}, overNow
+		return permit{}, overNow
 	}
 }
 

@@ -86,7 +86,7 @@ func TestQueriesKeepTheirNumbers(t *testing.T) {
 	})
 }
 
-func TestWhatFindsNoPlaceStartsLateAndCounts(t *testing.T) {
+func TestWhatFindsNoPermitStartsLateAndCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ledger ledger
 		options := DefaultOpenOptions(20, time.Minute)
@@ -154,8 +154,8 @@ func TestWhatIsSkippedCounts(t *testing.T) {
 	})
 }
 
-// A client that gets no CPU at the end still submits the queries that were due, late, because only the client was in
-// the way.
+// A client that gets no CPU at the end still submits the queries that were scheduled, late, because only the client was
+// in the way.
 func TestALateClientStillSubmitsWhatWasDue(t *testing.T) {
 	var ledger ledger
 	loop, err := NewOpenLoop(quick(), answering{}, DefaultOpenOptions(100, 200*time.Millisecond), ledger.add)

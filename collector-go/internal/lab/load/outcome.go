@@ -43,10 +43,10 @@ type Outcome struct {
 	// Records is how many records came back; Generated is how many matching records were made during the query's life.
 	Records   int `json:"records"`
 	Generated int `json:"generated"`
-	// Due is how many records the query had to return or count; 0 means that its completeness is unknown.
-	Due int `json:"due"`
-	// Missing is how many due records did not come, Repeated how many came twice, and Foreign how many should not have
-	// come.
+	// Expected is how many records the query had to return or count; 0 means that its completeness is unknown.
+	Expected int `json:"due"`
+	// Missing is how many expected records did not come, Repeated how many came twice, and Foreign how many should not
+	// have come.
 	Missing  int `json:"missing"`
 	Repeated int `json:"repeated"`
 	Foreign  int `json:"foreign"`
@@ -61,10 +61,10 @@ func (o Outcome) Latency() time.Duration {
 	return time.Duration(o.FinishedMs-o.IntendedMs) * time.Millisecond
 }
 
-// Completeness returns the share of the due records that came; NaN if none was due or no answer came.
+// Completeness returns the share of the expected records that came; NaN if none was expected or no answer came.
 func (o Outcome) Completeness() float64 {
-	if o.Due == 0 || o.End != Returned {
+	if o.Expected == 0 || o.End != Returned {
 		return math.NaN()
 	}
-	return 1 - float64(min(o.Missing, o.Due))/float64(o.Due)
+	return 1 - float64(min(o.Missing, o.Expected))/float64(o.Expected)
 }

@@ -34,7 +34,7 @@ type Run struct {
 	Class      Class   `json:"class"`
 	Query      string  `json:"query"`
 	Rate       float64 `json:"rate_per_second,omitempty"`
-	Held       int     `json:"held,omitempty"`
+	Concurrent int     `json:"held,omitempty"`
 	StartMs    int64   `json:"start_ms"`
 	DurationMs int64   `json:"duration_ms"`
 }
@@ -231,7 +231,7 @@ func (r Run) differs(p *PartRun) (field string, was, is any) {
 		{"the duration", length(r.DurationMs), length(p.DurationMs)},
 		{"the target", r.Target, p.Target},
 		{"the class", r.Class, p.Class}, {"the query", r.Query, p.Query}, {"the rate", r.Rate, p.Rate},
-		{"the number of held queries", r.Held, p.Held},
+		{"the number of held queries", r.Concurrent, p.Concurrent},
 	} {
 		if f.was != f.is {
 			return f.name, f.was, f.is

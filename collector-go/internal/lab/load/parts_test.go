@@ -98,7 +98,7 @@ func played(r *rand.Rand, n int) (all []Outcome) {
 	ends := []End{Returned, Returned, Returned, Failed, TimedOut, Unfinished, CutOff, NotSubmitted}
 	for k := range n {
 		o := Outcome{Class: Raw, Slot: k, Probe: "p", IntendedMs: 1_000_000 + int64(k)*7, End: ends[r.IntN(len(ends))],
-			Due: r.IntN(3), Missing: r.IntN(2), Records: r.IntN(5)}
+			Expected: r.IntN(3), Missing: r.IntN(2), Records: r.IntN(5)}
 		o.SubmittedMs = o.IntendedMs + r.Int64N(20)
 		o.FinishedMs = o.SubmittedMs + 1000 + r.Int64N(3000)
 		o.LatencyUs, o.LateUs = 1+(o.FinishedMs-o.IntendedMs)*1000, r.Int64N(20_000)

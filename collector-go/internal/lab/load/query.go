@@ -87,9 +87,9 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Check implements Query. If at least Limit records were due, Missing counts those that the answer lacks of its limit.
-// It may contain any of the due records, because with several filter bolts the first to arrive need not be
-// consecutive. If fewer were due, each of them must be in the answer.
+// Check implements Query. If at least Limit records were expected, Missing counts those that the answer lacks of its
+// limit. It may contain any of the expected records, because with several filter bolts the first to arrive need not be
+// consecutive. If fewer were expected, each of them must be in the answer.
 func (q RawQuery) Check(answer Answer, probe string, submitted, finished time.Time) (Check, error) {
 	records, err := rows[Record](answer)
 	if err != nil {
@@ -106,14 +106,14 @@ func (q RawQuery) Check(answer Answer, probe string, submitted, finished time.Ti
 			distinct[record.Sequence] = true
 		}
 	}
-	due, _ := spans(q.PerSecond, q.Duration, submitted, finished)
+	expected, _ := spans(q.PerSecond, q.Duration, submitted, finished)
 	switch {
 	case len(distinct) >= q.Limit:
-		check.Due = q.Limit
-	case due.size() > q.Limit:
-		check.Due, check.Missing = q.Limit, q.Limit-len(distinct)
+		check.Expected = q.Limit
+	case expected.size() > q.Limit:
+		check.Expected, check.Missing = q.Limit, q.Limit-len(distinct)
 	default:
-		check.Due, check.Missing = due.size(), due.without(distinct)
+		check.Expected, check.Missing = expected.size(), expected.without(distinct)
 	}
 	return check, nil
 }

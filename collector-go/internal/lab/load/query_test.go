@@ -59,7 +59,7 @@ func TestEachRecordMustBeThereBelowTheLimit(t *testing.T) {
 	}
 	check, err := query.Check(answerOf(t, records...), "p", time.Unix(100, 0), time.Unix(113, 0))
 	require.NoError(t, err)
-	assert.Equal(t, Check{Records: 98, Due: 80, Missing: 1}, check)
+	assert.Equal(t, Check{Records: 98, Expected: 80, Missing: 1}, check)
 }
 
 func TestCheck(t *testing.T) {

@@ -29,22 +29,21 @@ type Report struct {
 func (r *Report) Figures(bounds []Threshold) Figures {
 	t := r.Tally.Result()
 	out := Figures{
-		Target: r.Target, URL: r.URL, Class: string(r.Class), Query: r.Query, Rate: r.Rate, Held: r.Held,
+		Target: r.Target, URL: r.URL, Class: string(r.Class), Query: r.Query, Rate: r.Rate, Concurrent: r.Concurrent,
 		BeganMs: r.Began.UnixMilli(), EndMs: r.End.UnixMilli(),
 		Achieved: math.Round(float64(t.Returned)/r.End.Sub(r.Began).Seconds()*1000) / 1000,
 		Queries: QueryCounts{
-			Due: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted,
+			Scheduled: t.Submitted() + t.NotSubmitted, Submitted: t.Submitted(), NotSubmitted: t.NotSubmitted,
 			Returned: t.Returned, Failed: t.Failed, Refused: t.Refused,
 			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: r.PeakInFlight,
 		},
 		Latency: t.Latency.InMilliseconds(), LowerBounds: t.LowerBounds, Lateness: t.Lateness.InMilliseconds(),
 		ClientLimit: r.ClientLimit,
 		Completeness: CompletenessFigures{
-			Ratio: Known(t.Completeness()), Judged: t.Judged, Incomplete: t.Incomplete, Records: t.Records, Due: t.Due,
-			Missing:  t.Missing,
-			Repeated: t.Repeated, Foreign: t.Foreign,
+			Ratio: Known(t.Completeness()), Checked: t.Checked, Incomplete: t.Incomplete, Records: t.Records,
+			Expected: t.Expected, Missing: t.Missing, Repeated: t.Repeated, Foreign: t.Foreign,
 		},
-		Errors: append([]ErrorCount{}, t.Errors...), Thresholds: []Judged{},
+		Errors: append([]ErrorCount{}, t.Errors...), Thresholds: []ThresholdResult{},
 		Timeline: append([]Moment{}, r.Moments...), Parts: r.Parts,
 	}
 	if !r.Part.Whole() {
@@ -61,7 +60,7 @@ func (r *Report) Figures(bounds []Threshold) Figures {
 
 // Title describes the run in one line.
 func (r *Report) Title() string {
-	what := fmt.Sprintf("%d held", r.Held)
+	what := fmt.Sprintf("%d held", r.Concurrent)
 	if r.Rate > 0 {
 		what = fmt.Sprintf("%g/s", r.Rate)
 	}
@@ -85,16 +84,16 @@ func ClientLimit(client string, lateP99 float64, processors int) string {
 // Figures are a run's result as JSON, which other programs read: keys and units are a stored format. A number that is
 // unknown is null, because JSON has no NaN.
 type Figures struct {
-	Target   string      `json:"target"`
-	URL      string      `json:"url"`
-	Class    string      `json:"class"`
-	Query    string      `json:"query"`
-	Rate     float64     `json:"rate_per_second,omitempty"`
-	Held     int         `json:"held,omitempty"`
-	BeganMs  int64       `json:"began_ms"`
-	EndMs    int64       `json:"end_ms"`
-	Queries  QueryCounts `json:"queries"`
-	Achieved float64     `json:"returned_per_second"`
+	Target     string      `json:"target"`
+	URL        string      `json:"url"`
+	Class      string      `json:"class"`
+	Query      string      `json:"query"`
+	Rate       float64     `json:"rate_per_second,omitempty"`
+	Concurrent int         `json:"held,omitempty"`
+	BeganMs    int64       `json:"began_ms"`
+	EndMs      int64       `json:"end_ms"`
+	Queries    QueryCounts `json:"queries"`
+	Achieved   float64     `json:"returned_per_second"`
 
 	Latency     Milliseconds `json:"latency"`
 	LowerBounds int          `json:"latency_lower_bounds"`
@@ -103,7 +102,7 @@ type Figures struct {
 
 	Completeness CompletenessFigures `json:"completeness"`
 	Errors       []ErrorCount        `json:"errors"`
-	Thresholds   []Judged            `json:"thresholds"`
+	Thresholds   []ThresholdResult   `json:"thresholds"`
 	Timeline     []Moment            `json:"timeline"`
 
 	Part  string        `json:"part,omitempty"`  // set if this client ran one of several parts
@@ -115,7 +114,7 @@ type Figures struct {
 type PartFigures struct {
 	Part       string       `json:"part"`
 	File       string       `json:"file"`
-	Due        int          `json:"due"`
+	Scheduled  int          `json:"due"`
 	Submitted  int          `json:"submitted"`
 	Lateness   Milliseconds `json:"client_lateness"`
 	Processors int          `json:"processors"`
@@ -123,7 +122,7 @@ type PartFigures struct {
 
 // QueryCounts are how many queries were scheduled, and how each of them ended.
 type QueryCounts struct {
-	Due          int `json:"due"`
+	Scheduled    int `json:"due"`
 	Submitted    int `json:"submitted"`
 	NotSubmitted int `json:"not_submitted"`
 	Returned     int `json:"returned"`
@@ -154,13 +153,13 @@ type Milliseconds struct {
 	Most  *float64 `json:"max_ms"`
 }
 
-// CompletenessFigures count due and returned records over the queries whose completeness is known.
+// CompletenessFigures count expected and returned records over the queries whose completeness is known.
 type CompletenessFigures struct {
 	Ratio      *float64 `json:"ratio"`
-	Judged     int      `json:"judged_queries"`
+	Checked    int      `json:"judged_queries"`
 	Incomplete int      `json:"incomplete_queries"`
 	Records    int      `json:"returned_records"`
-	Due        int      `json:"due_records"`
+	Expected   int      `json:"due_records"`
 	Missing    int      `json:"missing_records"`
 	Repeated   int      `json:"repeated_records"`
 	Foreign    int      `json:"foreign_records"`
@@ -198,7 +197,7 @@ func (r Figures) Text(title string) string {
 	if len(r.Parts) > 0 {
 		fmt.Fprintf(table, "\npart\tsubmitted\tdue\tlate p99 (ms)\tlate max (ms)\tprocessors\tfile\n")
 		for _, p := range r.Parts {
-			fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", p.Part, p.Submitted, p.Due, Digits(p.Lateness.P99),
+			fmt.Fprintf(table, "%s\t%d\t%d\t%s\t%s\t%d\t%s\n", p.Part, p.Submitted, p.Scheduled, Digits(p.Lateness.P99),
 				Digits(p.Lateness.Most), p.Processors, p.File)
 		}
 		table.Flush()
@@ -214,7 +213,7 @@ func (r Figures) Text(title string) string {
 // counts writes how the queries ended, and how complete the answers were.
 func (r Figures) counts(row func(name, format string, args ...any)) {
 	q := r.Queries
-	row("submitted", "%d of %d due, %d not submitted", q.Submitted, q.Due, q.NotSubmitted)
+	row("submitted", "%d of %d due, %d not submitted", q.Submitted, q.Scheduled, q.NotSubmitted)
 	row("returned", "%d, %.4g a second", q.Returned, r.Achieved)
 	row("failed", "%d, timed out %d, unfinished %d, cut off at the end %d", q.Failed, q.TimedOut,
 		q.Unfinished, q.CutOff)
@@ -233,7 +232,7 @@ func (r Figures) counts(row func(name, format string, args ...any)) {
 		row("completeness", "unknown: no record was due in any query")
 	} else {
 		row("completeness", "%.6g%%: %d of %d records due, in %d queries, %d of them incomplete", 100**c.Ratio,
-			c.Due-c.Missing, c.Due, c.Judged, c.Incomplete)
+			c.Expected-c.Missing, c.Expected, c.Checked, c.Incomplete)
 	}
 	if c := r.Completeness; c.Repeated+c.Foreign > 0 {
 		row("", "%d records repeated, %d that no query asked for", c.Repeated, c.Foreign)
@@ -255,16 +254,16 @@ func (r Figures) problems(row func(name, format string, args ...any)) {
 	if r.ClientLimit != "" {
 		row("limit", "%s", r.ClientLimit)
 	}
-	for _, judged := range r.Thresholds {
-		mark := map[bool]string{true: "✓", false: "✗"}[judged.Kept]
-		row("threshold", "%s %s  (%s)", mark, judged.Threshold, judged.Shown)
+	for _, result := range r.Thresholds {
+		mark := map[bool]string{true: "✓", false: "✗"}[result.Kept]
+		row("threshold", "%s %s  (%s)", mark, result.Threshold, result.Shown)
 	}
 }
 
 // Crossed returns how many thresholds the run did not keep.
 func (r Figures) Crossed() (n int) {
-	for _, judged := range r.Thresholds {
-		if !judged.Kept {
+	for _, result := range r.Thresholds {
+		if !result.Kept {
 			n++
 		}
 	}

@@ -22,19 +22,19 @@ type Progress interface {
 // Session runs queries at a constant rate or concurrency and collects their outcomes, with progress, an outcomes file,
 // records made for the queries, and a common start with the sessions of other clients.
 type Session struct {
-	Query     Query
-	Target    Submitter
-	Open      OpenOptions   // if Rate is above 0; its part, start and grace hold for held queries, too
-	Held      int           // number of queries to keep running, or 0
-	Duration  time.Duration // 0: until the context ends
-	Endpoint  string        // kind of the target, for the outcomes
-	URL       string        // of the target, for the outcomes
-	Source    string        // address of the record source; "" for none
-	Records   *float64      // records per second that match no query; nil: unchanged
-	Outcomes  string        // file for the outcomes; "" for none
-	Collector string        // that counted the topology's queries; "" for none
-	Topology  string        // in the collector
-	Progress  Progress
+	Query      Query
+	Target     Submitter
+	Open       OpenOptions   // if Rate is above 0; its part, start and grace hold for held queries, too
+	Concurrent int           // number of queries to keep running, or 0
+	Duration   time.Duration // 0: until the context ends
+	Endpoint   string        // kind of the target, for the outcomes
+	URL        string        // of the target, for the outcomes
+	Source     string        // address of the record source; "" for none
+	Records    *float64      // records per second that match no query; nil: unchanged
+	Outcomes   string        // file for the outcomes; "" for none
+	Collector  string        // that counted the topology's queries; "" for none
+	Topology   string        // in the collector
+	Progress   Progress
 
 	tally    *Tally
 	timeline Timeline
@@ -50,7 +50,7 @@ const sessionProbes = "load"
 func (s *Session) Run(ctx context.Context, present func(*Report) error) (err error) {
 	s.tally = NewTally()
 	s.report = Report{Run: Run{Part: s.Open.Part, URL: address.URL(s.URL).String(), Processors: runtime.GOMAXPROCS(0),
-		Target: s.Endpoint, Class: s.Query.Class(), Query: s.Query.BQL("…"), Rate: s.Open.Rate, Held: s.Held,
+		Target: s.Endpoint, Class: s.Query.Class(), Query: s.Query.BQL("…"), Rate: s.Open.Rate, Concurrent: s.Concurrent,
 		StartMs: s.Open.Start.UnixMilli(), DurationMs: s.Duration.Milliseconds()}, Tally: s.tally}
 	closeOutcomes, err := s.openOutcomes()
 	if err != nil {
@@ -124,8 +124,8 @@ func (s *Session) order(ctx context.Context) (undo func() error, err error) {
 		return func() error { return nil }, nil
 	}
 	probes := s.Open.Probes
-	if s.Held > 0 {
-		probes = s.Held
+	if s.Concurrent > 0 {
+		probes = s.Concurrent
 	}
 	gateway := NewGateway(s.Source, 1)
 	restore, err := gateway.Order(ctx, ProbesNamed(sessionProbes, s.Query, probes), s.Records)
@@ -198,7 +198,7 @@ func (s *Session) hold(ctx context.Context, closed *ClosedLoop) {
 		running, cancel = context.WithTimeout(ctx, s.Duration)
 		defer cancel()
 	}
-	closed.Hold(s.Held)
+	closed.Hold(s.Concurrent)
 	<-running.Done()
 	_ = closed.Drain(ctx) // its error is the end of ctx, which the caller sees
 }

@@ -49,13 +49,13 @@ func (s span) residues(modulus, remainder int64) int {
 	return int(upTo(s.last) - upTo(s.first-1))
 }
 
-// spans returns the records that a query must have seen (due) and those that it may have seen (possible).
-func spans(perSecond float64, duration time.Duration, submitted, finished time.Time) (due, possible span) {
+// spans returns the records that a query must have seen (expected) and those that it may have seen (possible).
+func spans(perSecond float64, duration time.Duration, submitted, finished time.Time) (expected, possible span) {
 	end := finished
 	if over := submitted.Add(duration); over.Before(end) {
 		end = over
 	}
-	due = span{made(perSecond, submitted.Add(settling)) + 1, made(perSecond, end.Add(-settling))}
+	expected = span{made(perSecond, submitted.Add(settling)) + 1, made(perSecond, end.Add(-settling))}
 	possible = span{made(perSecond, submitted.Add(-arrears)) + 1, made(perSecond, finished)}
-	return due, possible
+	return expected, possible
 }

@@ -26,9 +26,9 @@ type Summary struct {
 	Refused int
 	// AverageResultSize is the mean number of records of the queries that returned.
 	AverageResultSize float64
-	// Generated is how many matching records were made during the lives of the queries that returned. Due is how many
-	// of them had to come back, as far as known, and Missing is how many of those did not.
-	Generated, Due, Missing int
+	// Generated is how many matching records were made during the lives of the queries that returned. Expected is how
+	// many of them had to come back, as far as known, and Missing is how many of those did not.
+	Generated, Expected, Missing int
 	// Repeated and Foreign count records over all queries that returned.
 	Repeated, Foreign int
 	// Latencies of the scheduled queries from their scheduled start, in ms. LowerBounds is the number of queries that
@@ -80,8 +80,8 @@ func (s *Summary) count(o Outcome) {
 	case Returned:
 		s.Returned++
 		s.Generated += o.Generated
-		s.Due += o.Due
-		s.Missing += min(o.Missing, o.Due)
+		s.Expected += o.Expected
+		s.Missing += min(o.Missing, o.Expected)
 		s.Repeated += o.Repeated
 		s.Foreign += o.Foreign
 	case Failed, TimedOut:

@@ -53,17 +53,18 @@ func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 	assert.Equal(t, []float64{10, 410, 600, 40_000, 45_000}, Latencies(outcomes, window))
 }
 
-// Due records count only if they are known, and no query lacks more records than were due.
+// Expected records count only if they are known, and no query lacks more records than were expected.
 func TestSummariseCountsWhatWasDue(t *testing.T) {
 	s := Summarise([]Outcome{
-		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 9, Generated: 12, Due: 10, Missing: 1},
-		// too short to know which records were due
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 9, Generated: 12, Expected: 10, Missing: 1},
+		// too short to know which records were expected
 		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 1, Generated: 3, Missing: 2},
-		// at most all due records are missing
-		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 0, Generated: 5, Due: 4, Missing: 9},
-		{SubmittedMs: 1, FinishedMs: 5, End: Failed, Records: 0, Generated: 12, Due: 10, Missing: 10}, // has no answer
+		// at most all expected records are missing
+		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 0, Generated: 5, Expected: 4, Missing: 9},
+		// a failed query has no answer
+		{SubmittedMs: 1, FinishedMs: 5, End: Failed, Records: 0, Generated: 12, Expected: 10, Missing: 10},
 	}, Window{End: time.UnixMilli(10)})
-	assert.Equal(t, []int{20, 14, 5}, []int{s.Generated, s.Due, s.Missing})
+	assert.Equal(t, []int{20, 14, 5}, []int{s.Generated, s.Expected, s.Missing})
 }
 
 func TestSummariseNothing(t *testing.T) {

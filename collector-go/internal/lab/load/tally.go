@@ -36,7 +36,7 @@ type Tally struct {
 	refused   int                     // part of the failed queries
 	errors    map[string]int
 
-	records, due, missing, repeated, foreign, judged, incomplete int
+	records, expected, missing, repeated, foreign, checked, incomplete int
 }
 
 // NewTally returns an empty tally.
@@ -83,12 +83,12 @@ func (t *Tally) judge(o Outcome) {
 	t.records += o.Records
 	t.repeated += o.Repeated
 	t.foreign += o.Foreign
-	if o.Due == 0 {
+	if o.Expected == 0 {
 		return
 	}
-	t.judged++
-	t.due += o.Due
-	t.missing += min(o.Missing, o.Due)
+	t.checked++
+	t.expected += o.Expected
+	t.missing += min(o.Missing, o.Expected)
 	if o.Missing > 0 {
 		t.incomplete++
 	}
@@ -114,9 +114,9 @@ type Result struct {
 	LowerBounds int
 	// Lateness is how late the client itself submitted its queries.
 	Lateness Quantiles
-	// Records is the total number of returned records. Judged is the number of queries whose completeness is known. In
-	// these, Due records had to come back, and Missing did not.
-	Records, Judged, Incomplete, Due, Missing, Repeated, Foreign int
+	// Records is the total number of returned records. Checked is the number of queries whose completeness is known. In
+	// these, Expected records had to come back, and Missing did not.
+	Records, Checked, Incomplete, Expected, Missing, Repeated, Foreign int
 	// Errors are sorted by frequency, the most frequent first.
 	Errors []ErrorCount
 }
@@ -134,12 +134,12 @@ type ErrorCount struct {
 	Count int    `json:"count"`
 }
 
-// Completeness returns the share of the due records that came; NaN if none was due.
+// Completeness returns the share of the expected records that came; NaN if none was expected.
 func (r Result) Completeness() float64 {
-	if r.Due == 0 {
+	if r.Expected == 0 {
 		return math.NaN()
 	}
-	return 1 - float64(r.Missing)/float64(r.Due)
+	return 1 - float64(r.Missing)/float64(r.Expected)
 }
 
 // Submitted returns the number of submitted queries.
@@ -160,7 +160,7 @@ func (t *Tally) Result() Result {
 		Returned: t.ends[Returned], Failed: t.ends[Failed], TimedOut: t.ends[TimedOut], Unfinished: t.ends[Unfinished],
 		CutOff: t.ends[CutOff], NotSubmitted: t.ends[NotSubmitted], Refused: t.refused,
 		Latency: quantiles(t.latencies), LowerBounds: t.lower, Lateness: quantiles(t.lateness),
-		Records: t.records, Judged: t.judged, Incomplete: t.incomplete, Due: t.due, Missing: t.missing,
+		Records: t.records, Checked: t.checked, Incomplete: t.incomplete, Expected: t.expected, Missing: t.missing,
 		Repeated: t.repeated, Foreign: t.foreign,
 	}
 	for _, text := range slices.Sorted(maps.Keys(t.errors)) {

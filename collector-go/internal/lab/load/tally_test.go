@@ -15,9 +15,9 @@ import (
 func TestTally(t *testing.T) {
 	tally := NewTally()
 	for i := range 1000 {
-		tally.Add(Outcome{End: Returned, LatencyUs: int64(i+1) * 1000, LateUs: 50, Records: 10, Due: 10})
+		tally.Add(Outcome{End: Returned, LatencyUs: int64(i+1) * 1000, LateUs: 50, Records: 10, Expected: 10})
 	}
-	tally.Add(Outcome{End: Returned, LatencyUs: 5_000_000, Records: 7, Due: 10, Missing: 3})
+	tally.Add(Outcome{End: Returned, LatencyUs: 5_000_000, Records: 7, Expected: 10, Missing: 3})
 	tally.Add(Outcome{End: TimedOut, LatencyUs: 45_000_000, Error: "deadline"})
 	tally.Add(Outcome{End: NotSubmitted, LatencyUs: 2_000_000})
 	tally.Add(Outcome{End: Failed, LatencyUs: 1000, Error: "429"})
@@ -53,7 +53,7 @@ func TestDifferentErrorsAreBounded(t *testing.T) {
 func TestThresholds(t *testing.T) {
 	tally := NewTally()
 	for range 100 {
-		tally.Add(Outcome{End: Returned, LatencyUs: 150_000, Due: 10})
+		tally.Add(Outcome{End: Returned, LatencyUs: 150_000, Expected: 10})
 	}
 	tally.Add(Outcome{End: Failed, Error: "429"})
 	for text, kept := range map[string]bool{

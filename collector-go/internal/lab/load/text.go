@@ -15,7 +15,7 @@ import (
 const Own Class = "own"
 
 // Expectation is the minimum that an answer to a user's own query must contain. The zero value expects nothing, so
-// completeness is not judged.
+// completeness is not checked.
 type Expectation struct {
 	// Records is the minimum number of records.
 	Records int
@@ -34,12 +34,12 @@ func (e Expectation) Validate() error {
 	return nil
 }
 
-// met compares an answer's records with the expectation. Due is the expected number of records. If fields are
+// met compares an answer's records with the expectation. Expected is the expected number of records. If fields are
 // expected, it is at least the number of records that came.
 func (e Expectation) met(answer Answer) (Check, error) {
-	check := Check{Records: len(answer.Records), Due: e.Records}
+	check := Check{Records: len(answer.Records), Expected: e.Records}
 	if len(e.Fields) > 0 {
-		check.Due = max(e.Records, len(answer.Records))
+		check.Expected = max(e.Records, len(answer.Records))
 	}
 	good := 0
 	for i, text := range answer.Records {
@@ -53,7 +53,7 @@ func (e Expectation) met(answer Answer) (Check, error) {
 		}
 		good++
 	}
-	check.Missing = max(0, check.Due-good)
+	check.Missing = max(0, check.Expected-good)
 	return check, nil
 }
 
@@ -77,7 +77,7 @@ type TextQuery struct {
 	// Text is the BQL; Duration is the longest time that it lives in the topology.
 	Text     string
 	Duration time.Duration
-	// Expect is what its answers are judged by.
+	// Expect is what its answers are checked against.
 	Expect Expectation
 }
 
@@ -94,7 +94,7 @@ func (q TextQuery) Life() time.Duration { return q.Duration }
 func (TextQuery) ProbeRate() float64 { return 0 }
 
 // Check implements Query. It counts the records and compares them with the expectation. A record without an expected
-// field counts as foreign and not as a due one.
+// field counts as foreign and not as an expected one.
 func (q TextQuery) Check(answer Answer, _ string, _, _ time.Time) (Check, error) {
 	return q.Expect.met(answer)
 }

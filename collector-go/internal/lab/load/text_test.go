@@ -31,21 +31,21 @@ func TestWhatIsExpectedOfAnAnswer(t *testing.T) {
 		want    Check
 	}{
 		"enough": {Expectation{Records: 2}, []string{`{"a":1}`, `{"b":1}`, `{}`},
-			Check{Records: 3, Due: 2}},
+			Check{Records: 3, Expected: 2}},
 		"too few": {Expectation{Records: 3}, []string{`{"a":1}`},
-			Check{Records: 1, Due: 3, Missing: 2}},
+			Check{Records: 1, Expected: 3, Missing: 2}},
 		"none": {Expectation{Records: 1, Fields: []string{"a"}}, nil,
-			Check{Due: 1, Missing: 1}},
+			Check{Expected: 1, Missing: 1}},
 		"a field": {Expectation{Fields: []string{"a"}}, []string{`{"a":0}`, `{"a":""}`},
-			Check{Records: 2, Due: 2}},
+			Check{Records: 2, Expected: 2}},
 		"null is none": {Expectation{Fields: []string{"a"}}, []string{`{"a":null}`, `{"a":1}`},
-			Check{Records: 2, Due: 2, Missing: 1, Foreign: 1}},
+			Check{Records: 2, Expected: 2, Missing: 1, Foreign: 1}},
 		"fields, of as many": {Expectation{Records: 2, Fields: []string{"a"}},
-			[]string{`{"a":1}`, `{"b":1}`}, Check{Records: 2, Due: 2, Missing: 1, Foreign: 1}},
+			[]string{`{"a":1}`, `{"b":1}`}, Check{Records: 2, Expected: 2, Missing: 1, Foreign: 1}},
 		"a field in a field": {Expectation{Fields: []string{"a.b"}},
-			[]string{`{"a":{"b":1}}`, `{"a.b":1}`, `{"a":1}`}, Check{Records: 3, Due: 3, Missing: 1, Foreign: 1}},
+			[]string{`{"a":{"b":1}}`, `{"a.b":1}`, `{"a":1}`}, Check{Records: 3, Expected: 3, Missing: 1, Foreign: 1}},
 		"no record at all is no answer": {Expectation{Fields: []string{"a"}}, []string{`[1]`},
-			Check{Records: 1, Due: 1, Missing: 1, Foreign: 1}},
+			Check{Records: 1, Expected: 1, Missing: 1, Foreign: 1}},
 	} {
 		var answer Answer
 		for _, r := range c.records {

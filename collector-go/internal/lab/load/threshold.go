@@ -85,8 +85,8 @@ func (t Threshold) inUnit(text, counts, unit string) (Threshold, error) {
 	return t, nil
 }
 
-// Judged states whether a result keeps a threshold.
-type Judged struct {
+// ThresholdResult states whether a result keeps a threshold.
+type ThresholdResult struct {
 	Threshold string  `json:"threshold"`
 	Value     float64 `json:"-"`
 	// Shown is the value with its unit.
@@ -95,10 +95,10 @@ type Judged struct {
 }
 
 // Judge compares a result with the threshold. An unknown figure keeps no threshold.
-func (t Threshold) Judge(r Result) Judged {
+func (t Threshold) Judge(r Result) ThresholdResult {
 	figure := thresholdFigures[t.figure]
 	value := figure.of(r)
-	return Judged{Threshold: t.Text, Value: value, Shown: shown(value, figure.unit), Kept: t.keeps(value)}
+	return ThresholdResult{Threshold: t.Text, Value: value, Shown: shown(value, figure.unit), Kept: t.keeps(value)}
 }
 
 func (t Threshold) keeps(value float64) bool {

@@ -48,7 +48,7 @@ func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time)
 	if err != nil {
 		return check, err
 	}
-	due, possible := spans(q.PerSecond, q.Duration, submitted, finished)
+	expected, possible := spans(q.PerSecond, q.Duration, submitted, finished)
 	seen := map[int64]bool{}
 	for _, row := range all {
 		part, count := remainder(row.Part), int(row.Count)
@@ -59,25 +59,25 @@ func (q TopKQuery) Check(answer Answer, _ string, submitted, finished time.Time)
 		case part < 0 || part >= topValues:
 			check.Foreign += count
 			continue
-		case part >= topOften && q.K <= topOften && topCount(due, 0) > topCount(possible, part):
+		case part >= topOften && q.K <= topOften && topCount(expected, 0) > topCount(possible, part):
 			check.Foreign += count
 			continue
 		}
 		check.Records += count
-		check.Due += topCount(due, part)
-		check.Missing += max(0, topCount(due, part)-count)
+		check.Expected += topCount(expected, part)
+		check.Missing += max(0, topCount(expected, part)-count)
 		check.Repeated += max(0, count-topCount(possible, part))
 	}
-	check.lack(due, seen, q.K-len(all))
+	check.lack(expected, seen, q.K-len(all))
 	return check, nil
 }
 
 // lack adds values that should have come and did not. It assumes the rarest ones, so that the answer is not required
 // to contain more than it must.
-func (c *Check) lack(due span, seen map[int64]bool, values int) {
+func (c *Check) lack(expected span, seen map[int64]bool, values int) {
 	for part := int64(topValues - 1); part >= 0 && values > 0; part-- {
-		if n := topCount(due, part); n > 0 && !seen[part] {
-			c.Due += n
+		if n := topCount(expected, part); n > 0 && !seen[part] {
+			c.Expected += n
 			c.Missing += n
 			values--
 		}

@@ -95,8 +95,8 @@ func (s *Session) clients(step runstore.Step) runstore.Clients {
 	return runstore.Clients{
 		Submitted: sum.Submitted, Returned: sum.Returned, Failed: sum.Failed, Refused: sum.Refused,
 		Unfinished: sum.Unfinished, CutOff: sum.CutOff, NotSubmitted: sum.NotSubmitted,
-		AverageResultSize: tuning.Figure(sum.AverageResultSize), GeneratedRecords: sum.Generated, DueRecords: sum.Due,
-		MissingRecords: sum.Missing, RepeatedRecords: sum.Repeated, ForeignRecords: sum.Foreign,
+		AverageResultSize: tuning.Figure(sum.AverageResultSize), GeneratedRecords: sum.Generated,
+		DueRecords: sum.Expected, MissingRecords: sum.Missing, RepeatedRecords: sum.Repeated, ForeignRecords: sum.Foreign,
 		LatencyMeanMs: tuning.Figure(sum.LatencyMeanMs), LatencyP50Ms: tuning.Figure(sum.LatencyP50Ms),
 		LatencyP99Ms: tuning.Figure(sum.LatencyP99Ms),
 		LowerBounds:  sum.LowerBounds, LatenessP99Ms: tuning.Figure(sum.LatenessP99Ms),

@@ -140,7 +140,7 @@ func (p *tracer) ask(ctx context.Context, number int) (*tuning.Trace, load.Outco
 	outcome := load.Outcome{
 		Class: load.Raw, Slot: number, Probe: p.options.Probe, IntendedMs: submitted.UnixMilli(),
 		SubmittedMs: submitted.UnixMilli(), FinishedMs: finished.UnixMilli(),
-		LatencyUs: finished.Sub(submitted).Microseconds(), End: load.Returned, Due: 1, Missing: 1,
+		LatencyUs: finished.Sub(submitted).Microseconds(), End: load.Returned, Expected: 1, Missing: 1,
 	}
 	var at map[string]float64
 	if err == nil {

@@ -33,7 +33,7 @@ const (
 	leastPercent  = 25               // percent of the live heap
 	mostPercent   = 400
 	tendEvery     = time.Second
-	calmBytes     = busyBytes / 4 // bytes per second: up to this rate, unused memory is returned
+	usualBytes    = busyBytes / 4 // bytes per second: up to this rate, unused memory is returned
 	leastSpare    = 32 << 20      // bytes: a smaller amount is not worth returning
 	// share of the memory that the process may have; the rest is for threads, mapped files and the page cache
 	limitPart = 0.8
@@ -111,7 +111,7 @@ func (s *spare) take(held uint64, perS float64, now time.Time) bool {
 		s.least, s.at = held, now
 	}
 	s.least = min(s.least, held)
-	if perS > calmBytes || held < s.least+max(leastSpare, s.least/4) || now.Sub(s.at) < settlesIn {
+	if perS > usualBytes || held < s.least+max(leastSpare, s.least/4) || now.Sub(s.at) < settlesIn {
 		return false
 	}
 	s.at = time.Time{}

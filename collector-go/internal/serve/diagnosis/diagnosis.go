@@ -159,9 +159,9 @@ func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
 	return a, nil
 }
 
-// leastJudged is the shortest time range in which a limiting resource is searched. It holds two reports of a metric
+// leastRange is the shortest time range in which a limiting resource is searched. It holds two reports of a metric
 // that comes once a minute.
-const leastJudged = 2 * time.Minute
+const leastRange = 2 * time.Minute
 
 // judge determines which resource limited the topology since the cause. A longer time range would include the time
 // before the change, and the mean would then hide the limit.
@@ -174,8 +174,8 @@ func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	if a.Cause != nil {
 		from = a.Cause.Since
 	}
-	if until.Sub(from) < leastJudged {
-		from = until.Add(-leastJudged)
+	if until.Sub(from) < leastRange {
+		from = until.Add(-leastRange)
 	}
 	text, found, err := p.Limit(ctx, a.Alert.Topology, from, until)
 	switch {

@@ -75,7 +75,7 @@ class QueriesIT {
     }
 
     @AfterEach
-    void theBooksBalance() throws Exception {
+    void theAccountsBalance() throws Exception {
         JsonObject stats = bullet.get("/api/stats");
         long accounted = List.of("rejected", "refused", "returned", "failed", "timed_out", "stopped", "abandoned",
                 "active").stream()
