@@ -109,7 +109,7 @@ func answer(t *testing.T, w http.ResponseWriter, r *http.Request, p *Producer,
 	require.NoError(t, json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{"result": result}}))
 }
 
-func TestBooksThatDoNotBalance(t *testing.T) {
+func TestAccountsThatDoNotBalance(t *testing.T) {
 	accounts := figures{{"bullet_metrics_ingest_received_samples_total", "", 10},
 		{"bullet_metrics_ingest_journaled_samples_total", "", 10},
 		{"bullet_metrics_feed_samples", `fate="read"}`, 10}, {"bullet_metrics_feed_samples", `fate="in_slices"}`, 10}}
