@@ -185,7 +185,7 @@ func TestANewerVersionIsRefusedInEveryFormat(t *testing.T) {
 				t.Helper()
 				assert.Contains(t, says, file, by)
 				assert.Contains(t, says, "a newer version of bullet-metrics wrote it", by)
-				assert.Contains(t, says, "run the newer program", by)
+				assert.Contains(t, says, "run the newer release", by)
 				assert.Equal(t, before, contents(t, data), by)
 			}
 			err := start()
@@ -235,7 +235,7 @@ func TestEveryRefusalToStartHasARemedy(t *testing.T) {
 			func(_ *testing.T, data string) error {
 				return os.WriteFile(filepath.Join(data, "stores", "up", "cursor"), []byte("??"), 0o640)
 			},
-			[]string{"cursor: not a cursor", "the whole journal is sent again", repair}, nil},
+			[]string{"cursor: not a cursor", "the whole journal is then sent again", repair}, nil},
 		"a file in the place of a directory": {
 			func(_ *testing.T, data string) error {
 				if err := os.RemoveAll(filepath.Join(data, "feeds")); err != nil {

@@ -230,7 +230,7 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		require.Len(t, rejections, 1)
 		require.Equal(t, pb.RejectionReason_REJECTION_REASON_SERIES_LIMIT, rejections[0].GetReason())
 		require.EqualValues(t, 500, rejections[0].GetSamples())
-		require.Contains(t, rejections[0].GetExample(), "the topology has its 1000 series")
+		require.Contains(t, rejections[0].GetExample(), "the topology has reached its limit of 1000 series")
 		goesOn(t)
 	})
 	t.Run("open samples", func(t *testing.T) {

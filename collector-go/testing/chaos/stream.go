@@ -144,7 +144,7 @@ func (s *sendingStream) awaitRoom(ctx context.Context, next uint64) error {
 		silent := waiting && p.acknowledged == before
 		p.mu.Unlock()
 		if silent {
-			return fmt.Errorf("the collector sent nothing for %s", p.options.Answer)
+			return fmt.Errorf("the collector did not respond for %s", p.options.Answer)
 		}
 	}
 }

@@ -88,15 +88,15 @@ func TestTopologyOfAnID(t *testing.T) {
 func TestMalformedLines(t *testing.T) {
 	const good = `{"ts":1,"name":"n","value":1}`
 	for bad, want := range map[string]string{
-		`x`:                                 `the line is not a JSON object as captures have them`,
-		`[1]`:                               `the line is not a JSON object as captures have them`,
-		`{"ts":1,"name":"n","value":1`:      `the line is not a JSON object as captures have them`,
-		good + good:                         `something follows the object`,
+		`x`:                                 `the line is not a JSON object of a capture`,
+		`[1]`:                               `the line is not a JSON object of a capture`,
+		`{"ts":1,"name":"n","value":1`:      `the line is not a JSON object of a capture`,
+		good + good:                         `has data after the object`,
 		`{"a":1}`:                           `the line has neither "event" nor "name"`,
 		`{"name":"n","value":1}`:            `the line has no "ts"`,
 		`{"ts":1.5,"name":"n"}`:             `ts`,
 		`{"ts":9e18,"name":"n"}`:            `ts`,
-		`{"ts":2000000000000,"name":"n"}`:   `"ts" is 2000000000000, which is no time in seconds`,
+		`{"ts":2000000000000,"name":"n"}`:   `"ts" is 2000000000000, which is not a time in seconds`,
 		`{"ts":1,"name":"n","interval":-1}`: `"interval" is -1`,
 		`{"ts":1,"name":"n","now":-1}`:      `"now" is -1`,
 		`{"ts":1,"name":"n","port":-1}`:     `port`,

@@ -45,7 +45,7 @@ func parse(text []byte) (*line, error) {
 	if err != nil {
 		var again error
 		if l, again = decode(quoteNonFinite(text)); again != nil {
-			return nil, fmt.Errorf("is not a JSON object as captures have them: %w", textfile.JSONFault(err))
+			return nil, fmt.Errorf("is not a JSON object of a capture: %w", textfile.JSONFault(err))
 		}
 	}
 	if l.Event != "" {
@@ -64,7 +64,7 @@ func decode(text []byte) (*line, error) {
 		return nil, err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
+		return nil, errors.New("has data after the object")
 	}
 	return l, nil
 }
@@ -77,11 +77,11 @@ func (l *line) check() error {
 	case l.Time == nil:
 		return errors.New(`has no "ts", the time in seconds at which Storm read the metric`)
 	case *l.Time < -maxTimeSeconds || *l.Time > maxTimeSeconds:
-		return fmt.Errorf(`"ts" is %d, which is no time in seconds`, *l.Time)
+		return fmt.Errorf(`"ts" is %d, which is not a time in seconds`, *l.Time)
 	case l.NowMs < 0 || l.NowMs > 1000*maxTimeSeconds:
-		return fmt.Errorf(`"now" is %d, which is no time in ms`, l.NowMs)
+		return fmt.Errorf(`"now" is %d, which is not a time in ms`, l.NowMs)
 	case l.Interval < 0 || l.Interval > maxIntervalSeconds:
-		return fmt.Errorf(`"interval" is %d, which is no interval in seconds`, l.Interval)
+		return fmt.Errorf(`"interval" is %d, which is not an interval in seconds`, l.Interval)
 	}
 	return nil
 }

@@ -108,7 +108,7 @@ func (r *Reader) Next() (*Point, error) {
 	case err == nil:
 		return nil, io.EOF
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes; this is no capture", r.name, r.line+1,
+		return nil, fmt.Errorf("%s:%d: the line is longer than %d bytes; this is not a capture", r.name, r.line+1,
 			MaxLineBytes)
 	}
 	return nil, fmt.Errorf("%s:%d: %w", r.name, r.line+1, err)

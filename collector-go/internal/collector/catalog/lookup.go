@@ -69,7 +69,7 @@ func newTable(sources []source) *table {
 		r := &row{source: s, metric: byName[s.to], name: parsePattern(s.name), key: keyPattern(s.key),
 			fixed: parseFixed(s.with), releases: releasesOf(s.versions)}
 		if r.metric == nil {
-			panic(fmt.Sprintf("catalog: %q goes to %q, which is no metric of the table", s.name, s.to))
+			panic(fmt.Sprintf("catalog: %q maps to %q, which is not in the table", s.name, s.to))
 		}
 		if s.perUnit == 0 {
 			s.perUnit = one

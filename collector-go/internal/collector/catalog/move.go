@@ -69,10 +69,10 @@ func Names(snapshot []byte) ([]Named, error) {
 func (s *State) Import(topology string, snapshot []byte, here func(id uint32) uint32) ([]Change, error) {
 	d, v, err := metric.NewDecoder(snapshot, magic, version)
 	if err != nil {
-		return nil, fmt.Errorf("take up a topology's names: %w", err)
+		return nil, fmt.Errorf("import a topology's names: %w", err)
 	}
 	if v == 0 || v > version {
-		return nil, fmt.Errorf("take up a topology's names: their format is version %d, this program knows 1 to %d", v,
+		return nil, fmt.Errorf("import a topology's names: their format is version %d, but this program supports 1 to %d", v,
 			version)
 	}
 	before := s.SeriesOf(topology)
@@ -80,7 +80,7 @@ func (s *State) Import(topology string, snapshot []byte, here func(id uint32) ui
 	s.read(d, v, here)
 	if err := d.Done(); err != nil {
 		s.DropTopology(topology)
-		return nil, fmt.Errorf("take up a topology's names: %w", err)
+		return nil, fmt.Errorf("import a topology's names: %w", err)
 	}
 	for _, known := range before {
 		if s.entries.get(known.ID) == nil {

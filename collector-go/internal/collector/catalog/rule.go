@@ -27,7 +27,7 @@ var reasons = [...]string{"", ReasonSampler, ReasonRepeat, ReasonDerived, Reason
 func reasonCode(reason string) uint8 {
 	code := slices.Index(reasons[:], reason)
 	if code < 0 {
-		panic("catalog: " + reason + " is no reason of the list")
+		panic("catalog: " + reason + " is not a listed reason")
 	}
 	return uint8(code)
 }

@@ -80,7 +80,7 @@ func Restore(data []byte, o Options) (*State, error) {
 		return nil, fmt.Errorf("restore the catalog: %w", err)
 	}
 	if v == 0 || v > version {
-		return nil, fmt.Errorf("restore the catalog: its format is version %d, this program knows 1 to %d", v, version)
+		return nil, fmt.Errorf("restore the catalog: its format is version %d, but this program supports 1 to %d", v, version)
 	}
 	s := NewState(o)
 	s.read(d, v, func(id uint32) uint32 { return id })
@@ -110,7 +110,7 @@ func (s *State) read(d *metric.Decoder, v uint64, here func(id uint32) uint32) {
 			return
 		}
 		if s.entries.get(id) != nil {
-			d.Fail(fmt.Errorf("series %d comes twice", id))
+			d.Fail(fmt.Errorf("series %d occurs twice", id))
 			return
 		}
 		s.enter(id, &raw)

@@ -51,12 +51,12 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func Open(dir string, fs disk.FS) (*Files, error) {
 	c := &Files{dir: dir, fs: orSystem(fs)}
 	if err := c.fs.MkdirAll(dir); err != nil {
-		return nil, fmt.Errorf("make the directory of checkpoints: %w", err)
+		return nil, fmt.Errorf("create the checkpoint directory: %w", err)
 	}
 	// A killed process may have written a checkpoint that is not durable yet. Without this sync, a power failure could
 	// remove it after Prune has deleted the one before it.
 	if err := c.fs.SyncDir(dir); err != nil {
-		return nil, fmt.Errorf("sync the directory of checkpoints: %w", err)
+		return nil, fmt.Errorf("sync the checkpoint directory: %w", err)
 	}
 	names, err := c.fs.ReadDir(dir)
 	if err != nil {
@@ -129,7 +129,7 @@ func decode(data []byte) ([]byte, error) {
 	}
 	state := data[headerLength:]
 	if crc32.Checksum(state, castagnoli) != binary.LittleEndian.Uint32(data[len(magic):]) {
-		return nil, errors.New("its checksum does not fit")
+		return nil, errors.New("its checksum does not match")
 	}
 	return state, nil
 }

@@ -23,7 +23,7 @@ func TestOnlyFull(t *testing.T) {
 	}
 	broken := &fs.PathError{Op: "fsync", Path: "grid/7.part", Err: syscall.EIO}
 	for _, err := range []error{broken, errors.Join(lacks, broken), fmt.Errorf("close: %w", errors.Join(full, broken)),
-		errors.New("queries still read it")} {
+		errors.New("queries are still running")} {
 		assert.False(t, OnlyFull(err), "%v", err)
 	}
 }

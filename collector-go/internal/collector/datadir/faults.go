@@ -126,7 +126,7 @@ func aheadOfJournal(dir string, end func(journalDir string) (journal.Position, e
 			file := filepath.Join(path, "cursor")
 			all = append(all, Fault{File: file,
 				repair: func() error { return forward.SetPosition(system, path, 0) },
-				Err: fmt.Errorf("%s: %w; bullet-metrics fsck %s --repair replaces it, and the whole journal is sent again", file,
+				Err: fmt.Errorf("%s: %w; run bullet-metrics fsck %s --repair to replace it; the whole journal is then sent again", file,
 					err, dir)})
 			continue
 		}

@@ -193,7 +193,7 @@ func (f *Feed) restore(cursor journal.Position) error {
 		f.pipeline, err = restorePipeline(state, f.options)
 		return err
 	}, func(path string, err error) {
-		f.options.Logger.Warn("a checkpoint is unusable; using the one before it, with a longer replay", "file", path,
+		f.options.Logger.Warn("checkpoint is unusable; using the previous one, with a longer replay", "file", path,
 			"error", err)
 	})
 	if err == nil {
@@ -205,7 +205,7 @@ func (f *Feed) restore(cursor journal.Position) error {
 		return err
 	}
 	if cursor > 0 {
-		f.options.Logger.Warn("no usable checkpoint; starting from the journal's oldest entry, where counters start again",
+		f.options.Logger.Warn("no usable checkpoint; starting from the journal's oldest entry with new counters",
 			"store", f.options.Name, "directory", filepath.Join(f.options.Dir, f.options.Name))
 	}
 	f.pipeline, err = newPipeline(f.options)
@@ -292,7 +292,7 @@ func (f *Feed) retryRead(ctx context.Context, reader *journal.Reader, failure er
 	if skip {
 		reader.Skip()
 		f.figures.unreadable.Inc()
-		f.options.Logger.Error("skipped a part of the journal that the disk cannot read; its samples are missing in the store",
+		f.options.Logger.Error("skipped an unreadable part of the journal; its samples are missing in the store",
 			"store", f.options.Name, "after", f.position, "error", failure)
 	}
 	return nil
@@ -325,7 +325,7 @@ func (f *Feed) openReader() (*journal.Reader, error) {
 		return reader, err
 	}
 	oldest := f.journal.Oldest()
-	f.options.Logger.Error("the journal no longer has entries that this store still needed; they are missing in the store",
+	f.options.Logger.Error("the journal deleted entries before this store read them; they are missing in the store",
 		"store", f.options.Name, "from", f.position, "to", oldest)
 	f.figures.expired.Inc()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(f.pipeline.dropOpen()))
@@ -445,7 +445,7 @@ func (f *Feed) flush(ctx context.Context) error {
 			return nil
 		}
 		if f.options.Lost != nil && f.options.Lost(err) {
-			return fmt.Errorf("hand slices to the store: %w", err)
+			return fmt.Errorf("append slices to the store: %w", err)
 		}
 		if delay == firstRetry {
 			f.options.Logger.Warn("store append failed; retrying", "store", f.options.Name, "error", err)

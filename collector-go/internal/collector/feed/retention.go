@@ -72,7 +72,7 @@ func (r *Retention) Relieve(ctx context.Context, crowded func() (oldestEnd journ
 		}
 		for _, f := range lagging {
 			if err := f.Leave(ctx, end); err != nil {
-				return fmt.Errorf("leave store %s behind: %w", f.options.Name, err)
+				return fmt.Errorf("skip journal entries of store %s: %w", f.options.Name, err)
 			}
 		}
 		if lagging, free = r.lagging(end); !free || len(lagging) > 0 {

@@ -67,7 +67,7 @@ func (f *Feed) skipTo(ctx context.Context, reader *journal.Reader, request skipR
 	request.done <- err
 	if err != nil {
 		f.figures.failures.Inc()
-		f.options.Logger.Warn("a store could not be left behind", "store", f.options.Name, "error", err)
+		f.options.Logger.Warn("failed to skip journal entries of a lagging store", "store", f.options.Name, "error", err)
 	}
 	if f.position == before {
 		return reader, nil
@@ -86,14 +86,14 @@ func (f *Feed) skip(ctx context.Context, upTo journal.Position) error {
 	from := f.position
 	samples, err := f.passOver(ctx, upTo)
 	if err != nil {
-		return fmt.Errorf("pass over %v to %v: %w", from, upTo, err)
+		return fmt.Errorf("skip %v to %v: %w", from, upTo, err)
 	}
 	f.pipeline.stats.read += samples
 	f.pipeline.stats.expired += samples
 	dropped := f.pipeline.dropOpen()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
 	f.figures.expired.Inc()
-	f.options.Logger.Error("the journal is full and releases entries that this store still lacks; they are missing in the store",
+	f.options.Logger.Error("the journal is full: skipped entries that this store has not read; they are missing in the store",
 		"store", f.options.Name, "from", from, "to", upTo, "samples", samples, "slices", dropped)
 	f.position = upTo
 	if err := f.settle(ctx); err != nil {
@@ -111,7 +111,7 @@ func (f *Feed) dropClosed(ctx context.Context) error {
 	dropped := f.pipeline.dropClosed()
 	f.figures.slices.WithLabelValues("expired", "").Add(float64(dropped))
 	f.figures.expired.Inc()
-	f.options.Logger.Error("the journal is full and releases entries that this store does not accept; they are missing in the store",
+	f.options.Logger.Error("the journal is full: dropped slices that this store does not accept; they are missing in the store",
 		"store", f.options.Name, "before", f.position, "slices", dropped)
 	if err := f.settle(ctx); err != nil {
 		return err

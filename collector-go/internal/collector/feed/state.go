@@ -50,7 +50,7 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 		return nil, fmt.Errorf("restore the slicer's state: %w", err)
 	}
 	if p.stats, err = restoreStats(statsPart); err != nil {
-		return nil, fmt.Errorf("restore the feed's ledger: %w", err)
+		return nil, fmt.Errorf("restore the feed's statistics: %w", err)
 	}
 	p.resume(p.catalog.Resume())
 	return p, nil

@@ -100,7 +100,7 @@ func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 		return err
 	}
 	if len(c.series) != len(e.Series) {
-		return errors.New("its series are not those that the journal has names for")
+		return errors.New("its series differ from those that the journal has names for")
 	}
 	here := make(map[uint32]uint32, len(c.series))
 	for i, s := range c.series {
@@ -160,7 +160,7 @@ func unpack(packed []byte) (*unpacking, error) {
 	d, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxWindow(farthestBack), zstd.WithDecoderMaxMemory(maxUnpackedBytes))
 	if err != nil {
-		return nil, fmt.Errorf("unpack a topology: %w", err)
+		return nil, fmt.Errorf("decode transferred state: %w", err)
 	}
 	return &unpacking{packed: d, Reader: bufio.NewReader(d),
 		left: min(maxUnpackedBytes, maxUnpacking*int64(len(packed))+1<<20)}, nil
@@ -169,7 +169,7 @@ func unpack(packed []byte) (*unpacking, error) {
 // fail keeps the first error, because it explains the later ones.
 func (u *unpacking) fail(err error) {
 	if u.err == nil && err != nil {
-		u.err = fmt.Errorf("unpack a topology: %w", err)
+		u.err = fmt.Errorf("decode transferred state: %w", err)
 	}
 }
 
@@ -185,7 +185,7 @@ func (u *unpacking) number() uint64 {
 // bytes reads the next n bytes. Before it allocates, it checks n against the bytes that may still follow.
 func (u *unpacking) bytes(n uint64) []byte {
 	if u.err == nil && n > uint64(u.left) {
-		u.fail(fmt.Errorf("a part of %d bytes is too large for how it is packed: %d may come", n, u.left))
+		u.fail(fmt.Errorf("a part of %d bytes exceeds the %d bytes that remain of the decompressed size", n, u.left))
 	}
 	if u.err != nil {
 		return nil
@@ -225,10 +225,10 @@ func unpackTransfer(topology string, packed []byte) (imported, error) {
 	defer u.packed.Close()
 	begins := u.bytes(uint64(len(transferMagic)))
 	if u.err == nil && string(begins) != transferMagic {
-		return imported{}, errors.New("what another collector knew of a topology does not begin with " + transferMagic)
+		return imported{}, errors.New("transferred state does not begin with " + transferMagic)
 	}
 	if v := u.bytes(1); u.err == nil && v[0] != transferVersion {
-		return imported{}, fmt.Errorf("what another collector knew of a topology has version %d, this program knows %d: let all collectors be of one release",
+		return imported{}, fmt.Errorf("transferred state has version %d, but this program supports %d: run the same release on all collectors",
 			v[0], transferVersion)
 	}
 	name := string(u.part(func([]byte) error { return nil }))
@@ -236,19 +236,19 @@ func unpackTransfer(topology string, packed []byte) (imported, error) {
 	for n := u.number(); n > 0 && u.err == nil; n-- {
 		u.left -= 2
 		if u.left < 0 {
-			u.fail(errors.New("it is too large for how it is packed"))
+			u.fail(errors.New("its decompressed size exceeds the limit"))
 		}
 		reason := int32(u.number())
 		c.drops[reason] = u.number()
 	}
 	if _, more := u.Peek(1); u.err == nil && !errors.Is(more, io.EOF) {
-		u.fail(errors.Join(errors.New("it does not end where it should"), more))
+		u.fail(errors.Join(errors.New("it has data after its end"), more))
 	}
 	if u.err != nil {
 		return imported{}, u.err
 	}
 	if name != topology {
-		return imported{}, fmt.Errorf("it is of topology %q", name)
+		return imported{}, fmt.Errorf("it belongs to topology %q", name)
 	}
 	if c.series, err = catalog.Names(c.names); err != nil {
 		return imported{}, err
@@ -291,7 +291,7 @@ func (f *Feed) handOut() {
 		data := f.pipeline.carry(topology, r)
 		r.newer, r.nextMs = false, f.tickMs+max(handOutMs, mostOfTime*time.Since(begun).Milliseconds())
 		if data == nil {
-			f.options.Logger.Error("what is known of a topology is too much for its sender to carry; where this collector is lost, another starts it afresh",
+			f.options.Logger.Error("the state of a topology is too large to transfer; another collector would start without it",
 				"topology", topology, "most_bytes", MaxTransferBytes)
 		}
 		f.options.Transfers.Put(topology, checkpoint.TransferState{Epoch: r.epoch, Sequence: r.sequence, Data: data})

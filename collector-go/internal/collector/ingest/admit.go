@@ -67,11 +67,11 @@ func checkBatch(b *pb.Batch) error {
 	ids, times, values := len(columns.GetSeriesIds()), len(columns.GetTimeOffsetsMs()), len(columns.GetValues())
 	switch {
 	case len(b.GetEpoch()) != len(journal.Epoch{}):
-		return fmt.Errorf("batch.epoch has %d bytes, must have %d", len(b.GetEpoch()), len(journal.Epoch{}))
+		return fmt.Errorf("batch.epoch has %d bytes; it must have %d", len(b.GetEpoch()), len(journal.Epoch{}))
 	case b.GetSequence() == 0 || b.GetSequence() > math.MaxInt64:
 		return fmt.Errorf("batch.sequence is %d: sequences start at 1", b.GetSequence())
 	case b.GetOldestHeldSequence() == 0 || b.GetOldestHeldSequence() > b.GetSequence():
-		return fmt.Errorf("batch.oldest_held_sequence is %d, must be from 1 to batch.sequence, %d",
+		return fmt.Errorf("batch.oldest_held_sequence is %d; it must be from 1 to batch.sequence (%d)",
 			b.GetOldestHeldSequence(), b.GetSequence())
 	case ids != times || ids != values:
 		return fmt.Errorf("batch.samples has %d series_ids, %d time_offsets_ms and %d values: columns must be of equal length",
@@ -191,7 +191,7 @@ func (a *admission) admitSample(id uint32, s slot, timeMs int64, value float64, 
 		}
 	default:
 		if example := a.reject(pb.RejectionReason_REJECTION_REASON_BAD_HISTOGRAM); example != nil {
-			*example = fmt.Sprintf("%.40q is a series of histograms and got a number", t.name(s))
+			*example = fmt.Sprintf("%.40q is a histogram series, but the sample is a number", t.name(s))
 		}
 	}
 	return false
@@ -207,12 +207,12 @@ func (a *admission) admitPlace(id uint32, s slot, timeMs int64, t *table) bool {
 		}
 	case timeMs > a.allowed.newestMs:
 		if example := a.reject(pb.RejectionReason_REJECTION_REASON_FUTURE); example != nil {
-			*example = fmt.Sprintf("%.40q at %d ms is %d ms ahead of what is taken", t.name(s), timeMs,
+			*example = fmt.Sprintf("%.40q at %d ms is %d ms after the latest accepted time", t.name(s), timeMs,
 				timeMs-a.allowed.newestMs)
 		}
 	case timeMs < a.allowed.oldestMs:
 		if example := a.reject(pb.RejectionReason_REJECTION_REASON_TOO_OLD); example != nil {
-			*example = fmt.Sprintf("%.40q at %d ms: the oldest that is taken is at %d ms", t.name(s), timeMs,
+			*example = fmt.Sprintf("%.40q at %d ms is too old; the oldest accepted time is %d ms", t.name(s), timeMs,
 				a.allowed.oldestMs)
 		}
 	default:

@@ -15,7 +15,7 @@ import (
 // wireBlock returns a received block with the number of columns of its layout. It shares the bytes of the message.
 func wireBlock(b *pb.Block, columns int) (block.Block, error) {
 	if b.GetCodec() < 0 || b.GetCodec() > math.MaxUint8 {
-		return block.Block{}, fmt.Errorf("codec %d is not known", b.GetCodec())
+		return block.Block{}, fmt.Errorf("codec %d is unknown", b.GetCodec())
 	}
 	if b.GetCount() > block.MaxRows || b.GetStepMs() > block.MaxStepMs {
 		return block.Block{}, fmt.Errorf("count %d or step_ms %d is above %d and %d", b.GetCount(), b.GetStepMs(),

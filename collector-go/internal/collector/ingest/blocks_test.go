@@ -406,7 +406,7 @@ func TestBlocksThatBreakTheProtocolEndTheirStream(t *testing.T) {
 			b.Blocks[0].Count = 2
 			b.Blocks[0].StepMs = 1
 		},
-		"batch.blocks[0]: codec 0 is not known":  func(b *pb.Batch) { b.Blocks[0].Codec = 0 },
+		"batch.blocks[0]: codec 0 is unknown":  func(b *pb.Batch) { b.Blocks[0].Codec = 0 },
 		"batch.blocks[0]: codec -7 is not known": func(b *pb.Batch) { b.Blocks[0].Codec = -7 },
 		"batch.blocks[0]: count 5000":            func(b *pb.Batch) { b.Blocks[0].Count = 5000 },
 		"batch.layouts.id is 0":                  func(b *pb.Batch) { b.Layouts[0].Id = 0 },
@@ -414,10 +414,10 @@ func TestBlocksThatBreakTheProtocolEndTheirStream(t *testing.T) {
 		"lists the series id 2 twice": func(b *pb.Batch) {
 			b.Layouts[0].SeriesIds = []uint32{2, 1, 2}
 		},
-		"batch.layouts.id 5 is defined again with other": func(b *pb.Batch) {
+		"batch.layouts.id 5 is already defined with other": func(b *pb.Batch) {
 			b.Layouts = append(b.Layouts, &pb.Layout{Id: 5, SeriesIds: []uint32{1}})
 		},
-		"batch.blocks have more than 1048576 cells": func(b *pb.Batch) {
+		"batch.blocks have limit of 1048576 cells": func(b *pb.Batch) {
 			b.Layouts[0].SeriesIds = nil
 			for id := range uint32(1024) {
 				b.Layouts[0].SeriesIds = append(b.Layouts[0].SeriesIds, id+1)

@@ -133,7 +133,7 @@ func numbered(above string, next *int, of fields) *byNumber {
 	for number, b := range of {
 		b.name = above + b.name
 		if b.index = *next; b.index >= maxBounds {
-			panic("ingest: more bounds than are counted")
+			panic("ingest: maxBounds is less than the number of bounds")
 		}
 		*next++
 		b.inner = numbered(b.name+".", next, b.fields)

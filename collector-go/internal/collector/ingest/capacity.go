@@ -24,10 +24,10 @@ func (s *Server) ensureCapacity(topology string) error {
 func (s *Server) checkCapacity(topology string) (of string, err error) {
 	has := s.journal.SeriesOf(topology)
 	if has >= s.o.MaxTopologySeries {
-		return topology, fmt.Errorf("the topology has its %d series", s.o.MaxTopologySeries)
+		return topology, fmt.Errorf("the topology has reached its limit of %d series", s.o.MaxTopologySeries)
 	}
 	if free := s.journal.FreeSeries(); has >= shareOfCapacity*free {
-		return "", fmt.Errorf("the topology has %d series, and only %d are free for all", has, free)
+		return "", fmt.Errorf("the topology has %d series, and all topologies together may define only %d more", has, free)
 	}
 	return "", nil
 }

@@ -68,7 +68,7 @@ func TestIdleSeriesMakeRoom(t *testing.T) {
 		tick()
 		_, err := s.define(nil, []metric.Raw{rawOf("full", 1000)})
 		if hours < 2 {
-			require.ErrorContains(t, err, "the topology has its 100 series")
+			require.ErrorContains(t, err, "the topology has reached its limit of 100 series")
 		}
 	}
 	require.Equal(t, 1, j.SeriesOf("full"))

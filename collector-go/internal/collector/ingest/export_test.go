@@ -188,12 +188,12 @@ func TestAStreamThatBreaksTheProtocolEndsAlone(t *testing.T) {
 	t.Run("garbage", func(t *testing.T) {
 		s := opened(t, service, grpc.ForceCodecV2(rawCodec{}))
 		require.NoError(t, s.stream.SendMsg([]byte{0xff, 0xff, 0xff, 1, 2, 3}))
-		s.fails(codes.InvalidArgument, "cannot be decoded")
+		s.fails(codes.InvalidArgument, "must be a valid Batch")
 	})
 	t.Run("open twice", func(t *testing.T) {
 		s := opened(t, service)
 		s.send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: &pb.Open{Topology: "t", Host: "h"}}})
-		s.fails(codes.InvalidArgument, "must be a Batch")
+		s.fails(codes.InvalidArgument, "must be a valid Batch")
 	})
 	t.Run("new epoch", func(t *testing.T) {
 		s := opened(t, service)
@@ -242,7 +242,7 @@ func TestOpenIsChecked(t *testing.T) {
 	stream, err := service.Export(t.Context())
 	require.NoError(t, err)
 	silent := &client{t: t, stream: stream}
-	silent.fails(codes.InvalidArgument, "no Open came")
+	silent.fails(codes.InvalidArgument, "no Open message arrived")
 
 	stream, err = service.Export(t.Context())
 	require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestClosingAcknowledges(t *testing.T) {
 	<-c.server.closing
 	slow.answer(nil)
 	s.acknowledged(1)
-	s.fails(codes.Unavailable, "closing")
+	s.fails(codes.Unavailable, "shutting down")
 	<-stopped
 }
 
@@ -309,7 +309,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	c := start(t, func(o *Options) { o.MaxStreams = 1 })
 	service := c.dial()
 	first := opened(t, service)
-	st := export(t, service).fails(codes.ResourceExhausted, "no stream is free: all 1 slots are in use")
+	st := export(t, service).fails(codes.ResourceExhausted, "the collector accepts no more streams (limits.streams): all 1 slots are in use")
 	require.Len(t, st.Details(), 1, "RetryInfo has the time after which to retry")
 	require.NoError(t, first.stream.CloseSend())
 	_, err := first.stream.Recv()

@@ -29,7 +29,7 @@ func (h *boundedHealth) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_
 	release, err := h.slots.Take(quota.Address(address))
 	if err != nil {
 		h.server.note(address, err)
-		return refuse(h.server.o.WatchTime, "health is watched too often: %v", err)
+		return refuse(h.server.o.WatchTime, "too many health watches: %v", err)
 	}
 	defer release()
 	ctx, cancel := context.WithTimeout(stream.Context(), h.server.o.WatchTime)
@@ -44,7 +44,7 @@ func (h *boundedHealth) Watch(r *grpc_health_v1.HealthCheckRequest, stream grpc_
 	if err := h.Server.Watch(r, timedWatch{stream, ctx}); ctx.Err() == nil {
 		return err
 	}
-	return status.Errorf(codes.Unavailable, "health is watched for %v at most: watch again", h.server.o.WatchTime)
+	return status.Errorf(codes.Unavailable, "a health watch ends after %v; start a new one", h.server.o.WatchTime)
 }
 
 // timedWatch is a watch with a context of its own, which is cancelled after WatchTime.

@@ -21,11 +21,11 @@ const (
 func checkHistogram(h *pb.HistogramSample, ofHistograms bool) error {
 	switch {
 	case !ofHistograms:
-		return fmt.Errorf("a series of numbers got a histogram")
+		return fmt.Errorf("the series has numbers, but the sample is a histogram")
 	case h.GetSchema() < minSchema || h.GetSchema() > maxSchema:
 		return fmt.Errorf("schema %d is not from %d to %d", h.GetSchema(), minSchema, maxSchema)
 	case !finite(h.GetSum()) || !finite(h.GetZeroThreshold()) || h.GetZeroThreshold() < 0:
-		return fmt.Errorf("sum %v or zero threshold %v makes no sense", h.GetSum(), h.GetZeroThreshold())
+		return fmt.Errorf("sum %v or zero threshold %v is invalid", h.GetSum(), h.GetZeroThreshold())
 	case len(h.GetPositiveCounts()) > maxBuckets || len(h.GetPositiveSpans()) > maxBuckets:
 		return fmt.Errorf("%d buckets, at most %d are allowed", len(h.GetPositiveCounts()), maxBuckets)
 	}

@@ -112,7 +112,7 @@ func (s *Server) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 	s.stats.streamEnds.WithLabelValues(code.String()).Inc()
 	if code == codes.InvalidArgument || code == codes.Internal {
 		if unsaid, ok := s.complain.mayComplain(s.o.Now()); ok {
-			s.log.Warn("stream broke the protocol and was ended", "err", err, "unsaid", unsaid)
+			s.log.Warn("closed a stream that violated the protocol", "err", err, "unsaid", unsaid)
 		}
 	}
 	return err
@@ -135,7 +135,7 @@ func (s *Server) export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportRe
 	release, err := s.producers.slots.Take(entry.keys(open.GetTopology())...)
 	if err != nil {
 		s.note(entry.peer.Address, err)
-		return refuse(time.Second, "no stream is free: %v", err)
+		return refuse(time.Second, "the collector accepts no more streams (limits.streams): %v", err)
 	}
 	defer release()
 	p, err := s.connect(open)
@@ -173,14 +173,14 @@ func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 		}
 		if m.in.request.GetOpen() == nil {
 			return nil, status.Error(codes.InvalidArgument,
-				"the first request of a stream must be an Open; this is none, or cannot be decoded")
+				"the first request of a stream must be a valid Open message")
 		}
 		if err := checkOpen(m.in.request.GetOpen()); err != nil {
 			return nil, status.Error(codes.InvalidArgument, err.Error())
 		}
 		return m.in.request.GetOpen(), nil
 	case <-timer.C:
-		return nil, status.Errorf(codes.InvalidArgument, "no Open came within %v", s.o.OpenTimeout)
+		return nil, status.Errorf(codes.InvalidArgument, "no Open message arrived within %v", s.o.OpenTimeout)
 	case <-s.closing:
 		return nil, errClosing
 	case <-g.Context().Done():
@@ -189,7 +189,7 @@ func (s *Server) awaitOpen(g grpc.ServerStream) (*pb.Open, error) {
 }
 
 // errClosing is the status with which streams end when the collector shuts down.
-var errClosing = status.Error(codes.Unavailable, "the collector is closing: send again what was not acknowledged")
+var errClosing = status.Error(codes.Unavailable, "the collector is shutting down; resend batches that were not acknowledged")
 
 // connect records in the journal that a producer opened a stream. disconnect must follow, or the producer would look
 // connected until the next start.
@@ -210,7 +210,7 @@ func (s *Server) connect(open *pb.Open) (*producer, error) {
 
 func (s *Server) disconnect(p *producer) {
 	if err := s.producers.disconnect(p); err != nil && !errors.Is(err, journal.ErrClosed) {
-		s.log.Warn("journal did not take the end of a stream", "producer", p.name(), "err", err)
+		s.log.Warn("failed to record the end of a stream in the journal", "producer", p.name(), "err", err)
 	}
 }
 

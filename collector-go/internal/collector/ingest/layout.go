@@ -31,7 +31,7 @@ type layout struct {
 	kept []int32
 }
 
-var errLayouts = errors.New("the stream has defined as many layouts as one may")
+var errLayouts = errors.New("layout limit of the stream reached")
 
 func (l *layouts) get(id uint32) *layout { return l.byID[id] }
 
@@ -80,12 +80,12 @@ func (t *table) addLayout(d *pb.Layout) error {
 	packed := pack(d.GetSeriesIds())
 	if before := t.layouts.get(d.GetId()); before != nil {
 		if string(before.packed) != string(packed) {
-			return fmt.Errorf("batch.layouts.id %d is defined again with other series", d.GetId())
+			return fmt.Errorf("batch.layouts.id %d is already defined with other series", d.GetId())
 		}
 		return nil
 	}
 	if len(t.layouts.byID) >= t.limits.layouts || t.layouts.listed+len(d.GetSeriesIds()) > t.limits.layoutColumns {
-		return fmt.Errorf("%w: %d layouts, %d series in all: open a new stream and define those that are in use",
+		return fmt.Errorf("%w (%d layouts with %d series in total): open a new stream and define only the layouts in use",
 			errLayouts, t.limits.layouts,
 			t.limits.layoutColumns)
 	}
@@ -104,7 +104,7 @@ func checkLayout(d *pb.Layout) error {
 	case d.GetId() == 0:
 		return errors.New("batch.layouts.id is 0: ids start at 1")
 	case len(ids) == 0 || len(ids) > block.MaxColumns:
-		return fmt.Errorf("batch.layouts.id %d has %d series_ids, from 1 to %d are allowed", d.GetId(), len(ids),
+		return fmt.Errorf("batch.layouts.id %d has %d series_ids; 1 to %d are allowed", d.GetId(), len(ids),
 			block.MaxColumns)
 	}
 	sorted := slices.Sorted(slices.Values(ids))

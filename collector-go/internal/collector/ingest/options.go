@@ -107,15 +107,15 @@ func (o Options) Validate() error {
 		{"MaxIdle", int64(o.MaxIdle)}, {"MaxWatches", int64(o.MaxWatches)}, {"WatchTime", int64(o.WatchTime)},
 	} {
 		if bound.value <= 0 {
-			return fmt.Errorf("ingest: %s is %d, must be positive", bound.name, bound.value)
+			return fmt.Errorf("ingest: %s is %d; it must be positive", bound.name, bound.value)
 		}
 	}
 	if o.MaxTopologySamplesPerSecond < 0 {
-		return fmt.Errorf("ingest: MaxTopologySamplesPerSecond is %d, must not be negative",
+		return fmt.Errorf("ingest: MaxTopologySamplesPerSecond is %d; it must not be negative",
 			o.MaxTopologySamplesPerSecond)
 	}
 	if o.MaxAge < 0 {
-		return fmt.Errorf("ingest: MaxAge is %v, must not be negative", o.MaxAge)
+		return fmt.Errorf("ingest: MaxAge is %v; it must not be negative", o.MaxAge)
 	}
 	return nil
 }

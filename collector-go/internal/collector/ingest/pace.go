@@ -27,8 +27,8 @@ const leastRate = 16 << 10
 
 // Reasons for closing a connection. They are logged and counted.
 var (
-	errSlowMessage = errors.New("a message was begun and not ended in time")
-	errStreamIDs   = errors.New("more streams were begun than a connection may have")
+	errSlowMessage = errors.New("the rest of a message did not arrive in time")
+	errStreamIDs   = errors.New("the connection opened too many streams")
 )
 
 // mostStreamIDs bounds the streams of a connection that are tracked. gRPC refuses streams beyond its own limit at once,

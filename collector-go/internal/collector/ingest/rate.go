@@ -45,7 +45,7 @@ type rateError struct {
 }
 
 func (e *rateError) Error() string {
-	return fmt.Sprintf("topology %s sends more than %.0f samples a second", e.topology, e.perSecond)
+	return fmt.Sprintf("topology %s exceeds its limit of %.0f samples per second", e.topology, e.perSecond)
 }
 
 // take admits the samples of a batch, or returns a *rateError with the time that the topology has to wait.

@@ -20,7 +20,7 @@ func TestRates(t *testing.T) {
 	p := newRates(100)
 	require.NoError(t, p.take("hostile", 6000, at))
 	err := p.take("hostile", 1, at)
-	require.EqualError(t, err, "topology hostile sends more than 100 samples a second")
+	require.EqualError(t, err, "topology hostile exceeds its limit of 100 samples per second")
 	assert.Equal(t, 10*time.Millisecond, err.(*rateError).wait)
 	require.NoError(t, p.take("good", 6000, at))
 

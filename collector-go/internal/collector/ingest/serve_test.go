@@ -171,7 +171,7 @@ func TestWatchingHealthIsBounded(t *testing.T) {
 		_, err = stream.Recv()
 	}
 	require.Equal(t, codes.Unavailable, status.Code(err), "%v", err)
-	require.ErrorContains(t, err, "watch again")
+	require.ErrorContains(t, err, "start a new one")
 }
 
 func TestHealth(t *testing.T) {

@@ -248,11 +248,11 @@ func (s *stream) take(in *incoming) error {
 	}
 	b := in.request.GetBatch()
 	if x := s.stateTransfer; b != nil && x != nil && (x.awaits || string(b.GetEpoch()) != string(x.sent)) {
-		return broken(codes.InvalidArgument, errors.New("a Batch came before the State that was wanted, or of another epoch than open.epoch"))
+		return broken(codes.InvalidArgument, errors.New("a Batch arrived before the requested State, or its epoch is not open.epoch"))
 	}
 	if b == nil {
 		return broken(codes.InvalidArgument,
-			errors.New("a request after Open must be a Batch; this is none, or cannot be decoded"))
+			errors.New("a request after Open must be a valid Batch message"))
 	}
 	if err := s.check(b); errors.Is(err, errLayouts) {
 		return &brokenError{refuse(time.Second, "%v", err)}

@@ -191,7 +191,7 @@ func (t *table) addOne(d *pb.SeriesDefinition) error {
 
 // redefined returns the error for an id that is defined again with another meaning. It ends the stream.
 func (t *table) redefined(d *pb.SeriesDefinition) error {
-	return fmt.Errorf("batch.series.id %d is defined again with another meaning, as %.40q", d.GetId(), d.GetName())
+	return fmt.Errorf("batch.series.id %d is already defined and cannot be redefined as %.40q", d.GetId(), d.GetName())
 }
 
 // keepExample stores what is wrong with a definition, and returns the index of the example. Examples are bounded,
@@ -314,9 +314,9 @@ func (t *table) refusalExample(id uint32, s slot) string {
 	case s.kind() == bad && s.place() < len(t.examples):
 		return t.examples[s.place()]
 	case s.kind() == bad:
-		return fmt.Sprintf("id %d has a definition that is not taken", id)
+		return fmt.Sprintf("id %d has an invalid definition", id)
 	case t.slots.known >= t.limits.series:
-		return fmt.Sprintf("id %d: a stream may define %d series", id, t.limits.series)
+		return fmt.Sprintf("id %d exceeds the limit of %d series per stream", id, t.limits.series)
 	}
 	return fmt.Sprintf("id %d was not defined on this stream", id)
 }

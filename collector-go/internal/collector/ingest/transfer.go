@@ -50,9 +50,9 @@ func (g generation) epoch(of journal.Epoch) journal.Epoch {
 func checkGeneration(o *pb.Open) error {
 	switch n := len(o.GetEpoch()); {
 	case n != 0 && n != len(journal.Epoch{}):
-		return fmt.Errorf("open.epoch has %d bytes, must have %d, or none", n, len(journal.Epoch{}))
+		return fmt.Errorf("open.epoch has %d bytes; it must have %d or be empty", n, len(journal.Epoch{}))
 	case (n == 0) != (o.GetGeneration() == 0):
-		return errors.New("open.generation and open.epoch belong together: give both or neither")
+		return errors.New("set both open.generation and open.epoch, or neither")
 	}
 	return nil
 }
@@ -139,10 +139,10 @@ func (s *Server) moved(p *producer, m *journal.Moved) error {
 func (s *stream) receiveState(part *pb.State) error {
 	x := s.stateTransfer
 	if string(part.GetEpoch()) != string(x.sent) {
-		return broken(codes.InvalidArgument, errors.New("state.epoch is not open.epoch"))
+		return broken(codes.InvalidArgument, errors.New("state.epoch differs from open.epoch"))
 	}
 	if len(x.parts)+len(part.GetData()) > s.server.o.StateTransfer.MaxBytes {
-		return broken(codes.InvalidArgument, fmt.Errorf("a state may have %d bytes at most",
+		return broken(codes.InvalidArgument, fmt.Errorf("the state exceeds the limit of %d bytes",
 			s.server.o.StateTransfer.MaxBytes))
 	}
 	x.parts = append(x.parts, part.GetData()...)
@@ -161,7 +161,7 @@ func (s *stream) receiveState(part *pb.State) error {
 			return broken(codes.InvalidArgument, fmt.Errorf("state: %w", err))
 		}
 		if m.Series, err = s.server.define(nil, series); err != nil {
-			return &brokenError{refuse(time.Minute, "no capacity for the %d series of the topology that moves here: %v",
+			return &brokenError{refuse(time.Minute, "no capacity for the %d series of the transferred topology: %v",
 				len(series), err)}
 		}
 	}
@@ -240,7 +240,7 @@ func (c *transferOwners) acquire(topology string, task int32, of *stream) error 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if other, is := c.task[topology]; is && other.task != task {
-		return fmt.Errorf("topology %q has two tasks of the metrics consumer, %d and %d: where a collector acknowledges what is forwarded (grpc.acknowledge) it may have one; set bullet.topology.metrics.collector.parallelism to 1",
+		return fmt.Errorf("topology %q has two metrics consumer tasks, %d and %d: grpc.acknowledge: forwarded allows only one; set bullet.topology.metrics.collector.parallelism to 1",
 			topology, other.task, task)
 	}
 	if c.task == nil {

@@ -149,12 +149,12 @@ func TestWhatASenderBringsIsLookedAt(t *testing.T) {
 	c, _ := carrying(t)
 	generation := uint64(1)
 	for message, sends := range map[string]func(*client){
-		"state: cannot be read":               func(x *client) { x.state("bad", true) },
-		"a state may have 786432 bytes":       func(x *client) { x.state(string(make([]byte, 3*maxStatePart+1)), true) },
-		"a Batch came before the State":       func(x *client) { x.one(1) },
-		"state.epoch is not open.epoch":       func(x *client) { x.epoch = movedEpoch[:8]; x.state("a", true) },
-		"must be a Batch; this is none":       func(x *client) { x.state("a", true); x.state("b", true) },
-		"or of another epoch than open.epoch": func(x *client) { x.state("a", true); x.epoch = make([]byte, 16); x.one(1) },
+		"state: cannot be read":                       func(x *client) { x.state("bad", true) },
+		"the state exceeds the limit of 786432 bytes": func(x *client) { x.state(string(make([]byte, 3*maxStatePart+1)), true) },
+		"a Batch arrived before the requested State":  func(x *client) { x.one(1) },
+		"state.epoch differs from open.epoch":         func(x *client) { x.epoch = movedEpoch[:8]; x.state("a", true) },
+		"must be a valid Batch message":               func(x *client) { x.state("a", true); x.state("b", true) },
+		"or its epoch is not open.epoch":              func(x *client) { x.state("a", true); x.epoch = make([]byte, 16); x.one(1) },
 	} {
 		t.Run(message, func(t *testing.T) {
 			generation++
@@ -166,7 +166,7 @@ func TestWhatASenderBringsIsLookedAt(t *testing.T) {
 	}
 	for message, open := range map[string]*pb.Open{
 		"open.epoch has 3 bytes": {Topology: "bullet", Host: "h", Epoch: []byte("abc"), Generation: 1},
-		"belong together":        {Topology: "bullet", Host: "h", Generation: 1},
+		"or neither":        {Topology: "bullet", Host: "h", Generation: 1},
 	} {
 		stream, err := c.dial().Export(t.Context())
 		require.NoError(t, err)

@@ -59,7 +59,7 @@ func (j *Journal) Append(b *Batch, done func(error)) (duplicate bool, err error)
 // before mu is locked, because encoding histograms takes time.
 func checkedTail(b *Batch) ([]byte, error) {
 	if len(b.TimesMs) != len(b.IDs) || len(b.Values) != len(b.IDs) {
-		return nil, fmt.Errorf("journal: append: columns of %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs),
+		return nil, fmt.Errorf("journal: append: columns differ in length: %d ids, %d times, %d values", len(b.IDs), len(b.TimesMs),
 			len(b.Values))
 	}
 	if b.Sequence > math.MaxInt64 {
@@ -67,7 +67,7 @@ func checkedTail(b *Batch) ([]byte, error) {
 	}
 	for i := range b.Blocks {
 		if !sizesHold(&b.Blocks[i].Block) {
-			return nil, fmt.Errorf("journal: append: block %d of batch %d was not checked", i, b.Sequence)
+			return nil, fmt.Errorf("journal: append: block %d of batch %d was not validated", i, b.Sequence)
 		}
 	}
 	return encodeTail(b)

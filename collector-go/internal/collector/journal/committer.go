@@ -237,7 +237,7 @@ func (c *committer) stillThere(now time.Time) error {
 	case err != nil:
 		return fmt.Errorf("journal: look for %s: %w", segmentName(c.number), err)
 	case !linked:
-		return fmt.Errorf("journal: %s was removed or renamed while it was written to; what it held and no store has yet is lost, unless it is back at the next start",
+		return fmt.Errorf("journal: %s was removed or renamed while in use; samples that no store has yet are lost unless the file is restored before the next start",
 			segmentName(c.number))
 	}
 	c.looked = now
@@ -317,7 +317,7 @@ func (c *committer) fail(group []queued, err error) {
 	j.figures.fsyncFailed.Inc()
 	j.figures.failing.Set(1)
 	if first {
-		j.log.Error("journal write failed; senders wait", "dir", j.dir, "err", err, "retry", j.o.RetryInterval)
+		j.log.Error("journal write failed; retrying while senders wait", "dir", j.dir, "err", err, "retry", j.o.RetryInterval)
 	}
 	for _, r := range dropped {
 		if r.done != nil {

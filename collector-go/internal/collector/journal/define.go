@@ -86,7 +86,7 @@ func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
 // forgotten. ErrLayoutLimit means that Options.MaxLayouts or MaxLayoutColumns are in use.
 func (j *Journal) DefineLayout(series []SeriesID) (LayoutID, error) {
 	if len(series) == 0 || len(series) > block.MaxColumns {
-		return 0, fmt.Errorf("journal: layout of %d series, from 1 to %d are allowed", len(series), block.MaxColumns)
+		return 0, fmt.Errorf("journal: layout has %d series; 1 to %d are allowed", len(series), block.MaxColumns)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

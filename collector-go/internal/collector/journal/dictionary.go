@@ -251,7 +251,7 @@ func (s *state) use(b *Batch, hour int64) (*producerRow, error) {
 			return nil, missing("layout", uint32(block.Layout), uint32(s.nextLayout))
 		}
 		if block.Columns != len(layout.Series) {
-			return nil, fmt.Errorf("%w: block of %d columns, layout %d has %d", errPayload, block.Columns, block.Layout,
+			return nil, fmt.Errorf("%w: block has %d columns, but layout %d has %d", errPayload, block.Columns, block.Layout,
 				len(layout.Series))
 		}
 		layout.usedHour = hour
@@ -276,5 +276,5 @@ func missing(what string, id, next uint32) error {
 	if id > 0 && id < next {
 		return fmt.Errorf("%w: %s %d", ErrForgotten, what, id)
 	}
-	return fmt.Errorf("journal: batch refers to a %s, %d, that was not defined", what, id)
+	return fmt.Errorf("journal: batch refers to undefined %s %d", what, id)
 }

@@ -20,15 +20,15 @@ var (
 	ErrAhead = errors.New("position is ahead of the journal")
 	// ErrTooLarge is returned for a batch that does not fit into a record. A retry cannot succeed, so the sender must
 	// drop it.
-	ErrTooLarge = errors.New("batch is larger than a journal record may be")
+	ErrTooLarge = errors.New("batch exceeds the maximum size of a journal record")
 	// ErrForgotten is returned by Append for a batch that refers to a series, layout or producer that was idle and was
 	// forgotten (see Forgotten). The batch was not queued. Define its series again, and send it with the new ids.
-	ErrForgotten = errors.New("batch refers to what the journal has forgotten")
+	ErrForgotten = errors.New("batch refers to a definition that the journal has removed")
 	// ErrSeriesLimit is returned by Define if Options.MaxSeries are in use and none of them is idle. DefineProducer
 	// returns ErrProducerLimit, and DefineLayout ErrLayoutLimit, for the same reason.
 	ErrSeriesLimit   = errors.New("series limit of the journal reached")
 	ErrProducerLimit = errors.New("producer limit of the journal reached")
-	ErrLayoutLimit   = errors.New("limit of layouts, or of their columns, of the journal reached")
+	ErrLayoutLimit   = errors.New("layout limit of the journal reached")
 	// ErrRead is returned by Reader.Next if the disk fails to return what was written. Next may be called again and
 	// then retries. Reader.Skip skips the part that cannot be read. Backoff decides when to do so.
 	ErrRead = errors.New("journal cannot be read")

@@ -158,7 +158,7 @@ func (j *Journal) retireIDs(f *Forgotten) {
 	}
 	f.TimeMs = j.state.nowMs
 	j.state.dict.retire(f)
-	j.log.Info("journal forgot what was idle", "series", len(f.Series), "layouts", len(f.Layouts), "producers",
+	j.log.Info("journal removed idle definitions", "series", len(f.Series), "layouts", len(f.Layouts), "producers",
 		len(f.Producers))
 	for what, n := range map[string]int{"series": len(f.Series), "layout": len(f.Layouts),
 		"producer": len(f.Producers)} {

@@ -236,7 +236,7 @@ func TestLimitsGiveWay(t *testing.T) {
 	fresh = h.series(name(38), name(39)) // used
 	require.Equal(t, LayoutID(5), h.layout(fresh[0], fresh[0]))
 	_, err = h.j.DefineLayout(nil)
-	require.ErrorContains(t, err, "from 1 to")
+	require.ErrorContains(t, err, "1 to")
 }
 
 // TestProducersOfAKillAndSubmitLoop checks that they never exhaust the limit for others.

@@ -136,7 +136,7 @@ func (j *Journal) keepLock() error {
 	names, err := j.fs.ReadDir(j.dir)
 	if err == nil && slices.ContainsFunc(names,
 		func(name string) bool { return strings.HasSuffix(name, segmentSuffix) }) {
-		err = fmt.Errorf("journal: %s has become another journal's: end this collector, or give it its directory back",
+		err = fmt.Errorf("journal: another journal has replaced %s: stop this collector, or restore its directory",
 			j.dir)
 	}
 	if err != nil {

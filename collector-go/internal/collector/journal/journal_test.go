@@ -530,7 +530,7 @@ func TestAppendRefusesWhatCannotBe(t *testing.T) {
 	require.NoError(t, err)
 	defer j.Close()
 	_, err = j.Append(&Batch{Producer: 1}, nil)
-	require.ErrorContains(t, err, "was not defined")
+	require.ErrorContains(t, err, "undefined")
 	b := oneBatch(t, j, 7)
 	b.Values = b.Values[:2]
 	_, err = j.Append(b, nil)
@@ -557,5 +557,5 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	b = appendRecord(b, positionOf(1, int64(len(b))), kindSegment, []byte{formatVersion + 1, 200, 1, 2, 3})
 	require.NoError(t, os.WriteFile(filepath.Join(dir, segmentName(1)), b, 0o600))
 	_, err := Open(dir, DefaultOptions())
-	require.ErrorContains(t, err, "run the newer program")
+	require.ErrorContains(t, err, "run the newer release")
 }

@@ -17,8 +17,8 @@ func TestAMoveIsKnownByItsEpoch(t *testing.T) {
 	_, known := j.LastSequence("t", epoch)
 	assert.False(t, known)
 	require.ErrorIs(t, j.AppendControl(&Moved{Producer: b.Producer, State: make([]byte, maxRecordBytes)}), ErrTooLarge)
-	require.ErrorContains(t, j.AppendControl(&Moved{Producer: b.Producer + 1}), "not defined")
-	require.ErrorContains(t, j.AppendControl(&Moved{Producer: b.Producer, Series: []SeriesID{series[0] + 1000}}), "not defined")
+	require.ErrorContains(t, j.AppendControl(&Moved{Producer: b.Producer + 1}), "undefined")
+	require.ErrorContains(t, j.AppendControl(&Moved{Producer: b.Producer, Series: []SeriesID{series[0] + 1000}}), "undefined")
 	moved := &Moved{Producer: b.Producer, Epoch: epoch, Series: series, State: []byte("state"), TimeMs: b.ReceivedMs}
 	require.NoError(t, j.AppendControl(moved))
 	for _, when := range []string{"at once", "after a restart", "after two"} {

@@ -106,11 +106,11 @@ func (o Options) Validate() error {
 		{"RetryInterval", int64(o.RetryInterval), 1},
 	} {
 		if bound.value < bound.min {
-			return fmt.Errorf("journal: %s is %d, must be at least %d", bound.name, bound.value, bound.min)
+			return fmt.Errorf("journal: %s is %d; it must be at least %d", bound.name, bound.value, bound.min)
 		}
 	}
 	if o.SegmentBytes > maxSegmentBytes {
-		return fmt.Errorf("journal: SegmentBytes is %d, must be at most %d", o.SegmentBytes, int64(maxSegmentBytes))
+		return fmt.Errorf("journal: SegmentBytes is %d; it must be at most %d", o.SegmentBytes, int64(maxSegmentBytes))
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (j *Journal) findSegments() ([]segment, error) {
 		} else if n := previous.Segment(); n > found[i-1].number {
 			found[i].missing = previous
 			j.figures.damaged.Inc()
-			j.log.Error("journal segment is missing; what it held is lost, unless its file can be put back before the next start",
+			j.log.Error("journal segment is missing; its samples are lost unless the file is restored before the next start",
 				"segment", filepath.Join(j.dir, segmentName(n)), "bytes", previous.offset())
 		}
 	}
@@ -105,7 +105,7 @@ func (j *Journal) rebuild(found []segment) (start int, err error) {
 		if complete || start == 0 {
 			break
 		}
-		j.log.Warn("journal segment has no complete header; going back to the segment before it", "segment",
+		j.log.Warn("journal segment has no complete header; continuing with the previous segment", "segment",
 			segmentName(found[start].number))
 	}
 	for i := start + 1; i < len(found); i++ {
@@ -146,7 +146,7 @@ func (j *Journal) withFile(number uint32, do func(disk.File) error) error {
 // refusing to start would lose them too.
 func (j *Journal) reportDamage(number uint32, from, to int64) {
 	j.figures.damaged.Inc()
-	j.log.Warn("journal holds a damaged or half-written record; skipped it",
+	j.log.Warn("journal skipped a damaged or partially written record",
 		"segment", filepath.Join(j.dir, segmentName(number)), "from", from, "to", to)
 }
 
@@ -158,12 +158,12 @@ func (c *committer) settle() error {
 		return nil
 	}
 	if err := c.j.fs.SyncDir(c.j.dir); err != nil {
-		return fmt.Errorf("journal: settle %s: %w", c.j.dir, err)
+		return fmt.Errorf("journal: sync recovered %s: %w", c.j.dir, err)
 	}
 	for len(c.unsettled) > 0 {
 		s := c.unsettled[0]
 		if err := c.settleSegment(&s); err != nil {
-			return fmt.Errorf("journal: settle %s: %w", segmentName(s.number), err)
+			return fmt.Errorf("journal: sync recovered %s: %w", segmentName(s.number), err)
 		}
 		c.unsettled = c.unsettled[1:]
 		if s.end > magicBytes {
@@ -185,7 +185,7 @@ func (c *committer) settleSegment(s *segment) error {
 				return err
 			}
 			c.j.figures.cutBytes.Add(float64(cut))
-			c.j.log.Warn("journal cut a segment behind its last whole record", "segment", segmentName(s.number),
+			c.j.log.Warn("journal truncated a segment after its last complete record", "segment", segmentName(s.number),
 				"bytes", cut)
 			s.size = s.end
 		}

@@ -84,7 +84,7 @@ func (j *Journal) NearlyFull() (oldestEnd Position, nearlyFull bool) {
 	lasted, begins := j.shortage.Look(missing > 0, j.o.Now())
 	n := len(j.segments)
 	if begins && n > 1 {
-		j.log.Warn("journal: the disk is short of space; free some, or segments that only lagging stores still need will be deleted",
+		j.log.Warn("journal: disk space is low; free some, or segments that only lagging stores need will be deleted",
 			"dir", j.dir, "missing_bytes", missing, "after", j.o.MakeRoomAfter)
 	}
 	if n < 2 {

@@ -55,7 +55,7 @@ func TestAnotherTakesItsDirectory(t *testing.T) {
 	err = appendUntil(t, j, s, func(err error) bool {
 		return err != nil && !strings.Contains(err.Error(), "in use by")
 	})
-	require.ErrorContains(t, err, "another journal's")
+	require.ErrorContains(t, err, "another journal has replaced")
 	require.NoError(t, j.Close())
 }
 

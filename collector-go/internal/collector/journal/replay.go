@@ -72,7 +72,7 @@ func (s *state) replayLayouts(payload []byte) error {
 		s.nextLayout = max(s.nextLayout, row.ID+1)
 		for _, id := range row.Series {
 			if s.dict.series.get(uint32(id)) == nil {
-				return fmt.Errorf("%w: layout %d lists what is not defined", errPayload, row.ID)
+				return fmt.Errorf("%w: layout %d refers to an undefined series", errPayload, row.ID)
 			}
 		}
 		s.dict.addLayout(row)

@@ -229,14 +229,14 @@ func (a Annotation) problem(topologyBytes int) string {
 	}
 	switch {
 	case a.Topology == "":
-		return "topology is missing: name the topology that it is about"
+		return "topology is missing: name the topology that the annotation belongs to"
 	case strings.HasPrefix(a.ID, autoPrefix):
-		return "id begins with \"" + autoPrefix + "\", which is for the collector's own: choose another"
+		return "id begins with \"" + autoPrefix + "\", which is reserved for the collector: choose another id"
 	case strings.HasPrefix(a.ID, SharedPrefix):
 		return "id begins with \"" + SharedPrefix +
-			"\": another collector has that annotation; change it there, by the id that it has there"
+			"\": another collector owns that annotation; change it there, with the id that it has there"
 	case len(a.Tags) > MaxTags:
-		return "tags are too many, at most " + number(MaxTags)
+		return "there are too many tags; the maximum is " + number(MaxTags)
 	case a.EndMs != 0 && a.TimeMs != 0 && a.EndMs < a.TimeMs:
 		return "end_time is before time"
 	}

@@ -92,7 +92,7 @@ func (o Options) Validate() error {
 		l.TextBytes, l.Annotations, l.AnnotationBytes,
 		int(l.AnnotationAge), o.CheckpointTicks} {
 		if bound < 1 {
-			return errors.New("registry: every limit must be positive")
+			return errors.New("registry: all limits must be positive")
 		}
 	}
 	if o.Dir == "" || o.Logger == nil || o.Now == nil {

@@ -93,14 +93,14 @@ func (r *Registry) restore() error {
 		return err
 	}, func(path string, err error) {
 		unusable++
-		r.options.Logger.Warn("a checkpoint of the registry is unusable; using the one before it, with a longer replay",
+		r.options.Logger.Warn("registry checkpoint is unusable; using the previous one, with a longer replay",
 			"file", path, "error", err)
 	})
 	r.position, r.restored, r.state.position = position, position, position
 	r.applied.Store(uint64(position))
 	if errors.Is(err, checkpoint.ErrNone) {
 		if unusable > 0 {
-			r.options.Logger.Error("no usable checkpoint of the registry: topologies and annotations from before the journal's oldest entry are gone",
+			r.options.Logger.Error("no usable registry checkpoint; topologies and annotations older than the journal are lost",
 				"directory", r.options.Dir)
 		}
 		return nil
@@ -139,7 +139,7 @@ func (r *Registry) Run(ctx context.Context) error {
 // read. The registry misses the changes in that part, and logs an error.
 func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failure error) {
 	if !r.backoff.Failing() {
-		r.options.Logger.Error("the registry failed to read the journal; retrying", "from", r.position,
+		r.options.Logger.Error("registry failed to read the journal; retrying", "from", r.position,
 			"giving_up_after", r.backoff.SkipAfter, "error", failure)
 	}
 	r.figures.readFailures.Inc()
@@ -154,7 +154,7 @@ func (r *Registry) retryRead(ctx context.Context, reader *journal.Reader, failur
 	if skip {
 		reader.Skip()
 		r.figures.unreadable.Inc()
-		r.options.Logger.Error("the registry skipped a part of the journal that the disk cannot read", "after",
+		r.options.Logger.Error("registry skipped an unreadable part of the journal", "after",
 			r.position, "error", failure)
 	}
 }
@@ -166,7 +166,7 @@ func (r *Registry) openReader() (*journal.Reader, error) {
 	if !errors.Is(err, journal.ErrExpired) {
 		return reader, err
 	}
-	r.options.Logger.Error("the journal no longer has entries that the registry still needed; their changes are lost",
+	r.options.Logger.Error("the journal deleted entries before the registry read them; their changes are lost",
 		"from", r.position,
 		"to", r.journal.Oldest())
 	return r.journal.Reader(0)
@@ -211,7 +211,7 @@ func (r *Registry) checkpoint() {
 	r.mu.Unlock()
 	if err := r.checkpoints.Save(r.position, state); err != nil {
 		r.figures.failures.Inc()
-		r.options.Logger.Warn("saving a checkpoint of the registry failed; a restart will replay more", "directory",
+		r.options.Logger.Warn("saving a registry checkpoint failed; a restart will replay more", "directory",
 			filepath.Clean(r.options.Dir), "error", err)
 	}
 	if err := r.retention.Need(name, r.checkpoints.Keep(keptCheckpoints)); err != nil {

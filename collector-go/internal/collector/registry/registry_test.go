@@ -305,7 +305,7 @@ func TestTheCheckpointOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	err = w.tryOpen()
 	require.ErrorIs(t, err, disk.ErrNewer)
 	assert.ErrorContains(t, err, before[len(before)-1])
-	assert.ErrorContains(t, err, "format version is 4, this program knows up to 3: run the newer program")
+	assert.ErrorContains(t, err, "format version is 4, but this program supports up to 3: run the newer release")
 	assert.Equal(t, before, w.files())
 }
 
@@ -339,22 +339,22 @@ func TestWhatIsWrongWithAnAnnotationIsSaid(t *testing.T) {
 	defer w.close()
 	long := string(make([]byte, MaxTextBytes+1))
 	for want, a := range map[string]Annotation{
-		"topology is missing: name the topology that it is about":              {Title: "x"},
-		"title is missing, and there is no annotation of this id that has one": {Topology: "t", ID: "unknown"},
+		"topology is missing: name the topology that the annotation belongs to": {Title: "x"},
+		"title is missing; it is required for a new annotation":                 {Topology: "t", ID: "unknown"},
 		"end_time is before time": {Topology: "t", Title: "x",
 			TimeMs: 2, EndMs: 1},
 		"text is too long: 16385 bytes, at most 16384": {Topology: "t", Title: "x",
 			Text: long},
 		"title is not UTF-8": {Topology: "t", Title: "\xff"},
-		"tags are too many, at most 16": {Topology: "t", Title: "x",
+		"there are too many tags; the maximum is 16": {Topology: "t", Title: "x",
 			Tags: make([]string, MaxTags+1)},
 		"tags is too long: 65 bytes, at most 64": {Topology: "t", Title: "x",
 			Tags: []string{"a", long[:65]}},
-		`id begins with "auto-", which is for the collector's own: choose another`: {Topology: "t", Title: "x",
+		`id begins with "auto-", which is reserved for the collector: choose another id`: {Topology: "t", Title: "x",
 			ID: "auto-1"},
-		`id begins with "shared-": another collector has that annotation; change it there, by the id that it has there`: {
+		`id begins with "shared-": another collector owns that annotation; change it there, with the id that it has there`: {
 			Topology: "t", Title: "x", ID: "shared-1"},
-		"it is older than annotations are kept, or than all of as many as are kept": {Topology: "t", Title: "x",
+		"it is older than the retention of annotations, or older than all annotations that are stored": {Topology: "t", Title: "x",
 			TimeMs: 1, ID: "old"},
 		"id is too long: 16385 bytes, at most 128": {Topology: "t",
 			Title: "x", ID: long},
@@ -436,7 +436,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	o := DefaultOptions(t.TempDir())
 	require.NoError(t, o.Validate())
 	o.Limits.Tasks = 0
-	assert.ErrorContains(t, o.Validate(), "every limit must be positive")
+	assert.ErrorContains(t, o.Validate(), "all limits must be positive")
 	assert.Error(t, DefaultOptions("").Validate())
 }
 

@@ -23,7 +23,7 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 	case err != nil:
 		return nil, err
 	case version < 1:
-		return nil, fmt.Errorf("there is no format version %d", version)
+		return nil, fmt.Errorf("unknown format version %d", version)
 	}
 	s := newState(l, t)
 	s.clockMs, s.ageClockMs, s.nextMade = d.Int(), d.Int(), d.Uint()
@@ -37,7 +37,7 @@ func restoreState(data []byte, l Limits, t Times) (*state, error) {
 			t.runs = append(t.runs, decodeRun(d, t.name, version))
 		}
 		if len(t.runs) == 0 || s.topologies[t.name] != nil {
-			d.Fail(errors.New("a topology without a run, or twice"))
+			d.Fail(errors.New("corrupt checkpoint: a topology has no run or appears twice"))
 		}
 		s.topologies[t.name] = t
 	}
@@ -89,7 +89,7 @@ func decodeRun(d *metric.Decoder, topology string, version uint64) *run {
 		r.placementChange = decodePlacementChange(d)
 	}
 	if len(r.workers) != len(workers) {
-		d.Fail(errors.New("a worker is there twice"))
+		d.Fail(errors.New("corrupt checkpoint: a worker appears twice"))
 	}
 	return r
 }
@@ -105,7 +105,7 @@ func decodeClients(d *metric.Decoder, s *state) {
 		s.clients[clientKey{d.String(), decodePlace(d)}] = &client{heardMs: d.Int(), stoppedMs: d.Int()}
 	}
 	if len(s.clients) != int(n) {
-		d.Fail(errors.New("a client is there twice"))
+		d.Fail(errors.New("corrupt checkpoint: a client appears twice"))
 	}
 }
 
@@ -128,7 +128,7 @@ func decodeWorker(d *metric.Decoder, version uint64) *worker {
 func decodeTask(d *metric.Decoder, r *run, workers []*worker) {
 	id, component, number := d.Int(), d.String(), d.Uint()
 	if d.Err() != nil || number >= uint64(len(workers)) || id < 0 || id > math.MaxInt32 || r.tasks[int32(id)] != nil {
-		d.Fail(errors.New("a task is at no worker, or there twice"))
+		d.Fail(errors.New("corrupt checkpoint: a task has no worker or appears twice"))
 		return
 	}
 	t := &task{component: component, worker: workers[number], sinceMs: d.Int(), lastMs: d.Int()}
@@ -180,20 +180,20 @@ func decodeAnnotations(d *metric.Decoder, m *annotations) {
 			Text: d.String(), Tags: decodeStrings(d)}
 		origin := d.Uint()
 		if origin < uint64(OfRegistry) || origin > uint64(OfAPI) {
-			d.Fail(fmt.Errorf("an annotation of origin %d", origin))
+			d.Fail(fmt.Errorf("corrupt checkpoint: an annotation has the unknown origin %d", origin))
 			return
 		}
 		a.Origin = Origin(origin)
 		key := annotationKey{a.Topology, a.ID}
 		if m.byID[key] != nil {
-			d.Fail(errors.New("an annotation is there twice"))
+			d.Fail(errors.New("corrupt checkpoint: an annotation appears twice"))
 			return
 		}
 		m.sorted, m.byID[key] = append(m.sorted, a), a
 		m.count(a, 1)
 	}
 	if !slices.IsSortedFunc(m.sorted, compare) {
-		d.Fail(errors.New("annotations are not in order"))
+		d.Fail(errors.New("corrupt checkpoint: annotations are not sorted"))
 	}
 }
 

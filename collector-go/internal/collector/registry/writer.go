@@ -60,7 +60,7 @@ func (r *Registry) Annotate(ctx context.Context, a Annotation) (Annotation, erro
 			return Annotation{}, &InvalidError{problem}
 		}
 	} else if a.Title == "" {
-		return Annotation{}, &InvalidError{"title is missing, and there is no annotation of this id that has one"}
+		return Annotation{}, &InvalidError{"title is missing; it is required for a new annotation"}
 	} else {
 		a.TimeMs = cmp.Or(a.TimeMs, r.options.Now().UnixMilli())
 	}
@@ -70,7 +70,7 @@ func (r *Registry) Annotate(ctx context.Context, a Annotation) (Annotation, erro
 	if set, ok := r.annotation(a.Topology, a.ID); ok {
 		return set, nil
 	}
-	return Annotation{}, &InvalidError{"it is older than annotations are kept, or than all of as many as are kept"}
+	return Annotation{}, &InvalidError{"it is older than the retention of annotations, or older than all annotations that are stored"}
 }
 
 func randomID() string {
@@ -128,7 +128,7 @@ func waitFor(ctx context.Context, done <-chan error) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return errors.Join(errors.New("not known to be on disk yet; set it again under the same id"), ctx.Err())
+		return errors.Join(errors.New("not yet confirmed on disk; set it again with the same id"), ctx.Err())
 	}
 }
 

@@ -118,7 +118,7 @@ func (p *Player) settleName(f *File, files []*File) {
 	for n := 2; p.taken(f, f.topology, files); n++ {
 		f.topology = fmt.Sprintf("%s#%d", filepath.Base(f.name), n)
 	}
-	p.log.Warn("another run of this topology has samples of the same time or later; this one is stored under another name",
+	p.log.Warn("another run of this topology has samples of the same time or later; storing this one under another name",
 		"file", f.name, "topology", said, "stored_as", f.topology)
 }
 

@@ -73,7 +73,7 @@ func sum(counts map[string]uint64) (all uint64) {
 // collector and not a problem of the capture.
 func (r *Summary) Check() error {
 	if all := r.Stored + sum(r.Refused) + sum(r.LeftOut); all != r.Points {
-		return fmt.Errorf("the books do not balance: %d points, of which %d were stored, %d refused and %d left out; this is a fault of the program",
+		return fmt.Errorf("the accounts do not balance: %d points, of which %d were stored, %d refused and %d left out; please report this bug",
 			r.Points, r.Stored, sum(r.Refused), sum(r.LeftOut))
 	}
 	return nil
@@ -86,7 +86,7 @@ func (r *Summary) Text() string {
 	writeReasons(&b, "refused", r.Refused)
 	writeReasons(&b, "left out", r.LeftOut)
 	if r.Unsupported > 0 {
-		fmt.Fprintf(&b, "%-9s %d (values that are no numbers; not among the points)\n", "beside", r.Unsupported)
+		fmt.Fprintf(&b, "%-9s %d (values that are not numbers; not counted as points)\n", "beside", r.Unsupported)
 	}
 	if len(r.Unknown) > 0 {
 		fmt.Fprintf(&b, "%-9s %s\n", "unknown", strings.Join(r.Unknown, ", "))

@@ -61,7 +61,7 @@ func DefaultOptions() Options {
 func (o Options) Validate() error {
 	for name, width := range o.Widths {
 		if width < 1 || width > maxWidthMs {
-			return fmt.Errorf("slice width %d ms of %s: choose 1 ms to %d ms", width, name, maxWidthMs)
+			return fmt.Errorf("slice width %d ms for %s: choose 1 ms to %d ms", width, name, maxWidthMs)
 		}
 	}
 	switch {
@@ -70,15 +70,15 @@ func (o Options) Validate() error {
 	case o.LatenessMs < 0 || o.LatenessMs > maxWidthMs:
 		return fmt.Errorf("lateness %d ms: choose 0 to %d ms", o.LatenessMs, maxWidthMs)
 	case o.BacklogMs < 0 || o.KeepMs < o.BacklogMs:
-		return fmt.Errorf("backlog %d ms, keep %d ms: neither may be negative, and keep no less than backlog",
+		return fmt.Errorf("backlog %d ms and keep %d ms: neither may be negative, and keep must not be less than backlog",
 			o.BacklogMs, o.KeepMs)
 	case o.MaxTickStepMs < 1:
-		return fmt.Errorf("most of one tick %d ms: choose at least the time between two ticks", o.MaxTickStepMs)
+		return fmt.Errorf("maximum tick step %d ms: choose at least the time between two ticks", o.MaxTickStepMs)
 	case o.Health.PeriodMs < 0 || o.Health.PeriodMs > maxWidthMs || o.Health.PeriodMs > 0 && o.Health.MaxMetrics < 1:
-		return fmt.Errorf("collection health every %d ms, of %d metrics of a worker: choose 0 to %d ms, and at least 1 metric",
+		return fmt.Errorf("collection health every %d ms with %d metrics per worker: choose 0 to %d ms and at least 1 metric",
 			o.Health.PeriodMs, o.Health.MaxMetrics, maxWidthMs)
 	case o.MaxSeries < 1 || o.MaxOpenSamples < 1 || o.MaxTopologyOpenSamples < 1 || o.MaxBuckets < 1:
-		return fmt.Errorf("limits of %d series, %d open samples, %d of a topology, and %d buckets: each must be at least 1",
+		return fmt.Errorf("limits of %d series, %d open samples, %d open samples per topology and %d buckets: each must be at least 1",
 			o.MaxSeries, o.MaxOpenSamples, o.MaxTopologyOpenSamples, o.MaxBuckets)
 	}
 	return nil

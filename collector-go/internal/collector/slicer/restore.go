@@ -25,7 +25,7 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 		return nil, fmt.Errorf("restore the slicer: %w", err)
 	}
 	if v < oldest || v > version {
-		return nil, fmt.Errorf("restore the slicer: its format is version %d, this program knows %d to %d", v,
+		return nil, fmt.Errorf("restore the slicer: its format is version %d, but this program supports %d to %d", v,
 			oldest, version)
 	}
 	r := reader{Decoder: d, s: s, version: v}
@@ -102,7 +102,7 @@ func (r *reader) all() {
 	}
 	for range r.Count(1) {
 		id, rule, reason := r.id(), r.Rule(), Reason(r.String())
-		if !r.demand(reason != "" && (id != 0 || r.here == nil) && s.inputs.get(id) == nil, "a refused series makes no sense") {
+		if !r.demand(reason != "" && (id != 0 || r.here == nil) && s.inputs.get(id) == nil, "a refused series is invalid") {
 			return
 		}
 		in := newInput(id, rule)
@@ -185,7 +185,7 @@ func (r *reader) ref() (bool, slice.Ref) {
 // was last heard is used instead.
 func (r *reader) source() {
 	w := r.Worker()
-	if !r.demand(r.s.byWorker[w] == nil, "a worker comes twice") {
+	if !r.demand(r.s.byWorker[w] == nil, "a worker occurs twice") {
 		return
 	}
 	src := r.s.source(w)
@@ -228,7 +228,7 @@ func (r *reader) seriesState(src *source) {
 	t := &seriesState{source: src, widthMs: r.Int(), intervalMs: r.Int(), packMs: r.Int(), closedTo: r.Int()}
 	if !r.demand(t.widthMs >= 1 && t.widthMs <= maxGridMs && t.intervalMs >= 1 && t.intervalMs <= t.widthMs &&
 		t.packMs >= 0 && t.packMs <= maxWidthMs && t.closedTo >= 0 && t.closedTo <= 2*maxTimeMs,
-		"a track's times make no sense") {
+		"a series state has invalid times") {
 		return
 	}
 	closedTo := t.closedTo
@@ -273,10 +273,10 @@ func (r *reader) input(t *seriesState) *input {
 	}
 	r.s.link(in, t.source)
 	owns := r.Bool()
-	if !r.demand(in.kind >= metric.KindGauge && in.kind <= metric.KindDistribution, "a series is of no kind") {
+	if !r.demand(in.kind >= metric.KindGauge && in.kind <= metric.KindDistribution, "a series has an invalid kind") {
 		return nil
 	}
-	r.demand(!attached || r.s.inputs.get(in.id) == nil && (in.id != 0 || r.here == nil), "an id comes twice, or is nobody's")
+	r.demand(!attached || r.s.inputs.get(in.id) == nil && (in.id != 0 || r.here == nil), "an id occurs twice or has no owner")
 	out := r.s.outputs[in.rule.Series.Labels]
 	if out == nil {
 		out = newOutput()
@@ -319,7 +319,7 @@ func (r *reader) output(o *output) {
 		for range r.Count(1) {
 			o.counter.recent = append(o.counter.recent, counted{timeMs: r.Int(), value: r.Float()})
 		}
-		r.demand(len(o.counter.recent) <= maxRecent, "a counter remembers too much")
+		r.demand(len(o.counter.recent) <= maxRecent, "a counter has too many recent values")
 	}
 	if r.version < 5 && o.counter.total > mostTotal {
 		o.counter = counterState{}
@@ -362,7 +362,7 @@ func (r *reader) fallen() *fallen {
 func (r *reader) distribution() distribution {
 	d := distribution{schema: int32(r.Int()), zeroThreshold: r.Float(), zeroCount: r.Uint(), count: r.Uint(),
 		sum: r.Float(), negatives: r.Uint()}
-	r.demand(d.schema >= minSchema && d.schema <= maxSchema, "a distribution's schema is not one")
+	r.demand(d.schema >= minSchema && d.schema <= maxSchema, "a distribution has an invalid schema")
 	previous := int64(-maxIndex - 1)
 	for range r.Count(1) {
 		index := r.Int()
@@ -384,7 +384,7 @@ func (r *reader) bucket(t *seriesState) *bucket {
 	if n := len(t.open); n > 0 {
 		newest = t.open[n-1].endMs
 	}
-	r.demand(b.endMs > newest && b.endMs%t.widthMs == 0 && b.endMs <= 2*maxTimeMs, "an open slice is out of place")
+	r.demand(b.endMs > newest && b.endMs%t.widthMs == 0 && b.endMs <= 2*maxTimeMs, "an open slice has an invalid end")
 	if r.version >= 4 && (r.Err() != nil || !r.grid(t, b)) {
 		return nil
 	}
@@ -428,11 +428,11 @@ func (r *reader) grid(t *seriesState, b *bucket) bool {
 	for range r.Count(1) {
 		column, row, taken, sameOrigin := r.Uint(), r.Uint(), r.Uint32(), r.Bool()
 		if !r.demand(column < uint64(t.columns()) && row < uint64(t.rows) && taken != 0,
-			"a page of an open slice is out of place") {
+			"a page of an open slice has an invalid end") {
 			return false
 		}
 		p := r.s.strip(t, b, int(column), int(row)) // nil if the options allow fewer pages than those of the snapshot
-		if !r.demand(p == nil || p.taken == 0, "a page of an open slice comes twice") {
+		if !r.demand(p == nil || p.taken == 0, "a page of an open slice occurs twice") {
 			return false
 		}
 		var by uint32

@@ -25,7 +25,7 @@ const (
 // a snapshot taken earlier would lose them. Snapshot panics in that case.
 func (s *Slicer) Snapshot() []byte {
 	if s.closed.Len() > 0 {
-		panic("slicer: Snapshot while closed slices wait to be handed on")
+		panic("slicer: Snapshot before the closed slices were reset")
 	}
 	w := writer{Encoder: metric.NewEncoder(magic, version)}
 	w.all(s, part{clockMs: s.clockMs, tickMs: s.tickMs, sweepMs: s.sweepMs, nextRef: s.nextRef, counts: s.counts,

@@ -126,7 +126,7 @@ func (s *Slicer) Passed(producer uint32, sentMs int64) {
 // out, because the other collector has its own. Like Snapshot, it panics while closed slices wait.
 func (s *Slicer) SnapshotOf(topology string) []byte {
 	if s.closed.Len() > 0 {
-		panic("slicer: SnapshotOf while closed slices wait to be handed on")
+		panic("slicer: SnapshotOf before the closed slices were reset")
 	}
 	r := s.topologyState(topology)
 	x := part{clockMs: s.timeOf(r), tickMs: r.transfer.tickMs, producers: map[uint32]*producer{},
@@ -202,21 +202,21 @@ func restoreOf(a Imported, o Options) (*Slicer, error) {
 	d, v, err := metric.NewDecoder(a.Snapshot, magic, version)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("take up a topology: %w", err)
+		return nil, fmt.Errorf("import a topology: %w", err)
 	case v != version:
-		return nil, fmt.Errorf("take up a topology: its format is version %d, this program knows %d", v, version)
+		return nil, fmt.Errorf("import a topology: its format is version %d, but this program supports %d", v, version)
 	}
 	r := reader{Decoder: d, s: s, version: v, here: &here{series: a.Series, producer: a.Producer}}
 	s.topologyState(a.Topology) // even if it has no worker
 	r.all()
 	r.demand(s.only(a.Topology), "it names another topology")
 	if err := d.Done(); err != nil {
-		return nil, fmt.Errorf("take up a topology: %w", err)
+		return nil, fmt.Errorf("import a topology: %w", err)
 	}
 	s.counts = Counts{Refused: map[Reason]uint64{}}
 	s.realign()
 	if s.closed.Len() > 0 || len(s.clocks) > 0 || len(s.producers) > 1 {
-		return nil, errors.New("take up a topology: it brings what is not its own")
+		return nil, errors.New("import a topology: it contains state of other topologies")
 	}
 	return s, nil
 }
@@ -352,7 +352,7 @@ func (r *reader) transfers() {
 	for range r.Count(1) {
 		id, name := r.Uint32(), r.String()
 		state := r.s.topologyStates[name]
-		if !r.demand(state != nil && state.transfer.owned, "a topology is carried by nobody") {
+		if !r.demand(state != nil && state.transfer.owned, "a topology has no owner") {
 			return
 		}
 		r.s.producer(id).topology = state

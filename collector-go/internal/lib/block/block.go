@@ -84,13 +84,13 @@ func (b *Block) Samples() int {
 func (b *Block) Check() error {
 	switch {
 	case b.Columns < 1 || b.Columns > MaxColumns:
-		return fmt.Errorf("its layout has %d series, from 1 to %d are allowed", b.Columns, MaxColumns)
+		return fmt.Errorf("its layout has %d series; 1 to %d are allowed", b.Columns, MaxColumns)
 	case b.Rows < 1 || b.Rows > MaxRows:
-		return fmt.Errorf("count is %d, from 1 to %d are allowed", b.Rows, MaxRows)
+		return fmt.Errorf("count is %d; 1 to %d are allowed", b.Rows, MaxRows)
 	case b.Cells() > MaxCells:
-		return fmt.Errorf("%d series times count %d are more than %d cells", b.Columns, b.Rows, MaxCells)
+		return fmt.Errorf("%d series times count %d exceeds the limit of %d cells", b.Columns, b.Rows, MaxCells)
 	case b.StepMs < 0 || b.StepMs > MaxStepMs || b.StepMs == 0 && b.Rows > 1:
-		return fmt.Errorf("step_ms is %d, from 1 to %d are allowed for %d rows", b.StepMs, MaxStepMs, b.Rows)
+		return fmt.Errorf("step_ms is %d; 1 to %d are allowed for %d rows", b.StepMs, MaxStepMs, b.Rows)
 	case b.OffsetsMs != nil && len(b.OffsetsMs) != b.Rows:
 		return fmt.Errorf("%d time_offsets_ms for %d rows", len(b.OffsetsMs), b.Rows)
 	case b.FirstMs < math.MinInt64/2 || b.FirstMs > math.MaxInt64/2:
@@ -98,7 +98,7 @@ func (b *Block) Check() error {
 	}
 	for row := 1; row < len(b.OffsetsMs); row++ {
 		if b.TimeMs(row) <= b.TimeMs(row-1) {
-			return fmt.Errorf("row %d is at %d ms, not behind row %d at %d ms", row, b.TimeMs(row), row-1,
+			return fmt.Errorf("row %d at %d ms is not after row %d at %d ms", row, b.TimeMs(row), row-1,
 				b.TimeMs(row-1))
 		}
 	}
@@ -114,10 +114,10 @@ func (b *Block) checkPresence() error {
 		return nil
 	}
 	if want := (b.Cells() + 7) / 8; len(b.Presence) != want {
-		return fmt.Errorf("presence has %d bytes, must have %d for %d cells", len(b.Presence), want, b.Cells())
+		return fmt.Errorf("presence has %d bytes; it must have %d for %d cells", len(b.Presence), want, b.Cells())
 	}
 	if used := b.Cells() & 7; used != 0 && b.Presence[len(b.Presence)-1]>>used != 0 {
-		return errors.New("presence has bits set behind its last cell")
+		return errors.New("presence has bits set after its last cell")
 	}
 	return nil
 }
@@ -127,13 +127,13 @@ func (b *Block) checkValues() error {
 	switch b.Codec {
 	case Doubles:
 		if len(b.Values) != 8*n {
-			return fmt.Errorf("values has %d bytes, must have %d for %d samples", len(b.Values), 8*n, n)
+			return fmt.Errorf("values has %d bytes; it must have %d for %d samples", len(b.Values), 8*n, n)
 		}
 		return nil
 	case Trimmed:
 		return checkTrimmed(b.Values, n)
 	}
-	return fmt.Errorf("codec %d is not known", b.Codec)
+	return fmt.Errorf("codec %d is unknown", b.Codec)
 }
 
 // Floats appends the values of the cells with a sample, in the order of the cells. The block must have passed Check.

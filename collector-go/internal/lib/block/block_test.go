@@ -72,20 +72,20 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		"its layout has 0 series":      func(b *Block) { b.Columns = 0 },
 		"count is 0":                   func(b *Block) { b.Rows = 0 },
 		"count is 5000":                func(b *Block) { b.Rows = 5000 },
-		"more than 1048576 cells":      func(b *Block) { b.Columns, b.Rows = 65_536, 17 },
+		"limit of 1048576 cells":      func(b *Block) { b.Columns, b.Rows = 65_536, 17 },
 		"step_ms is 0":                 func(b *Block) { b.Rows = 2 },
 		"2 time_offsets_ms for 1 rows": func(b *Block) { b.OffsetsMs = make([]int32, 2) },
-		"row 1 is at 4 ms, not behind row 0": func(b *Block) {
+		"row 1 at 4 ms is not after row 0": func(b *Block) {
 			b.Rows, b.StepMs, b.OffsetsMs = 2, 1, []int32{0, -2}
 		},
-		"presence has 2 bytes, must have 1":        func(b *Block) { b.Presence = make([]byte, 2) },
-		"bits set behind its last cell":            func(b *Block) { b.Presence = []byte{0x0f} },
-		"values has 24 bytes, must have 8 for 1":   func(b *Block) { b.Presence = []byte{0x02} },
-		"codec 9 is not known":                     func(b *Block) { b.Codec = 9 },
-		"value 0 is 9 bytes wide":                  func(b *Block) { b.Codec, b.Values = Trimmed, []byte{9, 0} },
-		"a width behind its last one":              func(b *Block) { b.Codec, b.Values = Trimmed, []byte{0, 0x10} },
-		"values has 1 bytes, the widths of 3":      func(b *Block) { b.Codec, b.Values = Trimmed, []byte{0} },
-		"values has 3 bytes, its widths add up to": func(b *Block) { b.Codec, b.Values = Trimmed, []byte{0, 0, 1} },
+		"presence has 2 bytes; it must have 1":         func(b *Block) { b.Presence = make([]byte, 2) },
+		"bits set after its last cell":                 func(b *Block) { b.Presence = []byte{0x0f} },
+		"values has 24 bytes; it must have 8 for 1":    func(b *Block) { b.Presence = []byte{0x02} },
+		"codec 9 is unknown":                         func(b *Block) { b.Codec = 9 },
+		"value 0 is 9 bytes wide":                      func(b *Block) { b.Codec, b.Values = Trimmed, []byte{9, 0} },
+		"a width after its last one":                   func(b *Block) { b.Codec, b.Values = Trimmed, []byte{0, 0x10} },
+		"values has 1 bytes, but the widths of 3":      func(b *Block) { b.Codec, b.Values = Trimmed, []byte{0} },
+		"values has 3 bytes, but its widths add up to": func(b *Block) { b.Codec, b.Values = Trimmed, []byte{0, 0, 1} },
 	} {
 		b := good()
 		change(b)

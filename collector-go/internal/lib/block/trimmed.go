@@ -28,21 +28,21 @@ func AppendTrimmed(to []byte, values []float64) []byte {
 func checkTrimmed(values []byte, n int) error {
 	head := (n + 1) / 2
 	if len(values) < head {
-		return fmt.Errorf("values has %d bytes, the widths of %d samples take %d", len(values), n, head)
+		return fmt.Errorf("values has %d bytes, but the widths of %d samples alone need %d", len(values), n, head)
 	}
 	total := head
 	for i := range n {
 		width := int(values[i/2] >> (4 * (i % 2)) & 0xf)
 		if width > 8 {
-			return fmt.Errorf("value %d is %d bytes wide, at most 8 are allowed", i, width)
+			return fmt.Errorf("value %d is %d bytes wide; the maximum is 8", i, width)
 		}
 		total += width
 	}
 	if n%2 == 1 && values[n/2]>>4 != 0 {
-		return fmt.Errorf("values has a width behind its last one")
+		return fmt.Errorf("values has a width after its last one")
 	}
 	if total != len(values) {
-		return fmt.Errorf("values has %d bytes, its widths add up to %d", len(values), total)
+		return fmt.Errorf("values has %d bytes, but its widths add up to %d", len(values), total)
 	}
 	return nil
 }

@@ -14,6 +14,6 @@ func CheckVersion(version, known uint64) error {
 	if version <= known {
 		return nil
 	}
-	return fmt.Errorf("%w: its format version is %d, this program knows up to %d: run the newer program", ErrNewer, version,
+	return fmt.Errorf("%w: its format version is %d, but this program supports up to %d: run the newer release", ErrNewer, version,
 		known)
 }

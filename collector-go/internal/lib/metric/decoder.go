@@ -28,7 +28,7 @@ func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, erro
 	}
 	body, sum := data[:len(data)-4], data[len(data)-4:]
 	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(sum) {
-		return nil, 0, errors.New("its checksum is wrong")
+		return nil, 0, errors.New("its checksum does not match")
 	}
 	d := &Decoder{Reader: varint.Of(body[len(magic):])}
 	version := d.Uint()
@@ -66,7 +66,7 @@ func (d *Decoder) String() string {
 	case d.Err() != nil:
 		return ""
 	case number > uint64(len(d.strings)):
-		d.Fail(fmt.Errorf("it names string %d of %d", number, len(d.strings)))
+		d.Fail(fmt.Errorf("it refers to string %d of %d", number, len(d.strings)))
 		return ""
 	case number > 0:
 		return d.strings[number-1]

@@ -59,13 +59,13 @@ func TestDecoderReturnsWhatIsWrong(t *testing.T) {
 	e := NewEncoder("BMTESTED", 1)
 	e.Uint(1 << 40)
 	for name, read := range map[string]func(*Decoder){
-		"at most 4294967295 can be": func(d *Decoder) { d.Uint32() },
-		"at most 6 can be":          func(d *Decoder) { d.Count(1) },
+		"the maximum is 4294967295": func(d *Decoder) { d.Uint32() },
+		"the maximum is 6":          func(d *Decoder) { d.Count(1) },
 		"is not a boolean":          func(d *Decoder) { d.Bool() },
-		"it names string":           func(d *Decoder) { _ = d.String() },
-		"at most 255 can be":        func(d *Decoder) { d.Series() },
-		"bytes too many":            func(*Decoder) {},
-		"middle of a value":         func(d *Decoder) { d.Uint(); d.Uint() },
+		"it refers to string":       func(d *Decoder) { _ = d.String() },
+		"the maximum is 255":        func(d *Decoder) { d.Series() },
+		"bytes after its end":       func(*Decoder) {},
+		"it is truncated":         func(d *Decoder) { d.Uint(); d.Uint() },
 	} {
 		d, _, err := NewDecoder(e.Finish(), "BMTESTED", 1)
 		require.NoError(t, err)

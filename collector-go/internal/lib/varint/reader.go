@@ -17,7 +17,7 @@ type Reader struct {
 }
 
 // ErrCut means that the bytes end in the middle of a value.
-var ErrCut = errors.New("it ends in the middle of a value")
+var ErrCut = errors.New("it is truncated")
 
 // Of returns a reader of b. The reader keeps b.
 func Of(b []byte) Reader { return Reader{rest: b} }
@@ -36,7 +36,7 @@ func (r *Reader) Err() error { return r.err }
 // Done returns Err, or an error if bytes are left.
 func (r *Reader) Done() error {
 	if r.err == nil && len(r.rest) > 0 {
-		return fmt.Errorf("%d bytes too many", len(r.rest))
+		return fmt.Errorf("it has %d bytes after its end", len(r.rest))
 	}
 	return r.err
 }
@@ -107,7 +107,7 @@ func (r *Reader) most(most uint64) uint64 {
 type tooMuch struct{ number, most uint64 }
 
 func (e tooMuch) Error() string {
-	return fmt.Sprintf("%d where at most %d can be", e.number, e.most)
+	return fmt.Sprintf("it has the number %d where the maximum is %d", e.number, e.most)
 }
 
 // Byte reads one byte.

@@ -54,17 +54,17 @@ func TestReaderRefuses(t *testing.T) {
 		"number without end": {[]byte{0x80}, func(r *Reader) { r.Uint() }, ErrCut.Error()},
 		"number too long": {[]byte{255, 255, 255, 255, 255, 255, 255, 255, 255, 2}, func(r *Reader) { r.Int() },
 			ErrCut.Error()},
-		"more than 8 bits": {number(256), func(r *Reader) { r.Uint8() }, "256 where at most 255 can be"},
+		"more than 8 bits": {number(256), func(r *Reader) { r.Uint8() }, "256 where the maximum is 255"},
 		"more than 32 bits": {number(1 << 32), func(r *Reader) { r.Uint32() },
-			"4294967296 where at most 4294967295 can be"},
+			"4294967296 where the maximum is 4294967295"},
 		"signed, too small": {binary.AppendVarint(nil, math.MinInt32-1), func(r *Reader) { r.Int32() },
 			"more than 32 bits"},
-		"more than may be": {number(4), func(r *Reader) { r.Length(3) }, "4 where at most 3 can be"},
+		"more than may be": {number(4), func(r *Reader) { r.Length(3) }, "4 where the maximum is 3"},
 		"more than there are": {append(number(3), 1, 2, 3, 4), func(r *Reader) { r.Count(2) },
-			"3 where at most 2 can be"},
+			"3 where the maximum is 2"},
 		"bytes":     {[]byte{1}, func(r *Reader) { r.Bytes(2) }, ErrCut.Error()},
 		"skipped":   {[]byte{1, 0x81}, func(r *Reader) { r.SkipUints(2) }, ErrCut.Error()},
-		"left over": {[]byte{1, 2}, func(r *Reader) { r.Uint() }, "1 bytes too many"},
+		"left over": {[]byte{1, 2}, func(r *Reader) { r.Uint() }, "it has 1 bytes after its end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Of(c.data)

@@ -255,8 +255,8 @@ func TestWhatIsWrongWithAnAnnotationIsAnswered(t *testing.T) {
 	h := w.handler()
 	for body, want := range map[string]string{
 		``:                      "invalid annotation: not JSON: unexpected end of JSON input, at byte 0",
-		`{"topology":"bullet"}`: "title is missing, and there is no annotation of this id that has one",
-		`{"title":"x"}`:         "topology is missing: name the topology that it is about",
+		`{"topology":"bullet"}`: "title is missing; it is required for a new annotation",
+		`{"title":"x"}`:         "topology is missing: name the topology that the annotation belongs to",
 		`{"topology":"bullet","title":"x","time":"yesterday"}`:      `time: cannot parse "yesterday" to a valid timestamp`,
 		`{"topology":"bullet","title":"x","time":true}`:             "invalid annotation: time must be Unix seconds or an RFC 3339 string",
 		`{"topology":"bullet","title":"x","end_time":-1}`:           `end_time: "-1" is not between the years 1970 and 9999`,

@@ -251,7 +251,7 @@ func TestLimitsAndDamageReachTheAnswer(t *testing.T) {
 	require.NoError(t, result.Err)
 	assert.Len(t, result.Warnings, 21)
 	assert.Contains(t, result.Warnings, "page 3 is damaged")
-	assert.Contains(t, result.Warnings, "60 times more something was damaged; bullet-metrics fsck names all")
+	assert.Contains(t, result.Warnings, "60 more damaged blocks; run bullet-metrics fsck to list all")
 }
 
 func TestStepsBelowAMillisecond(t *testing.T) {

@@ -60,10 +60,10 @@ func decodeCursor(data []byte) (cursor, error) {
 // it. The journal deletes entries according to the cursor, so a loss of power must not bring back an older one.
 func readCursor(files disk.FS, dir string) (cursor, error) {
 	if err := files.MkdirAll(dir); err != nil {
-		return cursor{}, fmt.Errorf("forward: make the directory of a cursor: %w", err)
+		return cursor{}, fmt.Errorf("forward: create the cursor directory: %w", err)
 	}
 	if err := files.SyncDir(dir); err != nil {
-		return cursor{}, fmt.Errorf("forward: sync the directory of a cursor: %w", err)
+		return cursor{}, fmt.Errorf("forward: sync the cursor directory: %w", err)
 	}
 	path := filepath.Join(dir, cursorFile)
 	data, err := disk.ReadFile(files, path)
@@ -78,7 +78,7 @@ func readCursor(files disk.FS, dir string) (cursor, error) {
 		return cursor{}, fmt.Errorf("forward: cursor %s: %w", path, err)
 	}
 	if err != nil {
-		return cursor{}, fmt.Errorf("forward: cursor %s: %w; bullet-metrics fsck --repair replaces it, and the whole journal is sent again",
+		return cursor{}, fmt.Errorf("forward: cursor %s: %w; run bullet-metrics fsck --repair to replace it; the whole journal is then sent again",
 			path, err)
 	}
 	return c, nil

@@ -161,7 +161,7 @@ func (s *Store) keep(slices int) {
 	}
 	if err := s.save(); err != nil {
 		s.figures.cursorFailures.Inc()
-		s.log.Warn("the cursor of a store is not written; a restart sends more again", "store", s.options.Name,
+		s.log.Warn("failed to write the cursor of a store; a restart will resend more slices", "store", s.options.Name,
 			"error", err)
 	}
 }

@@ -281,7 +281,7 @@ func TestADamagedCursorIsNamed(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, cursorFile),
 		[]byte("bullet-metrics forward cursor 1\nposition 7\nreserved 9\ncrc32c 00000000\n"), 0o666))
 	_, err := Open(dir, newReceiver(), DefaultOptions("test"))
-	assert.ErrorContains(t, err, "bullet-metrics fsck --repair replaces it")
+	assert.ErrorContains(t, err, "run bullet-metrics fsck --repair to replace it")
 }
 
 // The golden file has what version 1 writes.
@@ -333,7 +333,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{status: 401, advice: "check the user, password or token"},
 		{status: 404, advice: "check the store's url"},
 		{status: 200}, {status: 204},
-		{status: 200, text: "<!DOCTYPE html><title>Log in</title>", advice: "this is no answer of a receiver"},
+		{status: 200, text: "<!DOCTYPE html><title>Log in</title>", advice: "this answer is not from a receiver"},
 	} {
 		err := Answer(c.status, http.Header{"Retry-After": {c.after}}, c.text, at)
 		var refusal *Refusal

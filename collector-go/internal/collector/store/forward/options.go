@@ -49,11 +49,11 @@ func (o Options) Validate() error {
 	case o.Name == "":
 		return errors.New("forward: a store needs a name")
 	case o.MaxSlices < 1 || o.MaxBytes < 1:
-		return fmt.Errorf("forward to %s: a request must have room for a slice", o.Name)
+		return fmt.Errorf("forward to %s: a request must hold at least one slice", o.Name)
 	case o.Timeout <= 0:
 		return fmt.Errorf("forward to %s: the timeout must be positive", o.Name)
 	case o.IdleHandOvers < 1:
-		return fmt.Errorf("forward to %s: hand-overs until the cursor is written must be positive", o.Name)
+		return fmt.Errorf("forward to %s: the number of hand-overs between two writes of the cursor must be positive", o.Name)
 	case o.Now == nil:
 		return fmt.Errorf("forward to %s: a clock is required", o.Name)
 	}

@@ -113,11 +113,11 @@ func (u *Unavailable) Error() string {
 
 // advice says what an operator can do about a status.
 var advice = map[int]string{
-	http.StatusBadRequest:       "; this is no answer of a receiver: check the store's url, and whether it begins with https",
-	http.StatusUnauthorized:     "; the receiver does not know us: check the user, password or token of this store",
-	http.StatusForbidden:        "; the receiver lets us not write: check the user, password or token of this store",
-	http.StatusNotFound:         "; check the store's url, and that its database or bucket is there",
-	http.StatusMethodNotAllowed: "; check the store's url: writing is not enabled there",
+	http.StatusBadRequest:       "; this answer is not from a receiver: check the store's url, and whether it begins with https",
+	http.StatusUnauthorized:     "; authentication failed: check the user, password or token of this store",
+	http.StatusForbidden:        "; writing is not permitted: check the user, password or token of this store",
+	http.StatusNotFound:         "; check the store's url, and that its database or bucket exists",
+	http.StatusMethodNotAllowed: "; check the store's url: it does not accept writes",
 }
 
 // RetryAfter returns how long the receiver asks to wait before the next request, or 0 if it does not ask.

@@ -140,7 +140,7 @@ func (s *Store) refuse(points []Point, refusal *Refusal) {
 	s.figures.repeated.Add(float64(repeated))
 	if n := len(points) - repeated; n > 0 {
 		if s.figures.firstRefusal(reason) {
-			s.log.Warn("the receiver refuses slices for ever; they are counted, and the rest goes on",
+			s.log.Warn("the receiver rejected slices permanently; they are counted, and other slices are still sent",
 				"store", s.options.Name, "reason", reason, "answer", refusal.Error(), "more", "docs/stores/README.md")
 		}
 		h.rejected[reason] += n

@@ -38,7 +38,7 @@ func (s *Store) setAside(name string) {
 // start finds it again.
 func (s *Store) renameAside(name, to string) {
 	if err := s.fs.Rename(s.path(name), s.path(to)); err != nil {
-		s.log.Warn("grid store: a damaged file could not be set aside", "file", s.path(name), "error", err)
+		s.log.Warn("grid store: failed to set a damaged file aside", "file", s.path(name), "error", err)
 		return
 	}
 	s.keepAside(to)
@@ -58,7 +58,7 @@ func (s *Store) keepAside(name string) {
 		size, err = f.Size()
 	}
 	if err != nil {
-		s.log.Warn("grid store: a damaged file that was set aside cannot be looked at", "file", s.path(name),
+		s.log.Warn("grid store: failed to read a damaged file that was set aside", "file", s.path(name),
 			"error", err)
 		return
 	}

@@ -42,6 +42,6 @@ func (s *Store) noteDamage(d *run.DamageError) {
 	}
 	s.met.places[place] = true
 	s.figures.damaged.WithLabelValues("page").Inc()
-	s.log.Error("grid store: a part is damaged, and queries over its time lack slices; run bullet-metrics fsck", "file",
+	s.log.Error("grid store: a part is damaged and queries lack its slices; run bullet-metrics fsck", "file",
 		d.File, "what", d.What, "from", time.UnixMilli(d.FromMs).UTC(), "to", time.UnixMilli(d.ToMs).UTC(), "error", d.Err)
 }

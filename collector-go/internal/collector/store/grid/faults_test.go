@@ -192,7 +192,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, err, ErrNoSpace)
-	require.ErrorContains(t, err, "free space or lower the retention", "it names what to do")
+	require.ErrorContains(t, err, "free disk space or lower the retention", "it names what to do")
 	assert.Greater(t, handed, 20_000)
 	held, _ := s.Memory()
 	assert.Less(t, held, 3<<20)
@@ -406,12 +406,12 @@ func TestFullDiskForAMoment(t *testing.T) {
 	look(200)
 	assert.Equal(t, 6000, count(t, s))
 	assert.NotContains(t, log.String(), "deleted")
-	assert.Equal(t, 4, strings.Count(log.String(), "the disk is short of room"), "each time it begins")
+	assert.Equal(t, 4, strings.Count(log.String(), "disk space is low"), "each time it begins")
 
 	look(100)
 	left := count(t, s)
 	assert.Less(t, left, 6000)
-	assert.Contains(t, log.String(), `retention deleted slices" why="the disk has been short of room for disk.make_room_after" from=`+
+	assert.Contains(t, log.String(), `retention deleted slices" why="disk space was low for disk.make_room_after" from=`+
 		time.UnixMilli(today).UTC().Format("2006-01-02T15:04:05"))
 	deleted := testutil.ToFloat64(s.figures.expiredSlices.WithLabelValues(boundFree))
 	assert.Equal(t, float64(6000-left), deleted)
@@ -584,7 +584,7 @@ func TestCloseWaitsForQueries(t *testing.T) {
 	require.NoError(t, err)
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorContains(t, s.Close(done), "queries still read it")
+	require.ErrorContains(t, s.Close(done), "queries are still running")
 	require.NoError(t, q.Close())
 }
 

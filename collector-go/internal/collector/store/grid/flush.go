@@ -51,7 +51,7 @@ func (s *Store) withTurn(ctx context.Context, work func() error) error {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		return fmt.Errorf("grid store: wait for what is being written: %w", ctx.Err())
+		return fmt.Errorf("grid store: wait for the current write: %w", ctx.Err())
 	}
 	defer func() { <-s.turn }()
 	return work()
@@ -74,7 +74,7 @@ func (s *Store) work() {
 	s.working, s.failing = false, err != nil
 	s.lock.Unlock()
 	if first { // further failures are only counted
-		s.log.Warn("grid store cannot write; what it holds stays in memory and in the journal, and it tries again",
+		s.log.Warn("grid store: write failed; retrying, slices stay in memory and in the journal",
 			"error", err)
 	}
 }

@@ -127,7 +127,7 @@ func decodeManifest(data []byte) (manifest, error) {
 		for range lines {
 			line, left, found := strings.Cut(rest, "\n")
 			if !found {
-				return errors.New("it ends too early")
+				return errors.New("it is truncated")
 			}
 			text, rest = text+line+"\n", left
 		}

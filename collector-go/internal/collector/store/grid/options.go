@@ -75,15 +75,15 @@ func (o Options) Validate() error {
 	case o.Partition < time.Minute:
 		return fmt.Errorf("grid store: partition %s is below 1m", o.Partition)
 	case o.FlushHandOvers < 1 || o.IdleHandOvers < 1:
-		return errors.New("grid store: hand-overs until slices are written must be positive")
+		return errors.New("grid store: the number of hand-overs between two writes must be positive")
 	case o.HeadBytes < 1<<20:
 		return fmt.Errorf("grid store: %d bytes of memory for slices are below 1 MiB", o.HeadBytes)
 	case o.MaxSeries < 1 || o.MaxSeries > 1<<30:
 		return errors.New("grid store: series must be between 1 and 2^30")
 	case o.RetentionTime < 0 || o.RetentionBytes < 0:
-		return errors.New("grid store: retention cannot be negative; 0 means no bound")
+		return errors.New("grid store: retention cannot be negative; 0 means no limit")
 	case o.ReclaimAfter < 0:
-		return errors.New("grid store: the time until slices go for room cannot be negative")
+		return errors.New("grid store: the time until slices are deleted for lack of space cannot be negative")
 	}
 	return nil
 }

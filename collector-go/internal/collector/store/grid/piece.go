@@ -43,7 +43,7 @@ func (s *Store) drop(gone map[uint64]string) (unread []*piece) {
 func (s *Store) sweep(unread []*piece) {
 	for _, p := range unread {
 		if err := p.Close(); err != nil {
-			s.log.Warn("grid store: a part that is no longer needed could not be closed", "file", p.Name(),
+			s.log.Warn("grid store: failed to close a part that is no longer needed", "file", p.Name(),
 				"error", err)
 		}
 		s.remove(partName(p.number))
@@ -53,7 +53,7 @@ func (s *Store) sweep(unread []*piece) {
 // remove removes a file that the manifest does not list. If that fails, the next start removes it.
 func (s *Store) remove(name string) {
 	if err := s.fs.Remove(s.path(name)); err != nil && !isMissing(err) {
-		s.log.Warn("grid store: a file that is no longer needed could not be removed; the next start tries again",
+		s.log.Warn("grid store: failed to remove a file that is no longer needed; the next start tries again",
 			"file", s.path(name), "error", err)
 	}
 }

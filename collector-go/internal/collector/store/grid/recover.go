@@ -64,7 +64,7 @@ func readManifest(fs disk.FS, name string, sequence uint64) (manifest, error, er
 		return manifest{}, nil, err
 	}
 	if size > maxManifestBytes {
-		return manifest{}, fmt.Errorf("%d bytes are too many", size), nil
+		return manifest{}, fmt.Errorf("its size of %d bytes exceeds the limit", size), nil
 	}
 	data := make([]byte, size)
 	if _, err := f.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -94,7 +94,7 @@ func (s *Store) recover() error {
 	base, older, found, err := l.newestManifest(s.fs, s.dir, func(sequence uint64, name string, err error) {
 		sure = false
 		s.figures.damaged.WithLabelValues("manifest").Inc()
-		s.log.Error("grid store: a manifest is damaged: the one before it is used with all parts that can be read, and the journal is replayed from there",
+		s.log.Error("grid store: a manifest is damaged; using the previous one with all readable parts, and replaying the journal from there",
 			"file", name, "error", err)
 		s.setAside(manifestName(sequence))
 	})
@@ -140,7 +140,7 @@ func (s *Store) recover() error {
 	s.handed, s.replayed = s.manifest.position, s.manifest.position
 	if changed || adopted {
 		if err := s.publish(s.manifest); err != nil {
-			s.log.Warn("grid store: what is left of it could not be noted; it will be at the next write", "error", err)
+			s.log.Warn("grid store: failed to write the manifest after recovery; the next write tries again", "error", err)
 		}
 	}
 	return nil
@@ -188,15 +188,15 @@ func (s *Store) openListed(sure bool) (changed bool, err error) {
 			s.pieces = append(s.pieces, &piece{entry: e, Part: opened})
 			continue
 		case isMissing(err) && !sure:
-			s.log.Warn("grid store: a part that an older manifest lists is not there; parts that were not listed may have its slices",
+			s.log.Warn("grid store: a part of an older manifest is missing; unlisted parts may have its slices",
 				"file", name, "from_ms", e.minMs, "to_ms", e.maxMs)
 		case isMissing(err):
 			s.figures.damaged.WithLabelValues("missing").Inc()
-			s.log.Error("grid store: a part is not there: it was removed by hand, or for room on a full disk",
+			s.log.Error("grid store: a part is missing; it was deleted by hand or by retention on a full disk",
 				"file", name, "from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices)
 		case damaged:
 			s.figures.damaged.WithLabelValues("part").Inc()
-			s.log.Error("grid store: a part is damaged and set aside; bullet-metrics fsck reports what can be read of it",
+			s.log.Error("grid store: a part is damaged and was set aside; run bullet-metrics fsck to see what can be read",
 				"file", name, "from_ms", e.minMs, "to_ms", e.maxMs, "slices", e.slices, "error", err)
 			s.setAside(partName(e.number))
 		default:
@@ -229,7 +229,7 @@ func (s *Store) openUnlisted(l listing, base manifest, sure bool) (adopted bool,
 		switch {
 		case damaged:
 			s.figures.damaged.WithLabelValues("part").Inc()
-			s.log.Error("grid store: a part is damaged and set aside", "file", s.path(partName(number)), "error", err)
+			s.log.Error("grid store: a part is damaged and was set aside", "file", s.path(partName(number)), "error", err)
 			s.setAside(partName(number))
 			continue
 		case err != nil:

@@ -125,7 +125,7 @@ func (s *Store) missing() (int64, error) {
 	}
 	lasted, begins := s.shortage.Look(short > 0, s.options.Now())
 	if begins {
-		s.log.Warn("grid store: the disk is short of room, and nothing more is written; free some, or the oldest slices go when this has lasted",
+		s.log.Warn("grid store: disk space is low, writes are paused; free some, or the oldest slices will be deleted",
 			"directory", s.dir, "missing_bytes", short, "after", s.options.ReclaimAfter)
 	}
 	if short <= 0 || lasted < s.options.ReclaimAfter {
@@ -138,7 +138,7 @@ func (s *Store) missing() (int64, error) {
 var why = map[string]string{
 	boundTime:  "older than store.embedded.retention_time",
 	boundBytes: "above store.embedded.retention_bytes",
-	boundFree:  "the disk has been short of room for disk.make_room_after",
+	boundFree:  "disk space was low for disk.make_room_after",
 }
 
 // account adds the parts to delete to the totals, which it returns. It logs them, because deleting them cannot be
@@ -200,7 +200,7 @@ func (s *Store) Reclaim() error {
 func (s *Store) short(wanted int64) (int64, error) {
 	free, size, err := s.fs.Free(s.dir)
 	if err != nil {
-		return 0, fmt.Errorf("grid store: look for room in %s: %w", s.dir, err)
+		return 0, fmt.Errorf("grid store: read the free space of %s: %w", s.dir, err)
 	}
 	return int64(min(s.options.MinFreeBytes, size/20)) + wanted - int64(free), nil
 }
@@ -212,10 +212,10 @@ func (s *Store) checkFree(wanted int64) error {
 	if err != nil || short <= 0 {
 		return err
 	}
-	return fmt.Errorf("grid store: %s lacks %.3g MiB of %w: free space or lower the retention", s.dir,
+	return fmt.Errorf("grid store: %s lacks %.3g MiB of %w: free disk space or lower the retention", s.dir,
 		float64(short)/(1<<20), ErrDiskFull)
 }
 
 // ErrDiskFull is the reason why nothing was written to a disk that is nearly full. The slices are then not durable in
 // the store, but stay in memory and in the journal. Senders wait, and nothing is lost.
-var ErrDiskFull = errors.New("the room that must be free")
+var ErrDiskFull = errors.New("the required free space")

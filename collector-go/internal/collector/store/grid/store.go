@@ -35,7 +35,7 @@ import (
 var (
 	// ErrNoSpace means that the memory for slices is full and could not be written to disk. Nothing was stored. Free
 	// disk space or lower the retention, and call Append with the same slices again. The store needs no restart.
-	ErrNoSpace = errors.New("grid store: memory is full and the disk takes nothing")
+	ErrNoSpace = errors.New("grid store: memory is full and cannot be written to disk")
 	// ErrClosed means that the store is closed and must be opened again.
 	ErrClosed = errors.New("grid store: closed")
 )
@@ -189,7 +189,7 @@ func (s *Store) Close(ctx context.Context) error {
 // leftOpen releases the directory although queries still read from it. Their files stay open until the process ends.
 // Another process may open the store meanwhile, because a part never changes after it is published.
 func (s *Store) leftOpen(err error) error {
-	return errors.Join(fmt.Errorf("grid store: queries still read it; its files stay open until the process ends: %w",
+	return errors.Join(fmt.Errorf("grid store: queries are still running; files stay open until the process ends: %w",
 		err), s.locked.Close())
 }
 

@@ -32,13 +32,13 @@ func (o Options) Validate() error {
 	}
 	switch {
 	case o.Bucket == "" && o.Database == "":
-		return errors.New("bucket is missing, for InfluxDB 2, or database, for InfluxDB 1")
+		return errors.New("set bucket (InfluxDB 2) or database (InfluxDB 1)")
 	case o.Bucket != "" && o.Database != "":
-		return errors.New("bucket is for InfluxDB 2 and database for InfluxDB 1: set one of them")
+		return errors.New("set either bucket (InfluxDB 2) or database (InfluxDB 1), not both")
 	case o.Database != "" && o.Org != "":
-		return errors.New("org belongs to bucket: InfluxDB 1 knows none")
+		return errors.New("org requires bucket: InfluxDB 1 has no organisations")
 	case o.Bucket != "" && o.RetentionPolicy != "":
-		return errors.New("retention_policy belongs to database: a bucket of InfluxDB 2 has one")
+		return errors.New("retention_policy requires database: a bucket of InfluxDB 2 has its own")
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ var (
 )
 
 // errText says why a series is rejected as forward.Invalid.
-var errText = errors.New("line protocol has no way to write this text")
+var errText = errors.New("line protocol cannot represent this text")
 
 // tagText returns ",name=value" for each label except the metric name. The tags are sorted by name, as InfluxDB
 // recommends.

@@ -93,11 +93,11 @@ func TestNumbersThatInfluxDBHasNotAreNamed(t *testing.T) {
 func TestWhatIsWrongWithTheSettingsIsSaid(t *testing.T) {
 	at := forward.Receiver{URL: "http://localhost:8086"}
 	for want, o := range map[string]Options{
-		`url "": missing URL`:              {Bucket: "b"},
-		"bucket is missing":                {Receiver: at},
-		"set one of them":                  {Receiver: at, Bucket: "b", Database: "d"},
-		"org belongs to bucket":            {Receiver: at, Database: "d", Org: "o"},
-		"retention_policy belongs to data": {Receiver: at, Bucket: "b", RetentionPolicy: "r"},
+		`url "": missing URL`:            {Bucket: "b"},
+		"bucket is missing":              {Receiver: at},
+		"set either bucket":              {Receiver: at, Bucket: "b", Database: "d"},
+		"org requires bucket":            {Receiver: at, Database: "d", Org: "o"},
+		"retention_policy requires data": {Receiver: at, Bucket: "b", RetentionPolicy: "r"},
 	} {
 		_, err := New(o)
 		assert.ErrorContains(t, err, want)

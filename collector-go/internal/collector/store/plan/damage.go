@@ -40,7 +40,7 @@ func (p *Plan) Warnings() annotations.Annotations {
 	defer p.damage.mu.Unlock()
 	all := annotations.New().Merge(p.damage.named)
 	if p.damage.more > 0 {
-		all.Add(fmt.Errorf("%d times more something was damaged; bullet-metrics fsck names all", p.damage.more))
+		all.Add(fmt.Errorf("%d more damaged blocks; run bullet-metrics fsck to list all", p.damage.more))
 	}
 	return all
 }

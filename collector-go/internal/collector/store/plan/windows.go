@@ -57,7 +57,7 @@ func Computes(store any) bool {
 }
 
 // ErrNotComputed ends a query if the store could not compute its windows. The query must be repeated without Windows.
-var ErrNotComputed = errors.New("windows that the store cannot compute")
+var ErrNotComputed = errors.New("the store cannot compute these windows")
 
 // Compute records that the query needs only a function of windows of a selector. It identifies the selector as Thin
 // does.

@@ -82,7 +82,7 @@ func Convert(ctx context.Context, dataDir, gridDir string, keep grid.Options, lo
 		err = c.run(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("convert %s: %w; the next start goes on where this one ended", dir, err)
+		return fmt.Errorf("convert %s: %w; the next start continues from here", dir, err)
 	}
 	done := edition
 	edition = nil
@@ -99,7 +99,7 @@ func (c *conversion) run(ctx context.Context) error {
 	if begun {
 		from = max(from, done)
 	}
-	c.logger.Info("converting the slices of an older bullet-metrics; this is done once", "slices", c.edition.Slices(),
+	c.logger.Info("converting the slices of an older release; this happens once", "slices", c.edition.Slices(),
 		"from", time.UnixMilli(from).UTC(), "to", time.UnixMilli(to).UTC())
 	for at := from; at < to; at += conversionStep {
 		if err := c.hour(ctx, at, min(at+conversionStep, to)-1); err != nil {
@@ -122,7 +122,7 @@ func (c *conversion) run(ctx context.Context) error {
 	if begun {
 		attributes = append(attributes, "since", "the last start")
 	}
-	c.logger.Info("converted all slices of an older bullet-metrics", attributes...)
+	c.logger.Info("converted all slices of an older release", attributes...)
 	return nil
 }
 

@@ -35,7 +35,7 @@ func TestAConversionGoesOnWhereItEnded(t *testing.T) {
 			break
 		}
 		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorContains(t, err, "the next start goes on")
+		require.ErrorContains(t, err, "the next start continues")
 	}
 	store, err := grid.Open(to, keep)
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ const (
 // These errors say what is wrong with bytes that cannot be read.
 var (
 	errChecksum = errors.New("checksum does not match")
-	errContent  = errors.New("content makes no sense")
+	errContent  = errors.New("invalid content")
 	errShort    = errors.New("file is too short")
 )
 

@@ -397,7 +397,7 @@ func TestWriterRefusesWhatWouldBreakItsOrder(t *testing.T) {
 		{StepMs: 1, Values: []float64{1}, Histograms: []*histogram.Histogram{nil}},
 		{StepMs: 1, Values: make([]float64, 65), Present: []uint64{1}},
 	} {
-		require.ErrorContains(t, w.Add(labels.FromStrings("__name__", "c"), []run.Run{r}), "makes no sense")
+		require.ErrorContains(t, w.Add(labels.FromStrings("__name__", "c"), []run.Run{r}), "is invalid")
 	}
 	require.NoError(t, w.Abandon())
 	require.NoError(t, w.Abandon())

@@ -111,7 +111,7 @@ func (w *Writer) add(l labels.Labels, columns func() error) error {
 	cached := w.cached && w.o.Cache.knows(len(w.blockAt), len(w.block.labels), l)
 	inOrder := cached && len(w.block.labels) > 0 // the order was checked when the cache stored them
 	if !inOrder && w.footer.series > 0 && labels.Compare(w.last, l) >= 0 {
-		return fmt.Errorf("part %s: series %s comes behind %s", w.name, l, w.last)
+		return fmt.Errorf("part %s: series %s comes after %s", w.name, l, w.last)
 	}
 	w.pieces = w.pieces[:0]
 	if err := columns(); err != nil {
@@ -135,7 +135,7 @@ func (w *Writer) addRun(r *run.Run) error {
 	slots := r.Slots()
 	if r.StepMs <= 0 || len(r.Values) > 0 && len(r.Histograms) > 0 || r.Present != nil &&
 		len(r.Present) < (slots+63)/64 {
-		return fmt.Errorf("run of step %d ms, %d numbers, %d distributions and presence of %d words makes no sense",
+		return fmt.Errorf("run of step %d ms, %d numbers, %d distributions and presence of %d words is invalid",
 			r.StepMs, len(r.Values), len(r.Histograms), len(r.Present))
 	}
 	for from := 0; from < slots; {
