@@ -187,7 +187,7 @@ func (c *moveCollector) step(engine *moveEngine) {
 	entry := c.journal[c.applied]
 	c.applied++
 	if tick, is := entry.(*journal.Tick); is && c.broken.ownTime {
-		c.pipeline.slicer.Passed(7, tick.TimeMs)
+		c.pipeline.slicer.AdvanceTopology(7, tick.TimeMs)
 	} else {
 		c.pipeline.apply(entry)
 	}

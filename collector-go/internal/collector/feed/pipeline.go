@@ -1,8 +1,6 @@
 package feed
 
 import (
-	"cmp"
-
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
@@ -22,7 +20,8 @@ type pipeline struct {
 	slicer    *slicer.Slicer
 	producers map[journal.ProducerID]journal.ProducerDefined
 	stats     *stats
-	values    []float64 // decoded values of the current block, for reuse
+	values    []float64        // decoded values of the current block, for reuse
+	info      slicer.BatchInfo // of the current batch, for reuse
 	reached   map[string]*reach
 }
 
@@ -90,43 +89,53 @@ func (p *pipeline) change(changes []catalog.Change) {
 	}
 }
 
-// batch adds a batch to the slicer between Begin and End. The topology's clock and the sender's epoch are set first,
-// because both affect how the samples are interpreted.
+// batch adds a batch to the slicer.
 func (p *pipeline) batch(b *journal.Batch) {
 	p.stats.read += uint64(b.Samples())
 	if b.Notes != nil {
 		p.notes(b)
 	}
-	if p.slicer.Owner(uint32(b.Producer)) == "" {
-		p.slicer.ReleaseOf(p.producers[b.Producer].Topology)
-	}
-	p.slicer.Passed(uint32(b.Producer), cmp.Or(b.Notes.GetFirstSendTimeMs(), b.SentMs))
-	p.slicer.Epoch(uint32(b.Producer), b.Epoch)
-	p.slicer.Begin(uint32(b.Producer), b.Sequence)
-	p.slicer.Received(b.ReceivedMs)
-	p.clocks(b)
-	for i, id := range b.IDs {
-		if !p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i]) && p.wake(uint32(id)) {
-			p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i])
+	p.slicer.ObserveBatch(p.batchInfo(b), func() {
+		for i, id := range b.IDs {
+			if p.defined(uint32(id)) {
+				p.slicer.Add(uint32(id), b.TimesMs[i], b.Values[i])
+			}
 		}
-	}
-	for i := range b.Blocks {
-		p.block(&b.Blocks[i])
-	}
-	for _, sample := range b.Histograms {
-		p.histogram(sample)
-	}
-	p.slicer.End()
+		for i := range b.Blocks {
+			p.block(&b.Blocks[i])
+		}
+		for _, sample := range b.Histograms {
+			p.histogram(sample)
+		}
+	})
 	p.reach(b)
 	if b.Notes.GetClosing() {
 		p.slicer.Ended(uint32(b.Producer))
 	}
 }
 
+// batchInfo returns what the slicer must know of a batch. It is valid until the next call.
+func (p *pipeline) batchInfo(b *journal.Batch) *slicer.BatchInfo {
+	producer := p.producers[b.Producer]
+	read := b.Notes.GetClocks()
+	p.info = slicer.BatchInfo{
+		Producer: uint32(b.Producer), Sender: placeOf(&producer), Epoch: b.Epoch, Sequence: b.Sequence,
+		FirstSentMs: b.Notes.GetFirstSendTimeMs(), SentMs: b.SentMs, ReceivedMs: b.ReceivedMs,
+		AnswerSentMs: read.GetAcknowledgementSentTimeMs(), AnswerCameMs: read.GetAcknowledgedTimeMs(),
+		HandOvers: p.info.HandOvers[:0],
+	}
+	for _, w := range read.GetWorkers() {
+		p.info.HandOvers = append(p.info.HandOvers, slicer.HandOver{
+			Worker: metric.Worker{Topology: producer.Topology, Host: w.GetHost(), Port: w.GetPort()},
+			SentMs: w.GetHandOverTimeMs(), TakenMs: w.GetTakenTimeMs()})
+	}
+	return &p.info
+}
+
 // block adds the samples of a block. It decodes the values into a buffer that is reused.
 func (p *pipeline) block(b *journal.Block) {
 	p.values = b.Floats(p.values[:0])
-	if !p.slicer.AddBlock(uint32(b.Layout), &b.Block, p.values, p.wakeSamples) {
+	if !p.slicer.AddBlock(uint32(b.Layout), &b.Block, p.values, p.define) {
 		p.stats.unknownLayouts += uint64(b.Samples())
 	}
 }
@@ -156,11 +165,11 @@ func ids(series []journal.SeriesID) []uint32 {
 	return all
 }
 
-// wake asks the catalog about a sample whose series the slicer does not have. It reports whether the slicer has it now.
-func (p *pipeline) wake(id uint32) bool { return p.wakeSamples(id, 1) }
+// defined reports whether the slicer has the series of a sample. If it does not, it asks the catalog.
+func (p *pipeline) defined(id uint32) bool { return p.slicer.Defined(id) || p.define(id, 1) }
 
-// wakeSamples does the same as wake for several samples of a series.
-func (p *pipeline) wakeSamples(id uint32, samples int) bool {
+// define asks the catalog about samples whose series the slicer does not have. It reports whether they are to be added.
+func (p *pipeline) define(id uint32, samples int) bool {
 	verdict, changes := p.catalog.JudgeSamples(id, samples)
 	p.change(changes)
 	// a metric name of the topology itself collides with another: report it in the health of its worker
@@ -178,8 +187,7 @@ func (p *pipeline) histogram(sample *bulletmetricsv1.HistogramSample) {
 		p.stats.badHistograms++ // ingest refuses these; this one was journaled by an older collector
 		return
 	}
-	id := sample.GetSeriesId()
-	if !p.slicer.AddHistogram(id, sample.GetTimeMs(), h, sample.GetNegativeCount()) && p.wake(id) {
+	if id := sample.GetSeriesId(); p.defined(id) {
 		p.slicer.AddHistogram(id, sample.GetTimeMs(), h, sample.GetNegativeCount())
 	}
 }
@@ -199,18 +207,6 @@ func (p *pipeline) notes(b *journal.Batch) {
 	for _, drop := range b.Notes.GetDrops() {
 		reason, added := p.stats.dropped(b.Epoch, producer.Topology, drop)
 		p.slicer.Dropped(sender, reason, added)
-	}
-}
-
-// clocks passes the clock readings in a batch to the slicer.
-func (p *pipeline) clocks(b *journal.Batch) {
-	producer := p.producers[b.Producer]
-	sender, read := placeOf(&producer), b.Notes.GetClocks()
-	p.slicer.Sent(sender, b.SentMs)
-	p.slicer.Answered(sender, read.GetAcknowledgedTimeMs(), read.GetAcknowledgementSentTimeMs())
-	for _, w := range read.GetWorkers() {
-		p.slicer.HandedOver(metric.Worker{Topology: producer.Topology, Host: w.GetHost(), Port: w.GetPort()}, sender,
-			w.GetHandOverTimeMs(), w.GetTakenTimeMs())
 	}
 }
 

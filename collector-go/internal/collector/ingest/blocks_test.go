@@ -417,7 +417,7 @@ func TestBlocksThatBreakTheProtocolEndTheirStream(t *testing.T) {
 		"batch.layouts.id 5 is already defined with other": func(b *pb.Batch) {
 			b.Layouts = append(b.Layouts, &pb.Layout{Id: 5, SeriesIds: []uint32{1}})
 		},
-		"batch.blocks have limit of 1048576 cells": func(b *pb.Batch) {
+		"batch.blocks have more than 1048576 cells": func(b *pb.Batch) {
 			b.Layouts[0].SeriesIds = nil
 			for id := range uint32(1024) {
 				b.Layouts[0].SeriesIds = append(b.Layouts[0].SeriesIds, id+1)

@@ -172,7 +172,7 @@ func TestAStreamThatBreaksTheProtocolEndsAlone(t *testing.T) {
 		"id 0": {&pb.Batch{Epoch: epoch, Sequence: 1, OldestHeldSequence: 1,
 			Series: []*pb.SeriesDefinition{series(0, "x")}}, "ids start at 1"},
 		"id redefined": {&pb.Batch{Epoch: epoch, Sequence: 1, OldestHeldSequence: 1,
-			Series: []*pb.SeriesDefinition{series(1, "x"), series(1, "y")}}, "defined again"},
+			Series: []*pb.SeriesDefinition{series(1, "x"), series(1, "y")}}, "already defined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := opened(t, service)
@@ -248,7 +248,7 @@ func TestOpenIsChecked(t *testing.T) {
 	require.NoError(t, err)
 	early := &client{t: t, stream: stream, epoch: make([]byte, 16)}
 	early.batch(&pb.Batch{Sequence: 1})
-	early.fails(codes.InvalidArgument, "must be an Open")
+	early.fails(codes.InvalidArgument, "must be a valid Open")
 }
 
 // TestClosingAcknowledges stops the collector while batches are in flight. Appended batches are acknowledged first.

@@ -143,8 +143,8 @@ func TestBlocksAreTheirSamples(t *testing.T) {
 // sendBlocks sends a batch's samples in up to three blocks of random columns, and the rest one by one. If inOrder is
 // set, it keeps their order, because the order decides which of them fit into the limits.
 func sendBlocks(t *rapid.T, s *Slicer, b testBatch, inOrder bool) {
-	s.Begin(b.producer, b.sequence)
-	defer s.End()
+	s.beginBatch(b.producer, b.sequence)
+	defer s.endBatch()
 	if inOrder {
 		for i, x := range b.samples {
 			r, values := rectangle([]uint32{x.id}, b.samples[i:i+1], 1000)
@@ -205,11 +205,11 @@ func TestLayoutsFollowTheirSeries(t *testing.T) {
 	sequence := uint64(0)
 	add := func() {
 		sequence++
-		s.Begin(1, sequence)
+		s.beginBatch(1, sequence)
 		require.True(t, s.AddBlock(9, &block.Block{Columns: 4, Rows: 2, FirstMs: worldStartMs + int64(sequence)*2000,
 			StepMs: 1000},
 			[]float64{1, 2, 3, 4, 5, 6, 7, 8}, define))
-		s.End()
+		s.endBatch()
 	}
 	add()
 	require.Equal(t, []string{"0: 2", "1: 2", "2: 2", "3: 2"}, asked)
@@ -254,10 +254,10 @@ func TestASeriesTakesAnothersPlaceWithinABlock(t *testing.T) {
 			s.Define(1, second)
 			return true
 		}
-		s.Begin(1, 1)
+		s.beginBatch(1, 1)
 		s.AddBlock(9, &block.Block{Columns: 2, Rows: 3, FirstMs: worldStartMs, StepMs: 1000},
 			make([]float64, 6), missing)
-		s.End()
+		s.endBatch()
 		require.Equal(t, map[uint32]int{0: 3}, counted)
 		require.EqualValues(t, 3, s.Counts().Open)
 	}
@@ -275,12 +275,12 @@ func TestATopologyCannotTakeTheRoomOfAll(t *testing.T) {
 		s.Define(uint32(worker), rule)
 		s.DefineLayout(uint32(worker), []uint32{uint32(worker)})
 	}
-	s.Begin(1, 1)
+	s.beginBatch(1, 1)
 	for worker := range uint32(3) {
 		s.AddBlock(worker, &block.Block{Columns: 1, Rows: 70, FirstMs: worldStartMs, StepMs: 500},
 			make([]float64, 70), nil)
 	}
-	s.End()
+	s.endBatch()
 	c := s.Counts()
 	require.EqualValues(t, 60+27+9, c.Open)
 	require.Equal(t, map[Reason]uint64{RefusedOpenLimit: 10 + 43 + 61}, c.Refused)
@@ -297,13 +297,13 @@ func TestFewSamplesDoNotTakeManyPages(t *testing.T) {
 	for worker := range workers {
 		s.Define(uint32(worker), worldSeries[0].rule(worker))
 	}
-	s.Begin(1, 1)
+	s.beginBatch(1, 1)
 	for second := range 3 {
 		for worker := range uint32(workers) {
 			s.Add(worker, worldStartMs+int64(second)*1000, 1)
 		}
 	}
-	s.End()
+	s.endBatch()
 	require.EqualValues(t, 3*workers, s.Counts().Open)
 	require.LessOrEqual(t, s.pages, o.pages(o.MaxOpenSamples))
 	restored, err := Restore(s.Snapshot(), o)
@@ -342,10 +342,10 @@ func TestTheDefaultsHoldAMinuteOfPacks(t *testing.T) {
 	var most uint64
 	for pack := range 12 {
 		for worker := range uint32(workers) {
-			s.Begin(1, uint64(pack*workers)+uint64(worker))
+			s.beginBatch(1, uint64(pack*workers)+uint64(worker))
 			s.AddBlock(worker, &block.Block{Columns: columns, Rows: 10, FirstMs: 960_000_000 + 1000 +
 				int64(pack)*10_000, StepMs: 1000}, values, nil)
-			s.End()
+			s.endBatch()
 		}
 		s.Closed().Reset()
 		most = max(most, s.Counts().Open)

@@ -83,15 +83,15 @@ func (r *replay) apply(changes []catalog.Change) {
 }
 
 func (r *replay) point(sequence uint64, p *capture.Point) {
-	r.slicer.Begin(1, sequence)
 	raw := metric.Raw{Worker: metric.Worker{Topology: "t", Host: p.Host, Port: p.Port}, Component: p.Component,
 		Task: p.Task,
 		Name: p.Name, IntervalMs: p.IntervalMs}
-	for _, s := range p.Samples {
-		raw.Key, raw.Shape = s.Key, s.Shape
-		r.sample(raw, p.TimeMs, s.Value)
-	}
-	r.slicer.End()
+	r.slicer.ObserveBatch(&slicer.BatchInfo{Producer: 1, Sequence: sequence}, func() {
+		for _, s := range p.Samples {
+			raw.Key, raw.Shape = s.Key, s.Shape
+			r.sample(raw, p.TimeMs, s.Value)
+		}
+	})
 	r.collect()
 }
 

@@ -28,24 +28,24 @@ func (s *Slicer) observe(host string, b slice.ClockBounds) {
 	c.Observe(b, s.batch.receivedMs)
 }
 
-// Sent records when the current batch was sent, by the clock of the worker that sent it. Call it after Received.
-func (s *Slicer) Sent(sender metric.Worker, sentMs int64) {
+// sent records when the current batch was sent, by the clock of the worker that sent it. Call it after received.
+func (s *Slicer) sent(sender metric.Worker, sentMs int64) {
 	if sentMs > 0 {
 		s.observe(sender.Host, slice.BoundsOfSending(sentMs, s.batch.receivedMs))
 	}
 }
 
-// Answered records when the collector sent an answer, by its own clock, and when the answer reached a sender, by the
+// answered records when the collector sent an answer, by its own clock, and when the answer reached a sender, by the
 // sender's clock. Unknown times are 0 and are ignored.
-func (s *Slicer) Answered(sender metric.Worker, cameMs, sentMs int64) {
+func (s *Slicer) answered(sender metric.Worker, cameMs, sentMs int64) {
 	if cameMs > 0 && sentMs > 0 && sentMs <= s.batch.receivedMs {
 		s.observe(sender.Host, slice.BoundsOfAnswer(cameMs, sentMs))
 	}
 }
 
-// HandedOver records when a worker handed over a report, by its own clock, and when the sender received it, by the
+// handedOver records when a worker handed over a report, by its own clock, and when the sender received it, by the
 // sender's.
-func (s *Slicer) HandedOver(w, sender metric.Worker, handOverMs, takenMs int64) {
+func (s *Slicer) handedOver(w, sender metric.Worker, handOverMs, takenMs int64) {
 	if handOverMs > 0 {
 		known := s.clocks[sender.Host].Known()
 		s.observe(w.Host, slice.BoundsOfDelivery(handOverMs, takenMs, s.batch.receivedMs, known))

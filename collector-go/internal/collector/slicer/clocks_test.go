@@ -25,11 +25,11 @@ func playClock(t *testing.T, age int64, readings []clockReading) slice.ClockBoun
 	src := s.source(w)
 	for n, r := range readings {
 		at := int64(1_800_000_000_000) + int64(n)*10_000 // sending time by the collector's clock
-		s.Begin(1, uint64(n+1))
-		s.Received(at + r.way)
-		s.Sent(w, at+r.ahead)
+		s.beginBatch(1, uint64(n+1))
+		s.received(at + r.way)
+		s.sent(w, at+r.ahead)
 		if r.since >= 0 {
-			s.Answered(w, at-r.since+r.ahead, at-r.since-r.way)
+			s.answered(w, at-r.since+r.ahead, at-r.since-r.way)
 		}
 		if n%3 == 0 {
 			src.health.aheadMs = never // a period was written
@@ -85,12 +85,12 @@ func TestAHostHasOneClock(t *testing.T) {
 	neighbour, other := metric.Worker{Topology: "t", Host: "h", Port: 6701},
 		metric.Worker{Topology: "t", Host: "g", Port: 6700}
 	const at = int64(1_800_000_000_000)
-	s.Begin(1, 1)
-	s.Received(at)
-	s.Sent(sender, at+1_000-3)
-	s.Answered(sender, at+1_000-500, at-502)
+	s.beginBatch(1, 1)
+	s.received(at)
+	s.sent(sender, at+1_000-3)
+	s.answered(sender, at+1_000-500, at-502)
 	s.touch(s.source(neighbour), at+1_000-900)
-	s.HandedOver(other, sender, at+4_000-600, at+1_000-590) // 10 ms of transit in Storm, 590 ms in the sender's queue
+	s.handedOver(other, sender, at+4_000-600, at+1_000-590) // 10 ms of transit in Storm, 590 ms in the sender's queue
 	s.touch(s.source(other), at+4_000-1_500)
 	assert.Equal(t, slice.ClockBounds{LeastMs: 997, MostMs: 1_002}, s.clockOf(s.source(neighbour)))
 	assert.Equal(t, slice.ClockBounds{LeastMs: 3_000 - 10 + 997, MostMs: slice.Forever},

@@ -110,8 +110,8 @@ func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, value
 	f.nowMs += int64(rows) * f.everyMs
 	f.sequence++
 	f.both(func(s *Slicer) {
-		s.Begin(producer, f.sequence)
-		s.Received(f.nowMs + 250)
+		s.beginBatch(producer, f.sequence)
+		s.received(f.nowMs + 250)
 	})
 	for n, series := range f.layouts {
 		b := &block.Block{Columns: len(series), Rows: rows, FirstMs: f.nowMs - int64(rows-1)*f.everyMs,
@@ -152,7 +152,7 @@ func (f *fleet) step(t *rapid.T, producer uint32, odd func(b *block.Block, value
 			return true
 		}))
 	}
-	f.both((*Slicer).End)
+	f.both((*Slicer).endBatch)
 	f.clockMs += int64(rows) * 1000
 	f.both(func(s *Slicer) { s.Tick(f.clockMs) })
 }
@@ -201,12 +201,12 @@ func (f *fleet) happen(t *rapid.T) {
 		f.sequence++
 		timeMs := f.nowMs - 30_000 + int64(f.random.IntN(60_000))
 		f.both(func(s *Slicer) {
-			s.Begin(1, f.sequence)
+			s.beginBatch(1, f.sequence)
 			if !s.Add(id, timeMs, 42) {
 				s.Define(id, f.rules[id])
 				s.Add(id, timeMs, 42)
 			}
-			s.End()
+			s.endBatch()
 		})
 	case 7:
 		f.both(func(s *Slicer) { s.Retract(id) })
@@ -235,8 +235,8 @@ func (f *fleet) happen(t *rapid.T) {
 			f.clockMs += 4000
 			f.both(func(s *Slicer) {
 				s.Tick(f.clockMs)
-				s.Begin(1, 0)
-				s.End()
+				s.beginBatch(1, 0)
+				s.endBatch()
 			})
 		}
 		f.both(func(s *Slicer) { s.Connect(1) })
@@ -264,12 +264,12 @@ func (f *fleet) happen(t *rapid.T) {
 		}
 		skewMs := int64(f.random.IntN(3)) * 700
 		f.both(func(s *Slicer) {
-			s.Begin(1, f.sequence)
-			s.Received(f.nowMs + 250)
-			s.Sent(sender, f.nowMs+240+skewMs)
-			s.Answered(sender, f.nowMs+100+skewMs, f.nowMs+90)
-			s.HandedOver(place, sender, f.nowMs+200+skewMs, f.nowMs+210+skewMs)
-			s.End()
+			s.beginBatch(1, f.sequence)
+			s.received(f.nowMs + 250)
+			s.sent(sender, f.nowMs+240+skewMs)
+			s.answered(sender, f.nowMs+100+skewMs, f.nowMs+90)
+			s.handedOver(place, sender, f.nowMs+200+skewMs, f.nowMs+210+skewMs)
+			s.endBatch()
 		})
 	case 17:
 		f.both(func(s *Slicer) { s.Define(id, f.rules[id]) })

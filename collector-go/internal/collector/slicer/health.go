@@ -166,8 +166,8 @@ func (h *health) metric(name string, o *Health) *metricHealth {
 	return m
 }
 
-// Received records when the collector received the batch that Begin opened, by its own clock.
-func (s *Slicer) Received(ms int64) { s.batch.receivedMs = ms }
+// received records when the collector received the current batch, by its own clock.
+func (s *Slicer) received(ms int64) { s.batch.receivedMs = ms }
 
 // Dropped adds samples that a metrics consumer in a worker reports as dropped. Adding 0 creates the series.
 func (s *Slicer) Dropped(w metric.Worker, reason string, samples uint64) {

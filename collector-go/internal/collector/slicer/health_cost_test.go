@@ -40,14 +40,14 @@ func TestWhatHealthCosts(t *testing.T) {
 		series, values = map[string]int{}, map[string]int{}
 		for end := sent + 3*periods; sent < end; sent++ {
 			now := 1_000_000 + sent*10_000
-			s.Begin(1, uint64(sent))
-			s.Received(now + 300)
+			s.beginBatch(1, uint64(sent))
+			s.received(now + 300)
 			for id := range uint32(workers * metrics) {
 				if left == nil || !left(id%metrics, sent) {
 					s.Add(id, now, 1)
 				}
 			}
-			s.End()
+			s.endBatch()
 			c := s.Closed()
 			for _, d := range c.Definitions {
 				names[d.Ref] = d.Series.Name()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -104,14 +105,14 @@ func imitate(t *testing.T, seed uint64) {
 		describe()
 	}
 	for tick := range int64(40) {
-		s.slicer.Begin(1, uint64(tick+1))
-		for i, raw := range s.raws {
-			timeMs := 1_000_000_000 + tick*2000
-			if timeMs%raw.IntervalMs == 0 {
-				s.send(uint32(i+1), timeMs)
+		s.slicer.ObserveBatch(&slicer.BatchInfo{Producer: 1, Sequence: uint64(tick + 1)}, func() {
+			for i, raw := range s.raws {
+				timeMs := 1_000_000_000 + tick*2000
+				if timeMs%raw.IntervalMs == 0 {
+					s.send(uint32(i+1), timeMs)
+				}
 			}
-		}
-		s.slicer.End()
+		})
 	}
 	s.slicer.CloseAll()
 	s.collect()

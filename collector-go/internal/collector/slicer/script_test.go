@@ -131,8 +131,8 @@ func (p *player) do(words []string) (said []string) {
 		for now := p.ms(words[2]); now <= p.ms(words[3]); now += 1000 {
 			s.Tick(now)
 			p.sequence++
-			s.Begin(p.id(words[1]), p.sequence)
-			s.End()
+			s.beginBatch(p.id(words[1]), p.sequence)
+			s.endBatch()
 		}
 		s.Tick(p.ms(words[3]))
 	case "detach":
@@ -243,20 +243,20 @@ func (p *player) rule(words []string) metric.Rule {
 // batch reads a batch such as "7: 1@12=5 2@13={schema:index*count,...}".
 func (p *player) batch(words []string) {
 	p.sequence++
-	p.slicer.Begin(p.id(strings.TrimSuffix(words[1], ":")), p.sequence)
+	p.slicer.beginBatch(p.id(strings.TrimSuffix(words[1], ":")), p.sequence)
 	words = words[2:]
 	for sender := (metric.Worker{Topology: "t", Host: "w", Port: 1}); ; words = words[2:] {
 		word, at := words[0], words[min(1, len(words)-1)]
 		switch word {
 		case "received":
-			p.slicer.Received(p.ms(at))
+			p.slicer.received(p.ms(at))
 			continue
 		case "sent": // by w:1
-			p.slicer.Sent(sender, p.ms(at))
+			p.slicer.sent(sender, p.ms(at))
 			continue
 		case "answered": // time of arrival / sending time by the collector's clock
 			came, sent, _ := strings.Cut(at, "/")
-			p.slicer.Answered(sender, p.ms(came), p.ms(sent))
+			p.slicer.answered(sender, p.ms(came), p.ms(sent))
 			continue
 		}
 		break
@@ -275,7 +275,7 @@ func (p *player) batch(words []string) {
 			p.sequence-- // has no effect: the sample is simply absent
 		}
 	}
-	p.slicer.End()
+	p.slicer.endBatch()
 }
 
 // block reads "7: layout@first+step*rows = values", with "-" for a cell without a sample. It returns the series that
@@ -299,13 +299,13 @@ func (p *player) block(words []string) (said []string) {
 		values = append(values, v)
 	}
 	p.sequence++
-	p.slicer.Begin(p.id(strings.TrimSuffix(words[1], ":")), p.sequence)
+	p.slicer.beginBatch(p.id(strings.TrimSuffix(words[1], ":")), p.sequence)
 	known := p.slicer.AddBlock(p.id(layout), &b, values, func(id uint32, samples int) bool {
 		said = append(said, fmt.Sprintf("missing %d: %d", id, samples))
 		return false
 	})
 	require.True(p.t, known, "layout %s is not defined", layout)
-	p.slicer.End()
+	p.slicer.endBatch()
 	return said
 }
 

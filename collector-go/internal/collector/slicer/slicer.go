@@ -5,14 +5,16 @@
 //
 // # Data path
 //
-// The feed calls Begin, then Add or AddBlock for the samples, then End. Tick advances the collector's clock. A sample
-// takes these steps:
+// The feed calls ObserveBatch, which adds the samples by Add and AddBlock. Tick advances the collector's clock. A
+// sample takes these steps:
 //
 //   - input.go: the id of the sample identifies an input, which is a series as it was reported. The input has the rule
 //     and the slot of the series in a series state.
 //   - series_state.go: a series state holds the series of one worker that close together. Its buckets are the open
 //     slices.
-//   - source.go: the source is the worker. End and Tick advance its watermark, which decides which slices close.
+//   - source.go: the source is the worker. ObserveBatch and Tick advance its watermark, which decides which slices
+//
+// close.
 //   - close.go: closing a bucket folds the samples of each slot in order of time (fold.go, distribution.go).
 //   - slot.go and output.go: an output is a series as the store knows it. Its counter continues across restarts. A slot
 //     is the part of the output that every slice needs.
@@ -67,7 +69,7 @@ type Slicer struct {
 	scratch scratch
 }
 
-// batch is the state of the batch that is being added, from Begin to End. The touched sources advance only in End. The
+// batch is the state of the batch that is being added. The touched sources advance only at its end. The
 // order of samples within a batch therefore does not decide which of them are late.
 type batch struct {
 	number     uint64 // number of batches so far, by which a source knows whether this batch touched it
@@ -121,15 +123,17 @@ func (s *Slicer) Disconnect(id uint32) {
 	}
 }
 
-// Epoch records which process of a producer sends the following batches. Each process numbers its batches from 1.
-func (s *Slicer) Epoch(producer uint32, epoch [16]byte) { s.producer(producer).numbers.begin(epoch) }
+// beginEpoch records which process of a producer sends the following batches. Each process numbers its batches from 1.
+func (s *Slicer) beginEpoch(producer uint32, epoch [16]byte) {
+	s.producer(producer).numbers.begin(epoch)
+}
 
 // Ended records that a producer sent its last batch, in order. Workers that only this producer reported then advance by
 // the slicer's clock until they are heard again.
 func (s *Slicer) Ended(producer uint32) { s.producer(producer).ended = true }
 
-// Begin opens a batch. The caller then adds the samples in their order and calls End.
-func (s *Slicer) Begin(producer uint32, sequence uint64) {
+// beginBatch opens a batch. The caller then adds the samples in their order and calls endBatch.
+func (s *Slicer) beginBatch(producer uint32, sequence uint64) {
 	p := s.producer(producer)
 	s.switchClocks(p.topology)
 	p.sentMs, p.ended = s.clockMs, false
@@ -138,7 +142,7 @@ func (s *Slicer) Begin(producer uint32, sequence uint64) {
 	s.batch.touched = s.batch.touched[:0]
 }
 
-// Add adds one sample, between Begin and End. It returns false and counts nothing if the id is not defined. The caller
+// Add adds one sample of the current batch. It returns false and counts nothing if the id is not defined. The caller
 // then defines the series or counts the sample. If a sample is refused or late, Add counts it and returns true.
 func (s *Slicer) Add(id uint32, timeMs int64, value float64) bool {
 	in := s.inputs.get(id)
@@ -220,8 +224,8 @@ func (s *Slicer) refuseAt(in *input, timeMs, reachedMs int64, reason Reason) {
 // maxTimeMs is in the year 5138. Later times are refused as nonsense.
 const maxTimeMs = 100_000_000_000_000
 
-// End advances each worker that the batch touched, and closes the slices that its watermark has passed.
-func (s *Slicer) End() {
+// endBatch advances each worker that the batch touched, and closes the slices that its watermark has passed.
+func (s *Slicer) endBatch() {
 	for _, src := range s.batch.touched {
 		s.advance(src)
 	}

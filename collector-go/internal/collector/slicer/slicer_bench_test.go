@@ -38,14 +38,14 @@ func BenchmarkSlicer(b *testing.B) {
 			b.ResetTimer()
 			for n := 0; n < b.N; {
 				sequence++
-				s.Begin(1, sequence)
+				s.beginBatch(1, sequence)
 				for i := 0; i < 1000 && n < b.N; i, n = i+1, n+1 {
 					s.Add(uint32(id), now, float64(n))
 					if id++; id == shape.workers*shape.series {
 						id, now = 0, now+shape.every
 					}
 				}
-				s.End()
+				s.endBatch()
 				s.Closed().Reset()
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "samples/s")
@@ -112,9 +112,9 @@ func BenchmarkBlocks(b *testing.B) {
 				}
 				for worker := range shape.layouts {
 					sequence++
-					s.Begin(1, sequence)
+					s.beginBatch(1, sequence)
 					s.AddBlock(uint32(worker), rectangle, values, nil)
-					s.End()
+					s.endBatch()
 					samples += len(values)
 				}
 				if s.Closed().Len() > 1<<16 {
@@ -195,10 +195,10 @@ func BenchmarkManyWorkers(b *testing.B) {
 					values[i] = float64(sequence*31+uint64(i)*17) / 8
 				}
 				for part := range uint32(workers / perBlock) {
-					s.Begin(part, sequence)
-					s.Received(now + 300)
+					s.beginBatch(part, sequence)
+					s.received(now + 300)
 					s.AddBlock(part, &block.Block{Columns: len(values), Rows: 1, FirstMs: now}, values, nil)
-					s.End()
+					s.endBatch()
 				}
 				if s.Closed().Len() > 1<<16 {
 					s.Closed().Reset()
@@ -258,11 +258,11 @@ func BenchmarkSnapshot(b *testing.B) {
 		s.Define(uint32(id), benchRule(id/1000, id, 10_000))
 	}
 	for sequence := range uint64(6) {
-		s.Begin(1, sequence)
+		s.beginBatch(1, sequence)
 		for id := range uint32(series) {
 			s.Add(id, 1_000_000_000+int64(sequence)*10_000, 1)
 		}
-		s.End()
+		s.endBatch()
 		s.Closed().Reset()
 	}
 	b.ReportAllocs()

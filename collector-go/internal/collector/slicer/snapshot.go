@@ -21,7 +21,7 @@ const (
 // bytes, because maps are written in the order of their keys. Tests rely on that to compare a restored slicer with the
 // original.
 //
-// Call it between End and Begin, after the closed slices were handed on. Closed slices are no part of the snapshot, so
+// Call it between two batches, after the closed slices were handed on. Closed slices are no part of the snapshot, so
 // a snapshot taken earlier would lose them. Snapshot panics in that case.
 func (s *Slicer) Snapshot() []byte {
 	if s.closed.Len() > 0 {

@@ -159,7 +159,7 @@ func TestGoldenSnapshots(t *testing.T) {
 	carrying := golden(t, goldenFalls)
 	for name := range carrying.topologyStates {
 		carrying.Acquire(1, name)
-		carrying.Passed(1, 1_000_000)
+		carrying.AdvanceTopology(1, 1_000_000)
 	}
 	carrying.closed.Reset()
 	want := carrying.Snapshot()
@@ -227,11 +227,11 @@ func FuzzRestore(f *testing.F) {
 		again, err := Restore(s.Snapshot(), DefaultOptions())
 		require.NoError(t, err)
 		require.Equal(t, s.Snapshot(), again.Snapshot())
-		s.Begin(7, 1)
+		s.beginBatch(7, 1)
 		for id := range uint32(10) {
 			s.Add(id, 100_000, 1)
 		}
-		s.End()
+		s.endBatch()
 		s.Tick(s.tickMs + 1000)
 		s.Describe(metric.Worker{}, metric.Series{Labels: labels.FromStrings("__name__", "info")})
 		s.CloseAll()

@@ -323,9 +323,9 @@ func (w *steppingWorld) deliver(t *testing.T, at int64) {
 			r := w.arriving[consumer][0]
 			w.arriving[consumer] = w.arriving[consumer][1:]
 			w.sequence[consumer]++
-			w.slicer.Epoch(uint32(consumer), w.epoch)
-			w.slicer.Begin(uint32(consumer), w.sequence[consumer])
-			w.slicer.Received(worldStartMs + at)
+			w.slicer.beginEpoch(uint32(consumer), w.epoch)
+			w.slicer.beginBatch(uint32(consumer), w.sequence[consumer])
+			w.slicer.received(worldStartMs + at)
 			taken := func(timeMs int64) bool { return timeMs <= worldStartMs+at+aheadMs }
 			for _, x := range r.samples {
 				if !taken(x.timeMs) {
@@ -351,7 +351,7 @@ func (w *steppingWorld) deliver(t *testing.T, at int64) {
 				require.True(t, w.slicer.AddHistogram(stepDistribution, r.timeMs, r.histogram, 0))
 				require.True(t, w.slicer.AddHistogram(stepDeltas, r.timeMs, r.delta, 0))
 			}
-			w.slicer.End()
+			w.slicer.endBatch()
 		}
 	}
 }

@@ -25,8 +25,8 @@ type transfer struct {
 	quietMs int64 // clock offsets are unknown for periods that began before this, because their batches were sent again
 }
 
-// switchClocks exchanges the slicer's clock with the clock of a topology that moves. Begin and End both call it, so the
-// topology's clock is in force while its batch is added, and the slicer's clock is back afterwards.
+// switchClocks exchanges the slicer's clock with the clock of a topology that moves. beginBatch and endBatch both call
+// it, so the topology's clock is in force while its batch is added, and the slicer's clock is back afterwards.
 func (s *Slicer) switchClocks(r *topologyState) {
 	if r != nil {
 		s.clockMs, r.transfer.clockMs = r.transfer.clockMs, s.clockMs
@@ -97,12 +97,12 @@ func (s *Slicer) Owner(producer uint32) string {
 	return ""
 }
 
-// Passed advances the clock of the topology that a producer owns, as Tick does for all others. sentMs is when the batch
-// was first sent, in Unix milliseconds by the sender's clock, which may step in either direction.
+// AdvanceTopology advances the clock of the topology that a producer owns, as Tick does for all others. sentMs is when
+// the batch was first sent, in Unix milliseconds by the sender's clock, which may step in either direction.
 //
-// Both collectors see the same sending times, whereas their own clocks and the times of arrival differ. Call it before
-// Begin. It does nothing for a producer that owns no topology.
-func (s *Slicer) Passed(producer uint32, sentMs int64) {
+// Both collectors see the same sending times, whereas their own clocks and the times of arrival differ. It does
+// nothing for a producer that owns no topology.
+func (s *Slicer) AdvanceTopology(producer uint32, sentMs int64) {
 	r := s.producer(producer).topology
 	if r == nil || sentMs <= 0 || sentMs/1000 == r.transfer.tickMs/1000 {
 		return

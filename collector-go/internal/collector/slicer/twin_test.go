@@ -458,24 +458,24 @@ func (p *stepper) do(t require.TestingT, x step) {
 	s := p.slicer
 	switch x.kind {
 	case "batch":
-		s.Begin(x.batch.producer, x.batch.sequence)
+		s.beginBatch(x.batch.producer, x.batch.sequence)
 		for _, sample := range x.batch.samples {
 			if !s.Add(sample.id, sample.timeMs, sample.value) {
 				s.Define(sample.id, p.world.rules[sample.id])
 				require.True(t, s.Add(sample.id, sample.timeMs, sample.value))
 			}
 			if sample.id%2 == 0 {
-				s.Received(sample.timeMs + 10)
+				s.received(sample.timeMs + 10)
 			}
 		}
-		s.End()
+		s.endBatch()
 	case "tick":
 		s.Tick(x.n)
 	case "beats": // a producer sends other data for two minutes
 		for range 120 {
 			s.Tick(s.tickMs + 1000)
-			s.Begin(uint32(x.n), 0)
-			s.End()
+			s.beginBatch(uint32(x.n), 0)
+			s.endBatch()
 		}
 	case "idle": // nobody sends anything for longer than a sweep takes to run
 		for range 150 {

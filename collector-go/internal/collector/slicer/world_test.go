@@ -199,11 +199,11 @@ func (w *world) run(t require.TestingT, s *Slicer, batches []testBatch) stored {
 }
 
 func send(t require.TestingT, s *Slicer, b testBatch) {
-	s.Begin(b.producer, b.sequence)
+	s.beginBatch(b.producer, b.sequence)
 	for _, x := range b.samples {
 		require.True(t, s.Add(x.id, x.timeMs, x.value))
 	}
-	s.End()
+	s.endBatch()
 }
 
 func sortedIDs(rules map[uint32]metric.Rule) (ids []uint32) {
