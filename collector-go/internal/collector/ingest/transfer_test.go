@@ -166,7 +166,7 @@ func TestWhatASenderBringsIsLookedAt(t *testing.T) {
 	}
 	for message, open := range map[string]*pb.Open{
 		"open.epoch has 3 bytes": {Topology: "bullet", Host: "h", Epoch: []byte("abc"), Generation: 1},
-		"or neither":        {Topology: "bullet", Host: "h", Generation: 1},
+		"or neither":             {Topology: "bullet", Host: "h", Generation: 1},
 	} {
 		stream, err := c.dial().Export(t.Context())
 		require.NoError(t, err)

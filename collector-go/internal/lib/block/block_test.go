@@ -72,7 +72,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		"its layout has 0 series":      func(b *Block) { b.Columns = 0 },
 		"count is 0":                   func(b *Block) { b.Rows = 0 },
 		"count is 5000":                func(b *Block) { b.Rows = 5000 },
-		"limit of 1048576 cells":      func(b *Block) { b.Columns, b.Rows = 65_536, 17 },
+		"limit of 1048576 cells":       func(b *Block) { b.Columns, b.Rows = 65_536, 17 },
 		"step_ms is 0":                 func(b *Block) { b.Rows = 2 },
 		"2 time_offsets_ms for 1 rows": func(b *Block) { b.OffsetsMs = make([]int32, 2) },
 		"row 1 at 4 ms is not after row 0": func(b *Block) {
@@ -81,7 +81,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 		"presence has 2 bytes; it must have 1":         func(b *Block) { b.Presence = make([]byte, 2) },
 		"bits set after its last cell":                 func(b *Block) { b.Presence = []byte{0x0f} },
 		"values has 24 bytes; it must have 8 for 1":    func(b *Block) { b.Presence = []byte{0x02} },
-		"codec 9 is unknown":                         func(b *Block) { b.Codec = 9 },
+		"codec 9 is unknown":                           func(b *Block) { b.Codec = 9 },
 		"value 0 is 9 bytes wide":                      func(b *Block) { b.Codec, b.Values = Trimmed, []byte{9, 0} },
 		"a width after its last one":                   func(b *Block) { b.Codec, b.Values = Trimmed, []byte{0, 0x10} },
 		"values has 1 bytes, but the widths of 3":      func(b *Block) { b.Codec, b.Values = Trimmed, []byte{0} },

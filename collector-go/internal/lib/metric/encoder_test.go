@@ -65,7 +65,7 @@ func TestDecoderReturnsWhatIsWrong(t *testing.T) {
 		"it refers to string":       func(d *Decoder) { _ = d.String() },
 		"the maximum is 255":        func(d *Decoder) { d.Series() },
 		"bytes after its end":       func(*Decoder) {},
-		"it is truncated":         func(d *Decoder) { d.Uint(); d.Uint() },
+		"it is truncated":           func(d *Decoder) { d.Uint(); d.Uint() },
 	} {
 		d, _, err := NewDecoder(e.Finish(), "BMTESTED", 1)
 		require.NoError(t, err)
