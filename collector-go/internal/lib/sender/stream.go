@@ -119,7 +119,7 @@ func (s *Sender) await(ctx context.Context, answers <-chan answer) (*pb.ExportRe
 	case a := <-answers:
 		return a.response, a.err
 	case <-timer.C:
-		return nil, fmt.Errorf("the collector did not respond for %s", answerLimit)
+		return nil, fmt.Errorf("the collector sent nothing for %s", answerLimit)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
