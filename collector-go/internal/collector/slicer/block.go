@@ -37,43 +37,12 @@ func (s *Slicer) AddBlock(layout uint32, b *block.Block, values []float64,
 	for _, column := range l.apart {
 		s.addColumn(l, b, values, int(column), l.inputs[column])
 	}
-	s.scratch.placed = placed{}
 	group, first := 0, 0
-	for i, run := range l.states {
-		if i%warmTogether == 0 {
-			s.scratch.warm(l.states[i:min(i+warmTogether, len(l.states))])
-		}
+	for _, run := range l.states {
 		s.addRun(l, run.state, l.groups[group:run.end], first, b, values)
 		group, first = run.end, l.groups[run.end-1].end
 	}
 	return true
-}
-
-// warmTogether is how many series states are read ahead. It matters only for blocks with samples of many workers.
-const warmTogether = 16
-
-// warm reads, for each series state, the memory that addRun needs first. The processor can then fetch several cache
-// lines at a time instead of waiting for each. The sum has no meaning; it keeps the compiler from removing the reads.
-func (c *scratch) warm(runs []stateRun) {
-	var hot [warmTogether]*bucket
-	var sum int64
-	for i := range runs {
-		t := runs[i].state
-		hot[i] = t.hot
-		sum += t.source.eventMs
-	}
-	for _, b := range hot[:len(runs)] {
-		if b != nil {
-			sum += b.endMs
-			if n := len(b.origins); n > 0 {
-				sum += b.origins[n-1].timeMs
-			}
-			if n := len(b.strips); n > 0 {
-				sum += int64(b.strips[min(len(b.origins), n-1)].taken) // most rows have one origin
-			}
-		}
-	}
-	c.warmed += sum
 }
 
 // spread puts each value at the index of its cell. Cells that are absent become NaN and are never read.
@@ -157,10 +126,6 @@ type place struct {
 	by     uint32
 	heard  int // samples that were stored or late
 }
-
-// placed identifies the slice width and the row length for which scratch.places was computed. Within a block, series
-// states with the same two values share the computed places.
-type placed struct{ widthMs, rowMs int64 }
 
 // addRun adds the columns of one series state; their cells begin at index first. fillAll fills an empty strip in one
 // loop. All other cells are checked one by one.
@@ -254,27 +219,20 @@ func (p *strip) fillAll(g *cellGroup, values []float64, step int, by uint32) boo
 
 // places returns the position of each row of a block. It creates the buckets that do not exist yet.
 func (s *Slicer) places(t *seriesState, b *block.Block) []place {
-	if now := (placed{t.widthMs, t.rowMs}); s.scratch.placed != now {
-		s.scratch.placed = now
-		s.scratch.places = s.scratch.places[:0]
-		for row := range b.Rows {
-			p := place{timeMs: b.TimeMs(row)}
-			if p.timeMs > 0 && p.timeMs <= maxTimeMs {
-				p.endMs = t.endOf(p.timeMs)
-				p.row = t.row(p.endMs, p.timeMs)
+	places := s.scratch.places[:0]
+	for row := range b.Rows {
+		p := place{timeMs: b.TimeMs(row)}
+		if p.timeMs > 0 && p.timeMs <= maxTimeMs {
+			p.endMs = t.endOf(p.timeMs)
+			p.row = t.row(p.endMs, p.timeMs)
+			if p.endMs > t.closedTo {
+				p.bucket = s.bucket(t, p.endMs)
+				p.by = p.bucket.origin(s.batch.origin(p.timeMs))
 			}
-			s.scratch.places = append(s.scratch.places, p)
 		}
+		places = append(places, p)
 	}
-	places := s.scratch.places
-	for row := range places {
-		p := &places[row]
-		p.heard = 0
-		if p.endMs > t.closedTo && p.endMs != 0 {
-			p.bucket = s.bucket(t, p.endMs)
-			p.by = p.bucket.origin(s.batch.origin(p.timeMs))
-		}
-	}
+	s.scratch.places = places
 	return places
 }
 

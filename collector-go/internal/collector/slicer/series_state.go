@@ -75,7 +75,6 @@ type reading struct {
 
 // scratch is memory that is reused from one operation to the next, to avoid allocations.
 type scratch struct {
-	warmed  int64
 	beside  slotted
 	means   means
 	merged  []sample
@@ -83,7 +82,6 @@ type scratch struct {
 	rows    []strip
 	column  column
 	places  []place
-	placed  placed
 	dense   []float64
 	buckets []*bucket
 	pages   [len(pageSizes)][][]float64 // free pages by size
