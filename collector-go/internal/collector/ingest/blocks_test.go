@@ -406,11 +406,11 @@ func TestBlocksThatBreakTheProtocolEndTheirStream(t *testing.T) {
 			b.Blocks[0].Count = 2
 			b.Blocks[0].StepMs = 1
 		},
-		"batch.blocks[0]: codec 0 is unknown":    func(b *pb.Batch) { b.Blocks[0].Codec = 0 },
-		"batch.blocks[0]: codec -7 is not known": func(b *pb.Batch) { b.Blocks[0].Codec = -7 },
-		"batch.blocks[0]: count 5000":            func(b *pb.Batch) { b.Blocks[0].Count = 5000 },
-		"batch.layouts.id is 0":                  func(b *pb.Batch) { b.Layouts[0].Id = 0 },
-		"has 0 series_ids":                       func(b *pb.Batch) { b.Layouts[0].SeriesIds = nil },
+		"batch.blocks[0]: codec 0 is unknown":  func(b *pb.Batch) { b.Blocks[0].Codec = 0 },
+		"batch.blocks[0]: codec -7 is unknown": func(b *pb.Batch) { b.Blocks[0].Codec = -7 },
+		"batch.blocks[0]: count 5000":          func(b *pb.Batch) { b.Blocks[0].Count = 5000 },
+		"batch.layouts.id is 0":                func(b *pb.Batch) { b.Layouts[0].Id = 0 },
+		"has 0 series_ids":                     func(b *pb.Batch) { b.Layouts[0].SeriesIds = nil },
 		"lists the series id 2 twice": func(b *pb.Batch) {
 			b.Layouts[0].SeriesIds = []uint32{2, 1, 2}
 		},
