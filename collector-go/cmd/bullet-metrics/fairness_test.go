@@ -248,7 +248,7 @@ func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
 		goesOn(t)
 		require.Zero(t, refused("good"))
 	})
-	t.Run("samples a second", func(t *testing.T) {
+	t.Run("samples per second", func(t *testing.T) {
 		stream, err := hostile.open("flood")
 		require.NoError(t, err)
 		require.NotNil(t, stream.send(gauges(100, 100, newest)).GetAcknowledgement())

@@ -44,7 +44,7 @@ func TestWhatArrivesIsLookedAt(t *testing.T) {
 	_, err = Arriving("another", state, slicerOptions())
 	require.ErrorContains(t, err, `it belongs to topology "t"`)
 	_, err = Arriving(moveTopology, state[:len(state)-3], slicerOptions())
-	require.ErrorContains(t, err, "unpack a topology")
+	require.ErrorContains(t, err, "decode transferred state")
 	_, err = Arriving(moveTopology, packer.EncodeAll([]byte("something"), nil), slicerOptions())
 	require.ErrorContains(t, err, "does not begin with BMTOPOL")
 	_, err = Arriving(moveTopology, packer.EncodeAll(append([]byte(transferMagic), 9), nil), slicerOptions())
@@ -56,7 +56,7 @@ func TestWhatArrivesIsLookedAt(t *testing.T) {
 	require.ErrorContains(t, err, "it names another topology")
 	unnamed := packed(moveTopology, sealed([]byte("BMCATALG\x01\x00\x00\x00\x00")), c.slices)
 	_, err = Arriving(moveTopology, unnamed, slicerOptions())
-	require.ErrorContains(t, err, "is nobody's")
+	require.ErrorContains(t, err, "has no owner")
 }
 
 // TestUnpackingIsBoundedByWhatIsSent checks that the memory for a state is bounded by the bytes that are sent, however

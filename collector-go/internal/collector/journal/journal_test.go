@@ -534,7 +534,7 @@ func TestAppendRefusesWhatCannotBe(t *testing.T) {
 	b := oneBatch(t, j, 7)
 	b.Values = b.Values[:2]
 	_, err = j.Append(b, nil)
-	require.ErrorContains(t, err, "columns of")
+	require.ErrorContains(t, err, "columns differ in length")
 	b = oneBatch(t, j, 7)
 	b.Sequence = math.MaxUint64
 	_, err = j.Append(b, nil)

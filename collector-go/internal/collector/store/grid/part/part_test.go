@@ -390,8 +390,8 @@ func TestWriterRefusesWhatWouldBreakItsOrder(t *testing.T) {
 	require.Error(t, err)
 	runs := []run.Run{{StepMs: 1, Values: []float64{1}}}
 	require.NoError(t, w.Add(labels.FromStrings("__name__", "b"), runs))
-	require.ErrorContains(t, w.Add(labels.FromStrings("__name__", "b"), runs), "comes behind")
-	require.ErrorContains(t, w.Add(labels.FromStrings("__name__", "a"), runs), "comes behind")
+	require.ErrorContains(t, w.Add(labels.FromStrings("__name__", "b"), runs), "comes after")
+	require.ErrorContains(t, w.Add(labels.FromStrings("__name__", "a"), runs), "comes after")
 	for _, r := range []run.Run{
 		{StepMs: 0, Values: []float64{1}},
 		{StepMs: 1, Values: []float64{1}, Histograms: []*histogram.Histogram{nil}},
