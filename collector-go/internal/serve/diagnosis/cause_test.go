@@ -111,6 +111,18 @@ func TestNothingAtItsLimitIsSaidOnlyWhereNothingMoved(t *testing.T) {
 	}
 }
 
+// Without any data, the answer does not list each reason for which no limit is known.
+func TestWithoutAnyDataNoLimitIsNamed(t *testing.T) {
+	p := ports(stored{}, slow)
+	p.Limit = func(context.Context, string, time.Time, time.Time) (string, bool, error) {
+		return "cannot tell: how busy FilterBolt was is not known", false, nil
+	}
+	a, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon})
+	require.NoError(t, err)
+	assert.Len(t, a.Missing, len(figures))
+	assert.Empty(t, a.Notes)
+}
+
 func TestFiguresWithoutASampleAreNamed(t *testing.T) {
 	a, err := Explain(t.Context(), ports(stored{"storm_capacity_ratio": level(0.3, 0.3, noon)}, slow),
 		Question{Alert: "Slow", Now: noon})

@@ -183,7 +183,7 @@ func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 		a.Notes = append(a.Notes, "the limiting resource is unknown: "+err.Error())
 	case found:
 		a.Limit = text
-	case a.Cause == nil:
+	case a.Cause == nil && len(a.Missing) < len(figures): // without any data, the text only lists what is unknown
 		a.Notes = append(a.Notes, text)
 	}
 }
