@@ -57,8 +57,8 @@ class BulletTopologyTest {
     @Test
     void helpSaysWhatItIs() {
         String help = BulletTopology.commandLine().getUsageMessage().replaceAll("\\s+", " ");
-        assertThat(help).contains("Bullet's topology", "rebuilt by Bullet Metrics on Bullet's own engine",
-                "bullet-storm 1.3.2, of which it holds no code");
+        assertThat(help).contains("Bullet's topology", "built on Bullet's own engine",
+                "bullet-storm 1.3.2 but without its code");
     }
 
     /** The kinds of values, whichever of the two reads the -c. */

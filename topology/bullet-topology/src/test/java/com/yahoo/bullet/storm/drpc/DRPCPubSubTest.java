@@ -152,7 +152,7 @@ class DRPCPubSubTest {
         start(StormDRPC.freePort(), 60);
         try (Publisher publisher = PubSub.from(config("QUERY_PROCESSING")).getPublisher()) {
             assertThatThrownBy(() -> publisher.send(new PubSubMessage("q", "{}", Metadata.Signal.COMPLETE)))
-                .hasMessageContaining("did not come by DRPC");
+                .hasMessageContaining("was not submitted by DRPC");
         }
     }
 

@@ -26,11 +26,11 @@ class DSLPartsTest {
             + "|did you mean com.yahoo.bullet.dsl.converter.JSONBulletRecordConverter?",
         "bullet.dsl.converter.class.name||for instance com.yahoo.bullet.dsl.converter.JSONBulletRecordConverter",
         "bullet.dsl.converter.schema.file|no_such_schema.json|no_such_schema.json",
-        "bullet.dsl.deserializer.class.name|no.such.Deserializer|A class of yours must be on the class path",
+        "bullet.dsl.deserializer.class.name|no.such.Deserializer|Your own classes must be on the class path",
         "bullet.topology.source.sampling.percentage|0|must be a number above 0 and up to 100, but is 0",
         "bullet.topology.source.sampling.percentage|many|must be a number above 0 and up to 100, but is many",
         "bullet.topology.source.timestamp.field|received|needs com.yahoo.bullet.dsl.connector.KafkaConnector",
-        "bullet.topology.source.sampling.percent|50|there are [bullet.topology.source.filtered.field, "
+        "bullet.topology.source.sampling.percent|50|known settings: [bullet.topology.source.filtered.field, "
             + "bullet.topology.source.metrics.enable, bullet.topology.source.received.field, "
             + "bullet.topology.source.sampling.percentage, bullet.topology.source.timestamp.field]",
         "bullet.topology.source.metrics.enable|perhaps|must be true or false, but is perhaps",

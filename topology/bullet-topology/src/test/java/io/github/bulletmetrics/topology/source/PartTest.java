@@ -55,7 +55,7 @@ class PartTest {
     void isOneOfAsManyAsThereAre() {
         assertThat(Part.parse("2/4")).isEqualTo(new Part(2, 4));
         for (String wrong : new String[] {"0/4", "5/4", "1/0", "1/1001"}) {
-            assertThatThrownBy(() -> Part.parse(wrong)).hasMessageContaining("is none of 1/N to N/N");
+            assertThatThrownBy(() -> Part.parse(wrong)).hasMessageContaining("is not between 1/N and N/N");
         }
         for (String wrong : new String[] {"", "2", "2/", "-1/4", "a/b"}) {
             assertThatThrownBy(() -> Part.parse(wrong)).hasMessageContaining("the second of four is written 2/4");

@@ -24,7 +24,7 @@ class UsageTest {
         "up --dir c --home h --worker-heap-mib 1,                    --worker-heap-mib must be at least 32",
         "up --dir c --home h --extlib /no/such.jar,                  --extlib /no/such.jar is not a file",
         "up --dir c --home h -c nimbus.thrift.port=1,                the launcher itself sets [nimbus.thrift.port]",
-        "up --dir c --home h -c worker.childopts=-Xmx1g,             options of workers go into --worker-opts",
+        "up --dir c --home h -c worker.childopts=-Xmx1g,             use --worker-opts for options of workers",
         "submit --dir c --main M,                                    Missing required option: '--jar=JAR'",
         "kill --dir c,                                               Missing required option: '--topology=NAME'",
         "rebalance --dir c --topology t,                             Missing required option: '--workers=N'",
