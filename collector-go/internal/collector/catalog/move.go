@@ -30,21 +30,18 @@ func (s *State) SeriesOf(topology string) []Named {
 // SnapshotOf returns the snapshot of one topology, without counts, for Import into another State. It is used to move a
 // topology between feeds.
 func (s *State) SnapshotOf(topology string) []byte {
-	e := metric.NewEncoder(magic, version)
-	writeCounts(e, nil)
-	writeCounts(e, nil)
+	c := metric.Writing(magic, version)
+	codeCounts(c, nil, nil)
+	var names []string
+	if s.topologies[topology] != nil {
+		names = []string{topology}
+	}
+	s.codeTopologies(c, names)
 	series := s.SeriesOf(topology)
-	if t := s.topologies[topology]; t != nil {
-		e.Uint(1)
-		writeStarts(e, topology, t)
-	} else {
-		e.Uint(0)
+	for i := range c.Each(len(series)) {
+		writeEntry(c, series[i].ID, s.entries.get(series[i].ID))
 	}
-	e.Uint(uint64(len(series)))
-	for _, known := range series {
-		writeEntry(e, known.ID, s.entries.get(known.ID))
-	}
-	return e.Finish()
+	return c.Finish()
 }
 
 // Names returns the series of a topology's snapshot, in the snapshot's order. The ids are those of the State that wrote
@@ -67,18 +64,13 @@ func Names(snapshot []byte) ([]Named, error) {
 //
 // If a snapshot cannot be read, the topology is forgotten rather than imported partially.
 func (s *State) Import(topology string, snapshot []byte, here func(id uint32) uint32) ([]Change, error) {
-	d, v, err := metric.NewDecoder(snapshot, magic, version)
+	c, err := metric.Reading(snapshot, magic, 1, version)
 	if err != nil {
 		return nil, fmt.Errorf("import a topology's names: %w", err)
 	}
-	if v == 0 || v > version {
-		return nil, fmt.Errorf("import a topology's names: their format is version %d, but this program supports 1 to %d", v,
-			version)
-	}
 	before := s.SeriesOf(topology)
 	s.DropTopology(topology)
-	s.read(d, v, here)
-	if err := d.Done(); err != nil {
+	if err := s.read(c, here); err != nil {
 		s.DropTopology(topology)
 		return nil, fmt.Errorf("import a topology's names: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
@@ -18,100 +19,43 @@ const (
 // included, because they follow from the names and the table. A newer program with a better table therefore corrects
 // them.
 func (s *State) Snapshot() []byte {
-	e := metric.NewEncoder(magic, version)
-	writeCounts(e, s.counts.LeftOut)
-	writeCounts(e, s.counts.Refused)
-	names := slices.Sorted(maps.Keys(s.topologies))
-	e.Uint(uint64(len(names)))
-	for _, name := range names {
-		writeStarts(e, name, s.topologies[name])
-	}
-	e.Uint(uint64(s.entries.known))
+	c := metric.Writing(magic, version)
+	codeCounts(c, s.counts.LeftOut, s.counts.Refused)
+	s.codeTopologies(c, slices.Sorted(maps.Keys(s.topologies)))
+	c.Count(s.entries.known)
 	for id, known := range s.entries.all() {
-		writeEntry(e, id, known)
+		writeEntry(c, id, known)
 	}
-	return e.Finish()
-}
-
-// writeStarts writes what is known about a topology across its runs. It writes only stated components. Guessed ones
-// follow from the names of its series, which are activated one by one when the snapshot is read.
-func writeStarts(e *metric.Encoder, name string, t *topology) {
-	e.String(name)
-	e.Uint(uint64(len(t.starts)))
-	for _, id := range t.starts {
-		e.String(id)
-	}
-	e.String(t.known.storm)
-	e.Bool(t.known.old)
-	e.Bool(t.known.listed)
-	if t.known.listed {
-		writeNames(e, t.known.spouts)
-		writeNames(e, t.known.components)
-	}
-}
-
-func writeNames(e *metric.Encoder, names map[string]bool) {
-	e.Uint(uint64(len(names)))
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		e.String(name)
-	}
-}
-
-// writeEntry writes the name of a series and whether it is active. Everything else about it follows from these.
-func writeEntry(e *metric.Encoder, id uint32, known *entry) {
-	e.Uint(uint64(id))
-	e.Bool(known.is(inactive))
-	e.Raw(*known.raw)
-}
-
-func writeCounts(e *metric.Encoder, counts map[string]uint64) {
-	e.Uint(uint64(len(counts)))
-	for _, reason := range slices.Sorted(maps.Keys(counts)) {
-		e.String(reason)
-		e.Uint(counts[reason])
-	}
+	return c.Finish()
 }
 
 // Restore reads a Snapshot. It decides again which series are stored, by this program's table. The error explains what
 // is wrong with the snapshot. The feed then uses an older checkpoint, or reads the journal instead.
 func Restore(data []byte, o Options) (*State, error) {
-	d, v, err := metric.NewDecoder(data, magic, version)
+	c, err := metric.Reading(data, magic, 1, version)
 	if err != nil {
 		return nil, fmt.Errorf("restore the catalog: %w", err)
 	}
-	if v == 0 || v > version {
-		return nil, fmt.Errorf("restore the catalog: its format is version %d, but this program supports 1 to %d", v, version)
-	}
 	s := NewState(o)
-	s.read(d, v, func(id uint32) uint32 { return id })
-	if err := d.Done(); err != nil {
+	if err := s.read(c, func(id uint32) uint32 { return id }); err != nil {
 		return nil, fmt.Errorf("restore the catalog: %w", err)
 	}
 	return s, nil
 }
 
 // read adds the series of a snapshot, each with the id that here returns for it.
-func (s *State) read(d *metric.Decoder, v uint64, here func(id uint32) uint32) {
-	readCounts(d, s.counts.LeftOut)
-	readCounts(d, s.counts.Refused)
-	for range d.Count(1) {
-		t := s.topology(d.String())
-		for range d.Count(1) {
-			t.starts = append(t.starts, d.String())
-		}
-		if v > 1 {
-			readKnown(d, &t.known)
-		}
-		t.storm = t.known.releases()
-	}
-	for range d.Count(1) {
-		id, wasInactive, raw := here(d.Uint32()), d.Bool(), d.Raw()
-		if d.Err() != nil {
-			return
-		}
-		if s.entries.get(id) != nil {
-			d.Fail(fmt.Errorf("series %d occurs twice", id))
-			return
+func (s *State) read(c *metric.Coder, here func(id uint32) uint32) error {
+	codeCounts(c, s.counts.LeftOut, s.counts.Refused)
+	s.codeTopologies(c, nil)
+	for range c.Each(0) {
+		var id uint32
+		var raw metric.Raw
+		var wasInactive bool
+		c.Uint32(&id)
+		c.Bool(&wasInactive)
+		c.Raw(&raw)
+		if id = here(id); !c.Demand(s.entries.get(id) == nil, "a series appears twice") {
+			break
 		}
 		s.enter(id, &raw)
 		if !wasInactive {
@@ -119,24 +63,52 @@ func (s *State) read(d *metric.Decoder, v uint64, here func(id uint32) uint32) {
 		}
 	}
 	s.changes = nil
+	return c.Done()
 }
 
-func readKnown(d *metric.Decoder, k *known) {
-	k.storm, k.old, k.listed = d.String(), d.Bool(), d.Bool()
-	if !k.listed {
-		return
-	}
-	for _, names := range []map[string]bool{k.spouts, k.components} {
-		for range d.Count(1) {
-			names[d.String()] = true
+// writeEntry writes the name of a series and whether it is active. Everything else about it follows from these.
+func writeEntry(c *metric.Coder, id uint32, known *entry) {
+	isInactive := known.is(inactive)
+	c.Uint32(&id)
+	c.Bool(&isInactive)
+	c.Raw(known.raw)
+}
+
+// codeTopologies codes what is known about topologies across their runs. It writes only stated components. Guessed ones
+// follow from the names of their series, which are activated one by one when the snapshot is read.
+func (s *State) codeTopologies(c *metric.Coder, names []string) {
+	for i := range c.Each(len(names)) {
+		var name string
+		if !c.Reads() {
+			name = names[i]
+		}
+		c.String(&name)
+		t := s.topology(name)
+		if c.Strings(&t.starts); c.Version > 1 {
+			codeKnown(c, &t.known)
+		}
+		if c.Reads() {
+			t.storm = t.known.releases()
 		}
 	}
 }
 
-func readCounts(d *metric.Decoder, counts map[string]uint64) {
-	for range d.Count(1) {
-		reason := d.String()
-		counts[reason] = d.Uint()
+func codeKnown(c *metric.Coder, k *known) {
+	c.String(&k.storm)
+	c.Bool(&k.old)
+	if c.Bool(&k.listed); !k.listed {
+		return
+	}
+	for _, names := range []map[string]bool{k.spouts, k.components} {
+		metric.Map(c, names, strings.Compare, func(name *string) { c.String(name) },
+			func(_ *string, listed *bool) { *listed = true })
+	}
+}
+
+func codeCounts(c *metric.Coder, all ...map[string]uint64) {
+	for _, counts := range all {
+		metric.Map(c, counts, strings.Compare, func(reason *string) { c.String(reason) },
+			func(_ *string, n *uint64) { c.Uint(n) })
 	}
 }
 

@@ -47,7 +47,9 @@ func (s *state) hearClient(p *producer, closing bool) {
 
 // clientKeys returns the keys of all clients in a fixed order.
 func (s *state) clientKeys() []clientKey {
-	return slices.SortedFunc(maps.Keys(s.clients), func(a, b clientKey) int {
-		return cmp.Or(strings.Compare(a.topology, b.topology), comparePlaces(a.place, b.place))
-	})
+	return slices.SortedFunc(maps.Keys(s.clients), compareClients)
+}
+
+func compareClients(a, b clientKey) int {
+	return cmp.Or(strings.Compare(a.topology, b.topology), comparePlaces(a.place, b.place))
 }

@@ -297,7 +297,7 @@ func TestTheCheckpointOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	w.seconds(10)
 	w.close()
 	position := w.journal.Durable()
-	newer := metric.NewEncoder(stateMagic, stateVersion+1)
+	newer := metric.Writing(stateMagic, stateVersion+1)
 	files, err := checkpoint.Open(w.options.Dir, nil)
 	require.NoError(t, err)
 	require.NoError(t, files.Save(position, newer.Finish()))

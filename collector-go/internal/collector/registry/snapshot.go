@@ -1,9 +1,13 @@
 package registry
 
 import (
-	"maps"
+	"cmp"
+	"fmt"
+	"io"
 	"slices"
+	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -17,167 +21,199 @@ const (
 // their keys. Tests use these bytes to compare a restored registry with one that never stopped. The caller holds the
 // registry's mutex, so nothing here waits or does I/O.
 func (s *state) snapshot() []byte {
-	e := metric.NewEncoder(stateMagic, stateVersion)
-	e.Int(s.clockMs)
-	e.Int(s.ageClockMs)
-	e.Uint(s.nextMade)
-	e.Uint(uint64(len(s.dropped)))
-	for _, reason := range slices.Sorted(maps.Keys(s.dropped)) {
-		e.String(reason)
-		e.Uint(s.dropped[reason])
+	c := coder{metric.Writing(stateMagic, stateVersion)}
+	c.state(s)
+	return c.Finish()
+}
+
+// restoreState decodes what snapshot encoded, in any format version up to the current one. Producers and sources are
+// not part of it, because the journal defines them again for every reader.
+//
+// A checkpoint has a checksum, so a state that cannot be decoded was written by a program with a bug. The error makes
+// the registry use the checkpoint before it. Nothing is repaired here, because a guessed state would make wrong
+// annotations.
+func restoreState(data []byte, l Limits, t Times) (*state, error) {
+	read, err := metric.Reading(data, stateMagic, 1, stateVersion)
+	if err != nil {
+		return nil, err
 	}
-	e.Uint(uint64(len(s.topologies)))
-	for _, name := range sortedNames(s.topologies) {
-		e.String(name)
-		e.Uint(uint64(len(s.topologies[name].runs)))
-		for _, r := range s.topologies[name].runs {
-			encodeRun(e, r)
+	s := newState(l, t)
+	coder{read}.state(s)
+	if err := read.Done(); err != nil {
+		return nil, fmt.Errorf("corrupt checkpoint: %w", err)
+	}
+	return s, nil
+}
+
+// CheckVersion returns a disk.ErrNewer if a newer program wrote the state of a checkpoint. A program calls it before
+// it changes anything in its data directory, so that a downgrade destroys nothing.
+func CheckVersion(state io.ReaderAt) error {
+	var b [32]byte
+	n, _ := state.ReadAt(b[:], 0)
+	return metric.CheckVersion(b[:n], stateMagic, stateVersion)
+}
+
+// coder codes the types of this package.
+type coder struct{ *metric.Coder }
+
+// state codes everything. Clients exist from format version 3 on.
+func (c coder) state(s *state) {
+	c.Int(&s.clockMs, &s.ageClockMs)
+	c.Uint(&s.nextMade)
+	metric.Map(c.Coder, s.dropped, strings.Compare, c.string, func(_ *string, n *uint64) { c.Uint(n) })
+	metric.Map(c.Coder, s.topologies, strings.Compare, c.string, func(name *string, t **topology) {
+		if c.Reads() {
+			*t = &topology{name: *name}
 		}
+		metric.List(c.Coder, &(*t).runs, func(r **run) { c.run(*name, r) })
+		c.Demand(len((*t).runs) > 0, "a topology has no run")
+	})
+	c.annotations(s.set)
+	c.annotations(s.made)
+	if c.Version < 3 {
+		return
 	}
-	encodeAnnotations(e, s.set)
-	encodeAnnotations(e, s.made)
-	e.Uint(uint64(len(s.clients)))
-	for _, key := range s.clientKeys() {
-		e.String(key.topology)
-		encodePlace(e, key.place)
-		e.Int(s.clients[key].heardMs)
-		e.Int(s.clients[key].stoppedMs)
-	}
-	return e.Finish()
+	metric.Map(c.Coder, s.clients, compareClients, func(k *clientKey) { c.String(&k.topology); c.place(&k.place) },
+		func(_ *clientKey, known **client) {
+			if c.Reads() {
+				*known = &client{}
+			}
+			c.Int(&(*known).heardMs, &(*known).stoppedMs)
+		})
 }
 
-// encodeRun encodes one submission of a topology. Workers come before tasks, because a task refers to its worker by the
-// index in that list. The leavers are not encoded, because they are collected again when room is needed.
-func encodeRun(e *metric.Encoder, r *run) {
-	e.String(r.id)
-	for _, ms := range []int64{r.firstMs, r.heardMs, r.hearingSinceMs, r.stoppedMs} {
-		e.Int(ms)
+func (c coder) string(s *string) { c.String(s) }
+
+// place codes the host and port that identify a worker, a sender or a client.
+func (c coder) place(p *place) {
+	c.String(&p.host)
+	c.Uint32(&p.port)
+}
+
+// run codes one submission of a topology. Workers come before tasks, because a task refers to its worker by the index
+// in that list. The leavers are not coded, because they are collected again when room is needed.
+func (c coder) run(topology string, all **run) {
+	if c.Reads() {
+		*all = newRun(topology, "", 0)
 	}
-	e.Bool(r.info != nil)
-	if r.info != nil {
-		encodeInfo(e, r.info)
+	r := *all
+	c.String(&r.id)
+	r.submittedMs = submittedMs(r.id)
+	c.Int(&r.firstMs, &r.heardMs, &r.hearingSinceMs)
+	if c.Version > 1 {
+		c.Int(&r.stoppedMs)
 	}
-	e.Uint(uint64(r.source))
-	e.Uint(uint64(len(r.senders)))
-	for _, id := range slices.Sorted(maps.Keys(r.senders)) {
-		known := r.senders[id]
-		e.Uint(uint64(id))
-		encodePlace(e, known.place)
-		e.Int(int64(known.task))
-		e.Bool(known.connected)
-		e.Int(known.heardMs)
-		e.Uint(known.digest)
-	}
-	numbers := map[*worker]uint64{}
-	e.Uint(uint64(len(r.workers)))
-	for i, p := range r.places() {
-		numbers[r.workers[p]] = uint64(i)
-		encodeWorker(e, r.workers[p])
-	}
-	e.Uint(uint64(len(r.tasks)))
-	for _, id := range slices.Sorted(maps.Keys(r.tasks)) {
-		t := r.tasks[id]
-		e.Int(int64(id))
-		e.String(t.component)
-		e.Uint(numbers[t.worker])
-		e.Int(t.sinceMs)
-		e.Int(t.lastMs)
-	}
-	e.Bool(r.placementChange != nil)
-	if r.placementChange != nil {
-		encodePlacementChange(e, r.placementChange)
+	metric.Optional(c.Coder, &r.info, func() *info { return &info{settings: map[string]string{}} }, c.info)
+	c.Uint32((*uint32)(&r.source))
+	metric.Map(c.Coder, r.senders, cmp.Compare, func(id *journal.ProducerID) { c.Uint32((*uint32)(id)) },
+		func(_ *journal.ProducerID, known **sender) {
+			if c.Reads() {
+				*known = &sender{}
+			}
+			s := *known
+			c.place(&s.place)
+			c.Int32(&s.task)
+			c.Bool(&s.connected)
+			c.Int(&s.heardMs)
+			c.Uint(&s.digest)
+		})
+	places := r.places()
+	metric.Map(c.Coder, r.workers, comparePlaces, c.place, func(p *place, w **worker) {
+		if c.Reads() {
+			*w, places = &worker{place: *p}, append(places, *p)
+		}
+		c.worker(*w)
+	})
+	metric.Map(c.Coder, r.tasks, cmp.Compare, c.Int32, func(id *int32, t **task) { c.task(r, places, *id, t) })
+	metric.Optional(c.Coder, &r.placementChange,
+		func() *placementChange { return &placementChange{was: map[place]bool{}, before: map[int32]place{}} },
+		c.placementChange)
+}
+
+// worker codes a worker without its number of tasks, which follows from the tasks. The list of components that moved
+// away exists from format version 2 on.
+func (c coder) worker(w *worker) {
+	c.Uint(&w.pid)
+	c.Int(&w.startMs, &w.sinceMs, &w.firstMs, &w.lastMs, &w.heardMs, &w.reportMs)
+	c.Uint(&w.restarts)
+	c.Bool(&w.present)
+	c.Int(&w.leftMs)
+	c.Uint(&w.vacatedBy)
+	if c.Version > 1 {
+		c.Strings(&w.moved)
 	}
 }
 
-// encodePlace encodes the host and port that identify a worker, a sender or a client.
-func encodePlace(e *metric.Encoder, p place) {
-	e.String(p.host)
-	e.Uint(uint64(p.port))
-}
-
-// encodeWorker encodes a worker without its number of tasks, which follows from the tasks.
-func encodeWorker(e *metric.Encoder, w *worker) {
-	encodePlace(e, w.place)
-	e.Uint(w.pid)
-	for _, ms := range []int64{w.startMs, w.sinceMs, w.firstMs, w.lastMs, w.heardMs, w.reportMs} {
-		e.Int(ms)
+// task codes a task. Its worker is an index into the places.
+func (c coder) task(r *run, places []place, id int32, known **task) {
+	if c.Reads() {
+		*known = &task{}
 	}
-	e.Uint(w.restarts)
-	e.Bool(w.present)
-	e.Int(w.leftMs)
-	e.Uint(w.vacatedBy)
-	encodeStrings(e, w.moved)
+	t, number := *known, uint64(0)
+	if t.worker != nil {
+		at, _ := slices.BinarySearchFunc(places, t.worker.place, comparePlaces)
+		number = uint64(at)
+	}
+	c.String(&t.component)
+	c.Uint(&number)
+	c.Int(&t.sinceMs, &t.lastMs)
+	if c.Demand(number < uint64(len(places)) && id >= 0, "a task has no worker") && c.Reads() {
+		t.worker = r.workers[places[number]]
+		t.worker.tasks++
+	}
 }
 
-// encodePlacementChange encodes the current placement change. Without it, a restart during a rebalance would split the
+// placementChange codes the current placement change. Without it, a restart during a rebalance would split the
 // rebalance into two annotations.
-func encodePlacementChange(e *metric.Encoder, w *placementChange) {
-	for _, ms := range []int64{w.atMs, w.beganMs, w.lastMs} {
-		e.Int(ms)
-	}
-	e.Uint(uint64(len(w.was)))
-	for _, p := range slices.SortedFunc(maps.Keys(w.was), comparePlaces) {
-		encodePlace(e, p)
-		e.Bool(w.was[p])
-	}
-	e.Uint(uint64(len(w.before)))
-	for _, id := range slices.Sorted(maps.Keys(w.before)) {
-		e.Int(int64(id))
-		encodePlace(e, w.before[id])
-	}
+func (c coder) placementChange(w *placementChange) {
+	c.Int(&w.atMs, &w.beganMs, &w.lastMs)
+	metric.Map(c.Coder, w.was, comparePlaces, c.place, func(_ *place, was *bool) { c.Bool(was) })
+	metric.Map(c.Coder, w.before, cmp.Compare, c.Int32, func(_ *int32, p *place) { c.place(p) })
 }
 
-// encodeInfo encodes the description of a topology. Descriptions of past runs are kept too, because the first
-// description of a new run is compared with them.
-func encodeInfo(e *metric.Encoder, in *info) {
-	for _, version := range []string{in.versions.Storm, in.versions.Bullet, in.versions.Java, in.versions.Plugin} {
-		e.String(version)
-	}
-	e.Uint(uint64(len(in.components)))
-	for _, c := range in.components {
-		e.String(c.Name)
-		e.String(c.Kind)
-		e.Uint(uint64(c.Parallelism))
-		e.Uint(uint64(len(c.Tasks)))
-		for _, id := range c.Tasks {
-			e.Int(int64(id))
+// info codes the description of a topology. Descriptions of past runs are kept too, because the first description of a
+// new run is compared with them.
+func (c coder) info(in *info) {
+	c.String(&in.versions.Storm, &in.versions.Bullet, &in.versions.Java, &in.versions.Plugin)
+	metric.List(c.Coder, &in.components, func(x *Component) {
+		c.String(&x.Name, &x.Kind)
+		parallelism := uint32(x.Parallelism)
+		c.Uint32(&parallelism)
+		if c.Reads() {
+			x.Parallelism, x.Tasks, x.Inputs = int(parallelism), []int32{}, []Input{}
 		}
-		for _, amount := range []float64{c.CPUPercent, c.OnHeapMiB, c.OffHeapMiB} {
-			e.Float(amount)
+		metric.List(c.Coder, &x.Tasks, c.Int32)
+		c.Float(&x.CPUPercent, &x.OnHeapMiB, &x.OffHeapMiB)
+		for _, amount := range []*float64{&x.CPUPercent, &x.OnHeapMiB, &x.OffHeapMiB} {
+			*amount = finite(*amount)
 		}
-		e.Uint(uint64(len(c.Inputs)))
-		for _, input := range c.Inputs {
-			e.String(input.Component)
-			e.String(input.Stream)
-			e.String(input.Grouping)
-			encodeStrings(e, input.Fields)
-		}
-	}
-	e.Uint(uint64(len(in.settings)))
-	for _, name := range slices.Sorted(maps.Keys(in.settings)) {
-		e.String(name)
-		e.String(in.settings[name])
-	}
+		metric.List(c.Coder, &x.Inputs, func(input *Input) {
+			c.String(&input.Component, &input.Stream, &input.Grouping)
+			c.Strings(&input.Fields)
+		})
+	})
+	metric.Map(c.Coder, in.settings, strings.Compare, c.string, func(_, value *string) { c.String(value) })
 }
 
-// encodeAnnotations encodes annotations, sorted by time.
-func encodeAnnotations(e *metric.Encoder, m *annotations) {
-	e.Uint(uint64(len(m.sorted)))
-	for _, a := range m.sorted {
-		e.String(a.ID)
-		e.String(a.Topology)
-		e.Int(a.TimeMs)
-		e.Int(a.EndMs)
-		e.String(a.Title)
-		e.String(a.Text)
-		encodeStrings(e, a.Tags)
-		e.Uint(uint64(a.Origin))
-	}
-}
-
-func encodeStrings(e *metric.Encoder, all []string) {
-	e.Uint(uint64(len(all)))
-	for _, s := range all {
-		e.String(s)
-	}
+// annotations codes annotations. They must be sorted by time, because all searches rely on that.
+func (c coder) annotations(m *annotations) {
+	metric.List(c.Coder, &m.sorted, func(known **Annotation) {
+		if c.Reads() {
+			*known = &Annotation{}
+		}
+		a := *known
+		origin := uint64(a.Origin)
+		c.String(&a.ID, &a.Topology)
+		c.Int(&a.TimeMs, &a.EndMs)
+		c.String(&a.Title, &a.Text)
+		c.Strings(&a.Tags)
+		c.Uint(&origin)
+		key := annotationKey{a.Topology, a.ID}
+		if c.Demand(origin >= uint64(OfRegistry) && origin <= uint64(OfAPI), "an annotation has an unknown origin") &&
+			c.Demand(m.byID[key] == nil, "an annotation appears twice") && c.Reads() {
+			a.Origin, m.byID[key] = Origin(origin), a
+			m.count(a, 1)
+		}
+	})
+	c.Demand(slices.IsSortedFunc(m.sorted, compare), "annotations are not sorted")
 }

@@ -2,7 +2,7 @@ package slicer
 
 import (
 	"maps"
-	"slices"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
@@ -72,25 +72,12 @@ func (s *Slicer) sweepClocks() {
 	maps.DeleteFunc(s.clocks, func(host string, _ *slice.Clock) bool { return !hosts[host] })
 }
 
-func (w writer) clocks(clocks map[string]*slice.Clock) {
-	w.Uint(uint64(len(clocks)))
-	for _, host := range slices.Sorted(maps.Keys(clocks)) {
-		c := clocks[host]
-		w.String(host)
-		for _, ms := range []int64{c.SinceMs, c.Now.LeastMs, c.Now.MostMs, c.Before.LeastMs, c.Before.MostMs} {
-			w.Int(ms)
+func (c *coder) clocks(all map[string]*slice.Clock) {
+	metric.Map(c.Coder, all, strings.Compare, func(host *string) { c.String(host) }, func(_ *string, known **slice.Clock) {
+		if c.Reads() {
+			*known = &slice.Clock{}
 		}
-	}
-}
-
-func (r *reader) clocks() {
-	for range r.Count(1) {
-		host := r.String()
-		if !r.demand(r.s.clocks[host] == nil, "a host has two clocks") {
-			return
-		}
-		r.s.clocks[host] = &slice.Clock{SinceMs: r.Int(),
-			Now:    slice.ClockBounds{LeastMs: r.Int(), MostMs: r.Int()},
-			Before: slice.ClockBounds{LeastMs: r.Int(), MostMs: r.Int()}}
-	}
+		x := *known
+		c.Int(&x.SinceMs, &x.Now.LeastMs, &x.Now.MostMs, &x.Before.LeastMs, &x.Before.MostMs)
+	})
 }

@@ -4,184 +4,141 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-func (w writer) health(h *health) {
-	w.Int(h.writtenTo)
-	w.Int(h.aheadMs)
-	for _, t := range h.own() {
-		w.healthSeries(t)
-	}
-	w.tallies(h.refused)
-	w.Uint(uint64(len(h.metrics)))
-	for _, m := range h.metrics {
-		w.metricHealth(m)
-	}
-	w.tallies(h.drops)
-}
-
-func (w writer) metricHealth(m *metricHealth) {
-	w.String(m.name)
-	for _, ms := range []int64{m.intervalMs, m.widthMs, m.longestMs, m.seenMs, m.lastEnd, m.wrongMs} {
-		w.Int(ms)
-	}
-	for _, n := range []uint64{m.samples, m.missing, m.late} {
-		w.Uint(n)
-	}
-	w.Bool(m.silent)
-	for _, t := range m.series() {
-		w.healthSeries(t)
-	}
-	w.tallies(m.refused)
-}
-
-// tallies writes counts by reason, each with the series that reports it.
-func (w writer) tallies(tallies []tally) {
-	w.Uint(uint64(len(tallies)))
-	for i := range tallies {
-		w.String(tallies[i].reason)
-		w.Uint(tallies[i].n)
-		w.healthSeries(&tallies[i].series)
-	}
-}
-
-func (w writer) healthSeries(t *healthSeries) {
-	w.ref(t.hasRef, t.ref)
-	w.Bool(t.live)
-	w.Int(t.lastEnd)
-	w.Float(t.value)
-}
-
-// intervals writes the report intervals of the metrics of each topology.
-func (w writer) intervals(states map[string]*topologyState) {
-	w.Uint(uint64(len(states)))
-	for _, name := range slices.Sorted(maps.Keys(states)) {
-		w.String(name)
-		w.Int(states[name].writtenMs)
-		w.Uint(uint64(len(states[name].intervals)))
-		for _, i := range states[name].intervals {
-			w.String(i.metric)
-			w.Int(i.intervalMs)
-			w.healthSeries(&i.healthSeries)
-		}
-	}
-}
-
-func (r *reader) intervals() {
-	for range r.Count(1) {
-		state := r.s.topologyState(r.String())
-		state.writtenMs = r.Int()
-		for range r.Count(1) {
-			i := &interval{metric: r.String(), intervalMs: r.Int()}
-			r.healthSeries(&i.healthSeries)
-			n := len(state.intervals)
-			if !r.demand(n == 0 || state.intervals[n-1].metric < i.metric, "metrics are out of order") {
-				return
-			}
-			state.intervals = append(state.intervals, i)
-		}
-	}
-}
-
-func (r *reader) health(h *health) {
-	if r.version < 4 {
-		r.oldHealth(h)
+func (c *coder) health(h *health) {
+	c.Int(&h.writtenTo, &h.aheadMs)
+	if c.Version < 4 {
+		c.oldHealth(h)
 		return
 	}
-	h.writtenTo, h.aheadMs = r.Int(), r.Int()
 	own := h.own()
-	if r.version < 5 {
+	if c.Version < 5 {
 		own = own[:ownBefore5]
 	}
 	for _, t := range own {
-		r.healthSeries(t)
+		c.healthSeries(t)
 	}
-	h.refused = r.tallies()
-	for range r.Count(1) {
-		r.metricHealth(h)
+	c.tallies(&h.refused)
+	for i := range c.Each(len(h.metrics)) {
+		if c.Reads() {
+			m := &metricHealth{flow: new(flow), healthy: new(healthy)}
+			c.metricHealth(m)
+			c.enter(h, m)
+		} else {
+			c.metricHealth(h.metrics[i])
+		}
 	}
-	h.drops = r.tallies()
+	c.tallies(&h.drops)
 }
 
-func (r *reader) metricHealth(h *health) {
-	m := &metricHealth{flow: new(flow), healthy: new(healthy), name: r.String(), intervalMs: r.Int(), widthMs: r.Int()}
-	m.longestMs, m.seenMs, m.lastEnd, m.wrongMs = r.Int(), r.Int(), r.Int(), r.Int()
-	m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
+func (c *coder) metricHealth(m *metricHealth) {
+	c.String(&m.name)
+	c.Int(&m.intervalMs, &m.widthMs, &m.longestMs, &m.seenMs, &m.lastEnd, &m.wrongMs)
+	c.Uint(&m.samples, &m.missing, &m.late)
 	written := m.series()
-	if r.version < 6 {
+	if c.Version < 6 {
 		// Older versions wrote the interval and the rate of every metric, and the value compared last.
 		var interval, rate healthSeries
+		var compared uint64
 		written = []*healthSeries{&interval, &m.seenSeries, &m.samplesSeries, &rate, &m.missingSeries, &m.lateSeries}
 		m.wrongMs = never
-		r.Uint()
+		c.Uint(&compared)
 	}
-	m.silent = r.Bool() && r.version >= 6
+	if c.Bool(&m.silent); c.Version < 6 {
+		m.silent = false
+	}
 	for _, t := range written {
-		r.healthSeries(t)
+		c.healthSeries(t)
 	}
-	m.refused = r.tallies()
-	r.enter(h, m)
+	c.tallies(&m.refused)
 }
 
 // enter adds a metric that was read from the snapshot.
-func (r *reader) enter(h *health, m *metricHealth) {
-	m.steady = r.s.options.Health.Steady[m.name]
+func (c *coder) enter(h *health, m *metricHealth) {
+	m.steady = c.s.options.Health.Steady[m.name]
 	h.enter(m)
-	m.learn(&r.s.options)
+	m.learn(&c.s.options)
 }
 
-func (r *reader) tallies() (all []tally) {
-	for range r.Count(1) {
-		t := tally{reason: r.String(), n: r.Uint()}
-		r.healthSeries(&t.series)
-		if !r.demand(len(all) == 0 || all[len(all)-1].reason < t.reason, "reasons are out of order") {
-			return nil
+// tallies codes counts by reason, each with the series that reports it.
+func (c *coder) tallies(all *[]tally) {
+	previous := ""
+	metric.List(c.Coder, all, func(t *tally) {
+		c.String(&t.reason)
+		c.Uint(&t.n)
+		c.healthSeries(&t.series)
+		c.Demand(len(*all) == 1 || previous < t.reason, "reasons are out of order")
+		previous = t.reason
+	})
+}
+
+func (c *coder) healthSeries(t *healthSeries) {
+	c.ref(&t.hasRef, &t.ref)
+	c.Bool(&t.live)
+	c.Int(&t.lastEnd)
+	if c.Version == 4 || c.Version == 5 {
+		var changedMs int64
+		c.Int(&changedMs)
+	}
+	if c.Version >= 4 {
+		c.Float(&t.value)
+	}
+}
+
+// intervals codes the report intervals of the metrics of each topology.
+func (c *coder) intervals(all map[string]*topologyState) {
+	names := slices.Sorted(maps.Keys(all))
+	for i := range c.Each(len(names)) {
+		var name string
+		if !c.Reads() {
+			name = names[i]
 		}
-		all = append(all, t)
+		c.String(&name)
+		state := c.s.topologyState(name)
+		c.Int(&state.writtenMs)
+		previous := ""
+		metric.List(c.Coder, &state.intervals, func(known **interval) {
+			if c.Reads() {
+				*known = &interval{}
+			}
+			i := *known
+			c.String(&i.metric)
+			c.Int(&i.intervalMs)
+			c.healthSeries(&i.healthSeries)
+			c.Demand(len(state.intervals) == 1 || previous < i.metric, "metrics are out of order")
+			previous = i.metric
+		})
 	}
-	return all
 }
 
-func (r *reader) healthSeries(t *healthSeries) {
-	t.hasRef, t.ref = r.ref()
-	t.live, t.lastEnd = r.Bool(), r.Int()
-	if r.version == 4 || r.version == 5 {
-		r.Int() // time of its last change
-	}
-	if r.version >= 4 {
-		t.value = r.Float()
-	}
-}
-
-// oldHealth reads the format of versions 2 and 3, in which each series had a value in each period.
-func (r *reader) oldHealth(h *health) {
-	h.writtenTo, h.aheadMs = r.Int(), r.Int()
-	r.healthSeries(&h.ahead)
-	for range r.Count(1) {
-		m := &metricHealth{flow: new(flow), healthy: new(healthy), name: r.String(), intervalMs: r.Int()}
-		m.longestMs, m.seenMs, m.lastEnd, m.wrongMs = r.Int(), r.Int(), r.Int(), never
-		m.samples, m.missing, m.late = r.Uint(), r.Uint(), r.Uint()
+// oldHealth reads the rest of the format of versions 2 and 3, in which each series had a value in each period.
+func (c *coder) oldHealth(h *health) {
+	c.healthSeries(&h.ahead)
+	for range c.Each(0) {
+		m := &metricHealth{flow: new(flow), healthy: new(healthy)}
+		c.String(&m.name)
+		c.Int(&m.intervalMs, &m.longestMs, &m.seenMs, &m.lastEnd)
+		c.Uint(&m.samples, &m.missing, &m.late)
+		m.wrongMs = never
 		var interval healthSeries
-		for _, t := range []*healthSeries{&interval, &m.seenSeries, &m.samplesSeries, &m.missingSeries,
-			&m.lateSeries} {
-			r.oldHealthSeries(h, t)
+		for _, t := range append([]*healthSeries{&interval}, m.series()...) {
+			c.healthSeries(t)
+			outdate(h, t)
 		}
 		m.missingSeries.value, m.lateSeries.value = float64(m.missing), float64(m.late)
-		m.refused = r.tallies()
+		c.tallies(&m.refused)
 		for i := range m.refused {
 			t := &m.refused[i]
 			outdate(h, &t.series)
 			t.series.value = float64(t.n)
 		}
-		r.enter(h, m)
+		c.enter(h, m)
 	}
-	h.drops = r.tallies()
-	r.sumsFromOld(h)
-}
-
-func (r *reader) oldHealthSeries(h *health, t *healthSeries) {
-	r.healthSeries(t)
-	outdate(h, t)
+	c.tallies(&h.drops)
+	c.sumsFromOld(h)
 }
 
 // outdate prepares a series from an old snapshot, so that it is written as soon as possible. The snapshot contains
@@ -198,7 +155,7 @@ func outdate(h *health, t *healthSeries) {
 
 // sumsFromOld marks a worker's sums as unknown, because an old snapshot does not contain them. They start with their
 // current values.
-func (r *reader) sumsFromOld(h *health) {
+func (c *coder) sumsFromOld(h *health) {
 	if len(h.metrics) > 0 {
 		h.samples.value, h.missing.value, h.late.value = math.NaN(), math.NaN(), math.NaN()
 	}

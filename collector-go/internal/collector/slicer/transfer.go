@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/prometheus/model/labels"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -129,8 +130,10 @@ func (s *Slicer) SnapshotOf(topology string) []byte {
 		panic("slicer: SnapshotOf before the closed slices were reset")
 	}
 	r := s.topologyState(topology)
-	x := part{clockMs: s.timeOf(r), tickMs: r.transfer.tickMs, producers: map[uint32]*producer{},
-		topologies: map[string][]*info{}, topologyStates: map[string]*topologyState{topology: r}, only: topology}
+	clockMs, tickMs := s.timeOf(r), r.transfer.tickMs
+	x := part{clockMs: &clockMs, tickMs: &tickMs, sweepMs: new(int64), nextRef: new(slice.Ref), counts: new(Counts),
+		producers: map[uint32]*producer{}, topologies: map[string][]*info{},
+		topologyStates: map[string]*topologyState{topology: r}, only: topology}
 	for id, p := range s.producers {
 		if p.topology == r {
 			x.producers[id] = p
@@ -144,9 +147,9 @@ func (s *Slicer) SnapshotOf(topology string) []byte {
 	if r.infos != nil {
 		x.topologies[topology] = r.infos
 	}
-	w := writer{Encoder: metric.NewEncoder(magic, version)}
-	w.all(s, x)
-	return w.Finish()
+	c := &coder{Coder: metric.Writing(magic, version), s: s}
+	c.all(x)
+	return c.Finish()
 }
 
 // Imported is the state of a topology that a sender brought from another collector.
@@ -199,18 +202,15 @@ func restoreOf(a Imported, o Options) (*Slicer, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, v, err := metric.NewDecoder(a.Snapshot, magic, version)
-	switch {
-	case err != nil:
+	read, err := metric.Reading(a.Snapshot, magic, version, version)
+	if err != nil {
 		return nil, fmt.Errorf("import a topology: %w", err)
-	case v != version:
-		return nil, fmt.Errorf("import a topology: its format is version %d, but this program supports %d", v, version)
 	}
-	r := reader{Decoder: d, s: s, version: v, here: &here{series: a.Series, producer: a.Producer}}
+	c := &coder{Coder: read, s: s, here: &here{series: a.Series, producer: a.Producer}}
 	s.topologyState(a.Topology) // even if it has no worker
-	r.all()
-	r.demand(s.only(a.Topology), "it names another topology")
-	if err := d.Done(); err != nil {
+	c.all(s.entire())
+	c.Demand(s.only(a.Topology), "it names another topology")
+	if err := c.Done(); err != nil {
 		return nil, fmt.Errorf("import a topology: %w", err)
 	}
 	s.counts = Counts{Refused: map[Reason]uint64{}}
@@ -314,47 +314,39 @@ func (s *Slicer) sweepTransferred() {
 	}
 }
 
-// transfers writes the topologies that have an owner, and then the owner of each.
-func (w writer) transfers(s *Slicer) {
-	var by []uint32
-	for _, id := range slices.Sorted(maps.Keys(s.producers)) {
-		if s.producers[id].topology != nil {
-			by = append(by, id)
+// transfers codes the topologies that have an owner, and then the owner of each. The topologies come first, so that each
+// owner can be checked against them.
+func (c *coder) transfers() {
+	s := c.s
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.topologyStates)),
+		func(name string) bool { return !s.topologyStates[name].transfer.owned })
+	for i := range c.Each(len(names)) {
+		var name string
+		if !c.Reads() {
+			name = names[i]
 		}
+		c.String(&name)
+		x := &s.topologyState(name).transfer
+		x.owned = true
+		c.Int(&x.clockMs, &x.tickMs, &x.leftMs, &x.quietMs)
 	}
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(s.topologyStates)) {
-		if s.topologyStates[name].transfer.owned {
-			names = append(names, name)
+	by := slices.DeleteFunc(slices.Sorted(maps.Keys(s.producers)),
+		func(id uint32) bool { return s.producers[id].topology == nil })
+	if c.Reads() {
+		by = nil
+	}
+	for i := range c.Each(len(by)) {
+		var id uint32
+		var name string
+		if !c.Reads() {
+			id, name = by[i], s.producers[by[i]].topology.name
 		}
-	}
-	w.Uint(uint64(len(names)))
-	for _, name := range names {
-		c := &s.topologyStates[name].transfer
-		w.String(name)
-		for _, ms := range []int64{c.clockMs, c.tickMs, c.leftMs, c.quietMs} {
-			w.Int(ms)
-		}
-	}
-	w.Uint(uint64(len(by)))
-	for _, id := range by {
-		w.Uint(uint64(id))
-		w.String(s.producers[id].topology.name)
-	}
-}
-
-// transfers reads which topologies have an owner, and who it is. The topologies come first, so that each owner can be
-// checked against them.
-func (r *reader) transfers() {
-	for range r.Count(1) {
-		r.s.topologyState(r.String()).transfer = transfer{true, r.Int(), r.Int(), r.Int(), r.Int()}
-	}
-	for range r.Count(1) {
-		id, name := r.Uint32(), r.String()
-		state := r.s.topologyStates[name]
-		if !r.demand(state != nil && state.transfer.owned, "a topology has no owner") {
+		c.Uint32(&id)
+		c.String(&name)
+		state := s.topologyStates[name]
+		if !c.Demand(state != nil && state.transfer.owned, "a topology has no owner") {
 			return
 		}
-		r.s.producer(id).topology = state
+		s.producer(id).topology = state
 	}
 }

@@ -7,22 +7,20 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/prometheus/prometheus/model/labels"
-
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
-// Decoder reads what an Encoder wrote. After the first error every value is zero, and Err returns the error. For any
+// decoder reads what an encoder wrote. After the first error every value is zero, and Err returns the error. For any
 // input, its memory is at most a small multiple of the input's length.
-type Decoder struct {
+type decoder struct {
 	varint.Reader
 	strings []string
 }
 
-// NewDecoder checks the checksum and the magic, and returns the version. If the version is above known, the error is a
+// newDecoder checks the checksum and the magic, and returns the version. If the version is above known, the error is a
 // disk.ErrNewer.
-func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, error) {
+func newDecoder(data []byte, magic string, known uint64) (*decoder, uint64, error) {
 	if len(data) < len(magic)+4 || string(data[:len(magic)]) != magic {
 		return nil, 0, fmt.Errorf("it does not begin with %q", magic)
 	}
@@ -30,7 +28,7 @@ func NewDecoder(data []byte, magic string, known uint64) (*Decoder, uint64, erro
 	if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(sum) {
 		return nil, 0, errors.New("its checksum does not match")
 	}
-	d := &Decoder{Reader: varint.Of(body[len(magic):])}
+	d := &decoder{Reader: varint.Of(body[len(magic):])}
 	version := d.Uint()
 	if err := d.Err(); err != nil {
 		return nil, 0, err
@@ -50,8 +48,8 @@ func CheckVersion(data []byte, magic string, known uint64) error {
 	return errors.Join(r.Err(), disk.CheckVersion(version, known))
 }
 
-// Bool reads a value that Encoder.Bool wrote.
-func (d *Decoder) Bool() bool {
+// Bool reads a value that encoder.Bool wrote.
+func (d *decoder) Bool() bool {
 	v := d.Uint()
 	if v > 1 {
 		d.Fail(fmt.Errorf("%d is not a boolean", v))
@@ -59,8 +57,8 @@ func (d *Decoder) Bool() bool {
 	return v == 1
 }
 
-// String reads a value that Encoder.String wrote.
-func (d *Decoder) String() string {
+// String reads a value that encoder.String wrote.
+func (d *decoder) String() string {
 	number := d.Uint()
 	switch {
 	case d.Err() != nil:
@@ -74,62 +72,4 @@ func (d *Decoder) String() string {
 	s := d.Text()
 	d.strings = append(d.strings, s)
 	return s
-}
-
-// Worker reads a value that Encoder.Worker wrote.
-func (d *Decoder) Worker() Worker {
-	return Worker{Topology: d.String(), Host: d.String(), Port: d.Uint32()}
-}
-
-// Raw reads a value that Encoder.Raw wrote.
-func (d *Decoder) Raw() Raw {
-	return Raw{
-		Worker:      d.Worker(),
-		Component:   d.String(),
-		Task:        int32(d.Int()),
-		Name:        d.String(),
-		Key:         d.String(),
-		Shape:       Shape(d.Uint8()),
-		Temporality: Temporality(d.Uint8()),
-		IntervalMs:  d.Int(),
-		PackSpanMs:  d.Int(),
-	}
-}
-
-// Series reads a value that Encoder.Series wrote.
-func (d *Decoder) Series() Series {
-	kind := Kind(d.Uint8())
-	n := d.Count(1)
-	builder := labels.NewScratchBuilder(n)
-	previous := ""
-	for range n {
-		name, value := d.String(), d.String()
-		if name <= previous {
-			d.Fail(fmt.Errorf("label %q comes after %q", name, previous))
-		}
-		builder.Add(name, value)
-		previous = name
-	}
-	if d.Err() != nil {
-		return Series{}
-	}
-	return Series{Kind: kind, Labels: builder.Labels()}
-}
-
-// Rule reads a value that Encoder.Rule wrote.
-func (d *Decoder) Rule() Rule {
-	return Rule{
-		Worker:       d.Worker(),
-		Series:       d.Series(),
-		MinName:      d.String(),
-		MaxName:      d.String(),
-		NegativeName: d.String(),
-		RestartsName: d.String(),
-		Temporality:  Temporality(d.Uint8()),
-		PerUnit:      d.Float(),
-		Least:        d.Float(),
-		Most:         d.Float(),
-		IntervalMs:   d.Int(),
-		PackSpanMs:   d.Int(),
-	}
 }

@@ -4,14 +4,12 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math"
-
-	"github.com/prometheus/prometheus/model/labels"
 )
 
-// Encoder writes the types of this package as bytes, for checkpoints (docs/formats/checkpoint.md). Integers have
+// encoder writes the types of this package as bytes, for checkpoints (docs/formats/checkpoint.md). Integers have
 // variable length, floats have eight bytes, and a string is written once and then referred to by its number. The same
 // calls produce the same bytes.
-type Encoder struct {
+type encoder struct {
 	full    [][]byte // completed pieces; one growing slice would be copied repeatedly
 	bytes   []byte   // the current piece
 	strings map[string]uint64
@@ -20,27 +18,27 @@ type Encoder struct {
 // pieceBytes is the size at which a piece is complete.
 const pieceBytes = 1 << 20
 
-// NewEncoder returns an encoder that has written the magic and the version of the format.
-func NewEncoder(magic string, version uint64) *Encoder {
-	e := &Encoder{bytes: []byte(magic), strings: make(map[string]uint64)}
+// newEncoder returns an encoder that has written the magic and the version of the format.
+func newEncoder(magic string, version uint64) *encoder {
+	e := &encoder{bytes: []byte(magic), strings: make(map[string]uint64)}
 	e.Uint(version)
 	return e
 }
 
 // Uint, Int, Float, Bool and String write one value.
-func (e *Encoder) Uint(v uint64) {
+func (e *encoder) Uint(v uint64) {
 	if len(e.bytes) >= pieceBytes {
 		e.full, e.bytes = append(e.full, e.bytes), make([]byte, 0, pieceBytes+pieceBytes/8)
 	}
 	e.bytes = binary.AppendUvarint(e.bytes, v)
 }
-func (e *Encoder) Int(v int64) { e.bytes = binary.AppendVarint(e.bytes, v) }
-func (e *Encoder) Float(v float64) {
+func (e *encoder) Int(v int64) { e.bytes = binary.AppendVarint(e.bytes, v) }
+func (e *encoder) Float(v float64) {
 	e.bytes = binary.LittleEndian.AppendUint64(e.bytes, math.Float64bits(v))
 }
 
 // Bool writes a boolean as one byte.
-func (e *Encoder) Bool(v bool) {
+func (e *encoder) Bool(v bool) {
 	if v {
 		e.Uint(1)
 	} else {
@@ -49,7 +47,7 @@ func (e *Encoder) Bool(v bool) {
 }
 
 // String writes 0, the length and the bytes if the string is new, and otherwise its number, which is at least 1.
-func (e *Encoder) String(s string) {
+func (e *encoder) String(s string) {
 	if number, ok := e.strings[s]; ok {
 		e.Uint(number)
 		return
@@ -60,55 +58,9 @@ func (e *Encoder) String(s string) {
 	e.bytes = append(e.bytes, s...)
 }
 
-// Worker writes a worker.
-func (e *Encoder) Worker(w Worker) {
-	e.String(w.Topology)
-	e.String(w.Host)
-	e.Uint(uint64(w.Port))
-}
-
-// Raw writes a raw series.
-func (e *Encoder) Raw(r Raw) {
-	e.Worker(r.Worker)
-	e.String(r.Component)
-	e.Int(int64(r.Task))
-	e.String(r.Name)
-	e.String(r.Key)
-	e.Uint(uint64(r.Shape))
-	e.Uint(uint64(r.Temporality))
-	e.Int(r.IntervalMs)
-	e.Int(r.PackSpanMs)
-}
-
-// Series writes a canonical series.
-func (e *Encoder) Series(s Series) {
-	e.Uint(uint64(s.Kind))
-	e.Uint(uint64(s.Labels.Len()))
-	s.Labels.Range(func(l labels.Label) {
-		e.String(l.Name)
-		e.String(l.Value)
-	})
-}
-
-// Rule writes a rule.
-func (e *Encoder) Rule(r Rule) {
-	e.Worker(r.Worker)
-	e.Series(r.Series)
-	e.String(r.MinName)
-	e.String(r.MaxName)
-	e.String(r.NegativeName)
-	e.String(r.RestartsName)
-	e.Uint(uint64(r.Temporality))
-	e.Float(r.PerUnit)
-	e.Float(r.Least)
-	e.Float(r.Most)
-	e.Int(r.IntervalMs)
-	e.Int(r.PackSpanMs)
-}
-
 // Finish returns everything that was written, followed by its checksum (CRC32C, four bytes, little-endian). It can be
 // called only once.
-func (e *Encoder) Finish() []byte {
+func (e *encoder) Finish() []byte {
 	size, sum := len(e.bytes)+crc32.Size, uint32(0)
 	for _, piece := range e.full {
 		size += len(piece)

@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/prometheus/prometheus/model/labels"
@@ -34,42 +35,89 @@ func TestEncoding(t *testing.T) {
 			PerUnit: float, IntervalMs: raw.IntervalMs,
 			Series: Series{Kind: KindCounter, Labels: labels.FromStrings("__name__", "x", "worker",
 				raw.Worker.String())}}
-		e := NewEncoder(magic, 3)
-		e.Raw(raw)
-		e.Float(float)
-		e.Rule(rule)
-		e.Bool(yes)
-		data := e.Finish()
+		c := Writing(magic, 3)
+		c.Raw(&raw)
+		c.Float(&float)
+		c.Rule(&rule)
+		c.Bool(&yes)
+		data := c.Finish()
 
-		d, version, err := NewDecoder(data, magic, 3)
+		d, err := Reading(data, magic, 2, 3)
 		require.NoError(t, err)
-		require.Equal(t, uint64(3), version)
-		require.Equal(t, raw, d.Raw())
-		require.Equal(t, float, d.Float())
-		require.Equal(t, rule, d.Rule())
-		require.Equal(t, yes, d.Bool())
+		require.Equal(t, uint64(3), d.Version)
+		var gotRaw Raw
+		var gotFloat float64
+		var gotRule Rule
+		var gotYes bool
+		d.Raw(&gotRaw)
+		d.Float(&gotFloat)
+		d.Rule(&gotRule)
+		d.Bool(&gotYes)
 		require.NoError(t, d.Done())
+		require.Equal(t, raw, gotRaw)
+		require.Equal(t, float, gotFloat)
+		require.Equal(t, rule, gotRule)
+		require.Equal(t, yes, gotYes)
 
-		_, _, err = NewDecoder(data[:rapid.IntRange(0, len(data)-1).Draw(t, "cut")], magic, 3)
+		_, err = Reading(data, magic, 4, 5)
+		require.ErrorContains(t, err, "its format is version 3, but this program supports 4 to 5")
+		_, err = Reading(data[:rapid.IntRange(0, len(data)-1).Draw(t, "cut")], magic, 2, 3)
 		require.Error(t, err)
 	})
 }
 
 func TestDecoderReturnsWhatIsWrong(t *testing.T) {
-	e := NewEncoder("BMTESTED", 1)
+	e := newEncoder("BMTESTED", 1)
 	e.Uint(1 << 40)
-	for name, read := range map[string]func(*Decoder){
-		"the maximum is 4294967295": func(d *Decoder) { d.Uint32() },
-		"the maximum is 6":          func(d *Decoder) { d.Count(1) },
-		"is not a boolean":          func(d *Decoder) { d.Bool() },
-		"it refers to string":       func(d *Decoder) { _ = d.String() },
-		"the maximum is 255":        func(d *Decoder) { d.Series() },
-		"bytes after its end":       func(*Decoder) {},
-		"it is truncated":           func(d *Decoder) { d.Uint(); d.Uint() },
+	for name, read := range map[string]func(*decoder){
+		"the maximum is 4294967295": func(d *decoder) { d.Uint32() },
+		"the maximum is 6":          func(d *decoder) { d.Count(1) },
+		"is not a boolean":          func(d *decoder) { d.Bool() },
+		"it refers to string":       func(d *decoder) { _ = d.String() },
+		"the maximum is 255":        func(d *decoder) { (&Coder{d: d}).Series(&Series{}) },
+		"bytes after its end":       func(*decoder) {},
+		"it is truncated":           func(d *decoder) { d.Uint(); d.Uint() },
 	} {
-		d, _, err := NewDecoder(e.Finish(), "BMTESTED", 1)
+		d, _, err := newDecoder(e.Finish(), "BMTESTED", 1)
 		require.NoError(t, err)
 		read(d)
 		assert.ErrorContains(t, d.Done(), name)
 	}
+}
+
+func TestListsAndMapsAreReadAsTheyWereWritten(t *testing.T) {
+	list, names := []int64{3, -1}, map[string]uint64{"b": 2, "a": 1}
+	number, none := new(int64), (*int64)(nil)
+	*number = 7
+	code := func(c *Coder, list *[]int64, names map[string]uint64, a, b **int64) {
+		List(c, list, func(v *int64) { c.Int(v) })
+		Map(c, names, strings.Compare, func(k *string) { c.String(k) }, func(_ *string, v *uint64) { c.Uint(v) })
+		for _, v := range []**int64{a, b} {
+			Optional(c, v, func() *int64 { return new(int64) }, func(v *int64) { c.Int(v) })
+		}
+	}
+	w := Writing("BMTESTED", 1)
+	code(w, &list, names, &number, &none)
+	r, err := Reading(w.Finish(), "BMTESTED", 1, 1)
+	require.NoError(t, err)
+	var gotList []int64
+	var gotNumber, gotNone *int64
+	gotNames := map[string]uint64{}
+	code(r, &gotList, gotNames, &gotNumber, &gotNone)
+	require.NoError(t, r.Done())
+	assert.Equal(t, list, gotList)
+	assert.Equal(t, names, gotNames)
+	assert.Equal(t, number, gotNumber)
+	assert.Nil(t, gotNone)
+
+	twice, key, value := Writing("BMTESTED", 1), "a", uint64(1)
+	twice.Count(2)
+	for range 2 {
+		twice.String(&key)
+		twice.Uint(&value)
+	}
+	r, err = Reading(twice.Finish(), "BMTESTED", 1, 1)
+	require.NoError(t, err)
+	Map(r, map[string]uint64{}, strings.Compare, func(k *string) { r.String(k) }, func(_ *string, v *uint64) { r.Uint(v) })
+	assert.EqualError(t, r.Done(), "an entry appears twice")
 }

@@ -1,5 +1,5 @@
 // Package metric has the types for metrics that all folders share. Raw is a series as its source names it, Series is a
-// series as the collector names it, and Kind is the kind of metric. Encoder and Decoder write and read these types in
+// series as the collector names it, and Kind is the kind of metric. Coder writes and reads these types in
 // checkpoints.
 //
 // With this package, others can exchange series without importing each other. It must not know files, the network or
