@@ -214,13 +214,13 @@ func TestEveryRefusalToStartHasARemedy(t *testing.T) {
 	}{
 		"the journal's newest segment is removed": {
 			func(t *testing.T, data string) error { return os.Remove(last(t, data, "journal", "*.segment")) },
-			[]string{"store embedded was fed up to", "store up was fed up to", repair}, nil},
+			[]string{"store embedded has read the journal up to", "store up has read the journal up to", repair}, nil},
 		"the journal's newest segment is emptied": {
 			func(t *testing.T, data string) error { return os.Truncate(last(t, data, "journal", "*.segment"), 0) },
-			[]string{"store embedded was fed up to", repair}, nil},
+			[]string{"store embedded has read the journal up to", repair}, nil},
 		"the journal is removed": {
 			func(_ *testing.T, data string) error { return os.RemoveAll(filepath.Join(data, "journal")) },
-			[]string{"store embedded was fed up to", "which ends at 0:0", repair}, nil},
+			[]string{"store embedded has read the journal up to", "the journal ends at 0:0", repair}, nil},
 		"the journal is emptied": {
 			func(t *testing.T, data string) error {
 				for _, segment := range []string{"*.segment", "LOCK"} {
@@ -230,7 +230,7 @@ func TestEveryRefusalToStartHasARemedy(t *testing.T) {
 				}
 				return nil
 			},
-			[]string{"store embedded was fed up to", repair}, nil},
+			[]string{"store embedded has read the journal up to", repair}, nil},
 		"the cursor of a store is damaged": {
 			func(_ *testing.T, data string) error {
 				return os.WriteFile(filepath.Join(data, "stores", "up", "cursor"), []byte("??"), 0o640)

@@ -21,7 +21,7 @@ func newReportCommand() *cobra.Command {
 report.html needs no other file. tune analyze and tune size accept the CSV files.
 
 DIR is a directory of tune run, of the demo, or of a single trial. The run may be finished, interrupted or in
-progress. The exit code is 0 if the report was written, whatever the verdict is.`,
+progress. The exit code is 0 if the report was written, even for the verdict FAIL.`,
 		Example: `  bullet-metrics tune report runs/test7
   bullet-metrics tune report out/demo --out again`,
 		Args: oneDirectory,

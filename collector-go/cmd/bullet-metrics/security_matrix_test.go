@@ -243,7 +243,7 @@ func TestTheSecurityMatrix(t *testing.T) {
 		}
 	}
 	tokens := []caller{
-		{name: "nobody: no token"},
+		{name: "no token"},
 		{name: "a token that is not known, or was revoked", token: "revoked"},
 		{name: "a token that may read", token: "reader"},
 		{name: "a token that may write", token: "writer"},
@@ -260,7 +260,7 @@ func TestTheSecurityMatrix(t *testing.T) {
 		}},
 	}
 	certificates := []caller{
-		{name: "nobody: no certificate"},
+		{name: "no certificate"},
 		{name: "no certificate, and a token that may write", token: "writer"},
 		{name: "a certificate of another authority", tls: showing(foreign, "plugin-a", hour)},
 		{name: "an expired certificate", tls: showing(ours, "plugin-a", time.Now().Add(-time.Minute))},

@@ -39,13 +39,17 @@ nothing is applied. The log and the answer name changed settings that need a res
 addresses are free. It also calls the stores, the Alertmanagers and Nimbus, and compares the disk with the limits. The
 exit code is 2 if a setting or a file is wrong, 1 if something cannot be reached or obtained, and 0 otherwise.
 
-Each setting is a flag and a key of the --config file: --slice-width is slice.width. Limits on disk that are not set
-are at most a tenth of the data directory's disk. Limits in memory that are not set fit into the memory limit of the
-cgroup (or GOMEMLIMIT).
+Each setting is both a flag (--slice-width) and a key of the --config file (slice.width). Limits on disk that are not
+set are at most a tenth of the data directory's disk. Limits in memory that are not set fit into the memory limit of
+the cgroup (or GOMEMLIMIT).
 
-A token file has one entry per line: WHO SCOPES [TOPOLOGY ...]. Lines that begin with # are comments. WHO is
-cert:NAME, user:NAME, or the SHA-256 of a token in hex (printf %s "$TOKEN" | sha256sum). SCOPES is read, write,
-read,write or none. Without a TOPOLOGY, the entry applies to all topologies.
+A token file has one entry per line: WHO SCOPES [TOPOLOGY ...]. Lines that begin with # are comments.
+
+- WHO is cert:NAME, user:NAME, or the SHA-256 of a token in hex (printf %s "$TOKEN" | sha256sum).
+- SCOPES is read, write, read,write or none.
+- Without a TOPOLOGY, the entry applies to all topologies.
+
+For example:
 
   9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08  write       bullet
   cert:storm-worker-1                                               write       bullet other

@@ -51,8 +51,13 @@ finished trials and repeats an interrupted one.
 --grid runs every configuration once instead. --simulate takes the trials from a space file instead of a cluster. That
 file has measured rows, such as the space.yaml of an earlier search, or a formula.
 
-Exit codes: 0 the best configuration is proven, or the grid is complete; 99 it is proven that no configuration holds
-the target; 1 the result is open; 2 wrong usage; 130 interrupted.`,
+Exit codes:
+
+- 0: the best configuration is proven, or the grid is complete.
+- 99: it is proven that no configuration holds the target.
+- 1: the result is open.
+- 2: wrong usage.
+- 130: interrupted.`,
 		Example: `  bullet-metrics tune optimize topology/experiments/optimize-small.yaml --dry-run
   bullet-metrics tune optimize topology/experiments/optimize-small.yaml
   bullet-metrics tune optimize topology/experiments/optimize/test7.yaml --simulate topology/experiments/optimize/test7-space.yaml`,

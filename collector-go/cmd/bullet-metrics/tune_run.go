@@ -89,8 +89,13 @@ available.
 Ctrl-C ends everything. --resume continues the run in its directory: it keeps finished steps, and launches the
 topology of the interrupted trial again. If a trial cannot be measured, the other trials still run.
 
-Exit codes: 0 done, even if the result is inconclusive; 99 a goal was missed (0 with on_fail: bracket);
-1 a trial could not be measured; 2 wrong usage; 130 interrupted.`,
+Exit codes:
+
+- 0: done, even if the result is inconclusive.
+- 99: a goal was missed (0 with on_fail: bracket).
+- 1: a trial could not be measured.
+- 2: wrong usage.
+- 130: interrupted.`,
 		Example: `  bullet-metrics tune run topology/experiments/test3-small.yaml
   bullet-metrics tune run --resume out/tune/test3-small-20261121-154500`,
 		Args: cobra.ArbitraryArgs,

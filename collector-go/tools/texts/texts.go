@@ -23,6 +23,7 @@ type Text struct {
 
 var (
 	verb       = regexp.MustCompile(`%[-+#0 ]*(?:\[\d+\])?[\d*]*(?:\.[\d*]+)?[a-zA-Z]|\{\}|\$\{[^}]*\}`)
+	template   = regexp.MustCompile(`\{\{.*?\}\}`) // of Go, in alerts: what else or end begins is another sentence
 	threeWords = regexp.MustCompile(`\pL{2,}[,;:]? (?:\S+ )*?\pL{2,}[,;:]? (?:\S+ )*?\pL{2,}`)
 	// code is no sentence: expressions of PromQL and SQL, command lines, styles.
 	code = regexp.MustCompile(`^[a-z_:]+\(|\) by \(|[=!]~?"|\w\(\w|^\s*(?:SELECT|INSERT|storm |bullet-metrics )|[{};]\s*$`)
@@ -124,12 +125,16 @@ func ofHTML(source string) (found []Text) {
 	return found
 }
 
-// plain writes N for each value, and leaves out the lines of examples, which are indented.
+// plain writes N for each value, makes a paragraph of each element of a list, and leaves out the lines of examples,
+// which are indented.
 func plain(text string) string {
-	lines := strings.Split(verb.ReplaceAllString(text, "N"), "\n")
+	lines := strings.Split(template.ReplaceAllString(verb.ReplaceAllString(text, "N"), " "), "\n")
 	for i, line := range lines {
-		if strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t") {
+		switch {
+		case strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t"):
 			lines[i] = ""
+		case strings.HasPrefix(line, "- "):
+			lines[i] = "\n" + line[2:]
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -19,7 +19,7 @@ keeps it up to date.
 
 The collector stores each metric under one name, whichever version of Storm or Bullet reports it. This page lists the names and their sources.
 
-| kind | what is stored |
+| kind | stored as |
 |---|---|
 | gauge | the mean of the samples in a slice; if a slice can hold several samples, also their minimum and maximum, under the names in brackets |
 | counter | a total that never falls, even when the worker restarts |

@@ -172,7 +172,7 @@ type AheadError struct {
 
 // Error implements error.
 func (e AheadError) Error() string {
-	return fmt.Sprintf("store %s was fed up to %v of the journal, which ends at %v: the journal's newest files were removed or emptied, or it is not the one that fed this store; put them back, or let bullet-metrics fsck %s --repair go on from where the journal ends: what the store has stays, and what only those files had is lost",
+	return fmt.Sprintf("store %s has read the journal up to %v, but the journal ends at %v: its newest files were removed or emptied, or it belongs to another store. Put the files back, or continue at the journal's end with bullet-metrics fsck %s --repair. The store keeps its data; data that only those files had is lost",
 		e.Store, e.Cursor, e.End, e.DataDir)
 }
 

@@ -73,7 +73,7 @@ func sum(counts map[string]uint64) (all uint64) {
 // collector and not a problem of the capture.
 func (r *Summary) Check() error {
 	if all := r.Stored + sum(r.Refused) + sum(r.LeftOut); all != r.Points {
-		return fmt.Errorf("the accounts do not balance: %d points, of which %d were stored, %d refused and %d left out; please report this bug",
+		return fmt.Errorf("the accounts do not balance: %d points, but %d stored, %d refused and %d left out; please report this bug",
 			r.Points, r.Stored, sum(r.Refused), sum(r.LeftOut))
 	}
 	return nil

@@ -103,7 +103,7 @@ func (r *IngestResult) best() *Step { return &r.Steps[Best(r.Steps)] }
 // stageOf describes the unit of work that a stage counts and times.
 var stageOf = map[string]string{"accept": "a batch, decoded and queued, without fsync",
 	"journal": "a write and fsync of what waits", "extract": "a batch, from the journal into slices",
-	"write": "what is handed to the store at once"}
+	"write": "slices that are handed to the store at once"}
 
 // report returns the content of the report. It contains a scaling law if the curve has enough steps to fit one.
 func (r *IngestResult) report() *report.Ingest {
@@ -210,7 +210,7 @@ func (r *IngestResult) notes() []string {
 			"Clients and collector share this machine. CPU is the collector's by the operating system, until all is on disk in parts, without defining the series.")
 	} else {
 		notes = append(notes,
-			"CPU and memory are those that the collector states of itself, and contain what others send and ask; the store's bytes are those of the parts that it wrote meanwhile.")
+			"CPU and memory are the collector's own figures, and include other senders and queries. The store's bytes are those of the parts that it wrote during the step.")
 	}
 	if slices.ContainsFunc(r.Steps, func(s Step) bool { return s.EndedBy == endedByWindow }) {
 		notes = append(notes,

@@ -27,7 +27,7 @@ const columnCPU = "cpu_cores"
 // given that contradicts the name of the column.
 var (
 	ErrCPUUnsaid = errors.New(
-		"use --cpu total if it is the total of each component, or --cpu each if it is that of one instance")
+		"use --cpu total if it is the total of each component, or --cpu each if it is the CPU of one instance")
 	ErrCPUSaidTwice = errors.New("remove --cpu, which only applies to a column cpu_cores")
 )
 

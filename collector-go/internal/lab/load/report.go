@@ -222,7 +222,7 @@ func (r Figures) counts(row func(name, format string, args ...any)) {
 	}
 	row("in flight", "%d at most", q.InFlightMost)
 	if q.ActiveMost != nil {
-		row("active", "%.0f at most in the topology, by what is stored up to %s before the end", *q.ActiveMost,
+		row("active", "at most %.0f in the topology; the collector's data ends %s before the end of the load", *q.ActiveMost,
 			time.Duration(r.EndMs-*q.ActiveUntilMs)*time.Millisecond)
 	}
 	if r.LowerBounds > 0 {

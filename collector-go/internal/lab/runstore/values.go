@@ -139,7 +139,7 @@ func (p Plan) addLoad(values map[string]string) {
 	values["load.queries"] = strconv.Itoa(l.Queries)
 	values["data.records_per_second"] = "calibrated"
 	if l.NoSource() {
-		values["data.records_per_second"] = "what the topology reads"
+		values["data.records_per_second"] = "all that the topology can read"
 	} else if l.RecordsPerSecond.Known() {
 		values["data.records_per_second"] = short(float64(l.RecordsPerSecond))
 	} else if l.TargetIdle.Known() {

@@ -152,6 +152,6 @@ func (s *Stack) Workers(ctx context.Context) ([]Worker, error) {
 
 // down makes local-storm end whatever is left of the cluster.
 func (s *Stack) down(ctx context.Context) error {
-	_, err := s.java(ctx, "end what is left of the cluster in "+s.options.clusterDir(), s.localStorm("down"))
+	_, err := s.java(ctx, "end the remaining processes of the cluster in "+s.options.clusterDir(), s.localStorm("down"))
 	return err
 }

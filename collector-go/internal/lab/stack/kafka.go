@@ -151,6 +151,6 @@ func (s *Stack) kafkaDown(ctx context.Context) error {
 	if _, err := os.Stat(s.kafkaDir()); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	_, err := s.java(ctx, "end what is left of the broker in "+s.kafkaDir(), s.localKafka("down"))
+	_, err := s.java(ctx, "end the remaining processes of the broker in "+s.kafkaDir(), s.localKafka("down"))
 	return err
 }

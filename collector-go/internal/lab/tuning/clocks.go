@@ -76,7 +76,7 @@ func (c Clocks) Flag(all []Skew) (notes []string) {
 					s.From, s.To, clocksText(s.FromClocks), clocksText(s.ToClocks)))
 		case s.Empty():
 			notes = append(notes,
-				fmt.Sprintf("The bounds for %s and %s contradict each other (at least %s ms, at most %s ms). Either there are more clocks than known here, or a clock was set meanwhile.",
+				fmt.Sprintf("The bounds for %s and %s contradict each other (at least %s ms, at most %s ms). Either there are further clocks, or a clock was set during the measurement.",
 					s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs)))
 		case s.Excludes0():
 			notes = append(notes,

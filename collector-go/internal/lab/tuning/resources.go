@@ -172,7 +172,7 @@ func checkComponents(components []Component) error {
 		wrong.notNegative(n, ColumnOffHeap, c.OffHeapMiB)
 		wrong.notNegative(n, ColumnTotalMemory, c.TotalMemoryMiB)
 		if c.CPUCoresTotal.Known() == c.CPUCoresEach.Known() {
-			wrong.add(n, ColumnCPUTotal, "the CPU of %s is missing; give its total or that of one instance", c.Name)
+			wrong.add(n, ColumnCPUTotal, "the CPU of %s is missing; give its total, or the CPU of one instance", c.Name)
 		}
 		if !c.OnHeapMiB.Known() && !c.TotalMemoryMiB.Known() {
 			wrong.add(n, ColumnOnHeap, "the memory of %s is missing; give on_heap_mib (with off_heap_mib) or total_memory_mib",

@@ -145,7 +145,7 @@ func parseGrants(path string, text []byte) (*grants, error) {
 	}
 	if len(p.faults) == 0 && len(p.seen) == 0 {
 		return nil, fmt.Errorf(
-			"%s: contains no entry, so nobody could get in; see docs/security.md for the format of an entry", path)
+			"%s: contains no entry, so all access would be refused; see docs/security.md for the format of an entry", path)
 	}
 	return p.grants, errors.Join(p.faults...)
 }
@@ -231,7 +231,7 @@ func (p *grantParser) grant(scopes string, topologies []string) (g grant, ok boo
 	}
 	switch {
 	case g.refused && (g.read || g.write || len(topologies) > 0):
-		p.fault("scope none stands alone: it takes no other and no topology")
+		p.fault(`scope "none" cannot be combined with other scopes or with a topology`)
 		return g, false
 	case !g.write && len(topologies) > 0:
 		p.fault("topologies bind writing, and this line only reads: who reads sees all of them")

@@ -17,7 +17,7 @@ const someHash = "2bd806c97f0e00af1a1fc3328fa763a9269723c8db8fac4f93af71db186d6e
 
 func TestFaultsOfATokenFile(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing": {"# nobody\n\n", `t: contains no entry, so nobody could get in`},
+		"nothing": {"# nobody\n\n", `t: contains no entry, so all access would be refused`},
 		"a token": {"s3cret write\n",
 			`t:1: the first word is no SHA-256 of a token (64 hex digits), cert:NAME or user:NAME; printf %s "$TOKEN" | sha256sum makes a hash`},
 		"short hash": {someHash[:60] + " write\n", `t:1: the first word is no SHA-256`},
@@ -28,8 +28,8 @@ func TestFaultsOfATokenFile(t *testing.T) {
 		"typo in a scope":   {someHash + " wriet\n", `t:1: scope "wriet" is unknown; did you mean "write"?`},
 		"former name":       {someHash + " ingest\n", `t:1: scope "ingest" is called "write"`},
 		"bound reading":     {someHash + " read bullet\n", `t:1: topologies bind writing, and this line only reads`},
-		"none and more":     {"cert:a none,read\n", `t:1: scope none stands alone`},
-		"none of something": {"cert:a none bullet\n", `t:1: scope none stands alone`},
+		"none and more":     {"cert:a none,read\n", `t:1: scope "none" cannot be combined`},
+		"none of something": {"cert:a none bullet\n", `t:1: scope "none" cannot be combined`},
 		"twice": {"user:a read\nuser:b read\nuser:a write\n",
 			`t:3: who this line is about is in line 1 already`},
 		"all at once": {"user:a raed\nuser:b wrote\n",

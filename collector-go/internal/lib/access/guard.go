@@ -162,7 +162,7 @@ func (g *Guard) figures(r prometheus.Registerer) {
 			"1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.",
 			func() bool { return g.identity.fault != nil || g.pair.fault != nil }),
 		gauge("bullet_metrics_port_closed",
-			"1 while nobody is let in, since the files that say who may are broken; 0 otherwise.",
+			"1 while all access is refused because the access files are broken; 0 otherwise.",
 			func() bool { return g.closed }))
 }
 

@@ -71,7 +71,7 @@ var alerts = []Alert{
 		For: 0, Keep: 5 * time.Minute, Hold: time.Hour, HoldBy: ofWorker, Together: allRestarted,
 		Summary: "{{ if $labels.worker }}Worker {worker} of {topology} restarted " + times + "{{ else }}All workers of {topology} restarted, each at most " + times + ",{{ end }} in the last 15 minutes",
 		Description: "{{ if $labels.worker }}The process of worker {worker} of {topology} restarted " + times + " in the last 15 minutes. Its state is lost, including its queries unless Bullet replays them." +
-			"{{ else }}All workers of {topology} restarted in the last 15 minutes, each at most " + times + ". Either somebody restarted or rebalanced the topology, or the workers failed for the same reason. Their state is lost, including their queries unless Bullet replays them.{{ end }}"},
+			"{{ else }}All workers of {topology} restarted in the last 15 minutes, each at most " + times + ". Either the topology was restarted or rebalanced, or the workers failed for the same reason. Their state is lost, including their queries unless Bullet replays them.{{ end }}"},
 	{Name: "BulletSourceFallingBehind", Severity: Critical,
 		Value: lagOf, Raised: lagRaised, Limit: lagLimit, Unit: Seconds,
 		For: 2 * time.Minute, Keep: 5 * time.Minute, Hold: day, HoldBy: ofWorker,
@@ -88,7 +88,7 @@ var alerts = []Alert{
 		Summary: "No {{ if $labels.metric }}{{ $labels.metric }}{{ else }}samples{{ end }} from {{ if $labels.worker }}{{ if $labels.class }}client{{ else }}worker{{ end }} {worker} of {{ end }}{topology}: its state is unknown",
 		Description: "{{ if $labels.class }}Client {worker} measures {class} queries to {topology}. It stopped reporting without announcing its end; its last {{ $labels.metric }}, {value}, raised an alert." +
 			"{{ else if $labels.metric }}Worker {worker} of {topology} still reports, but not {{ $labels.metric }}.{{ if gt {raw} 0.0 }} Its last value, {value} s, raised an alert.{{ end }}" +
-			"{{ else if $labels.worker }}Worker {worker} of {topology} did not report its heap in the last 2 minutes, and no other worker reports its tasks." +
+			"{{ else if $labels.worker }}Worker {worker} of {topology} did not report its heap in the last 2 minutes. No other worker reports its tasks." +
 			"{{ else }}No worker of {topology} reported its heap in the last 2 minutes; {value} did before.{{ end }} Other alerts about {topology} keep their last state.",
 		More:    `{{ range query (printf "bullet_metrics_topology_ended_timestamp_seconds{ topology=%q, how=\"stopped\"}" $labels.topology) }} Storm stopped the metrics consumer of {{ $labels.topology }}, so it was killed or is being rebalanced. If it is not known which, this alert ends after an hour.{{ end }}`,
 		Grafana: blindInGrafana},

@@ -98,7 +98,7 @@ func lostWorker(a *Answer) *Cause {
 	if n := len(known); n > 1 {
 		first := known[n-1].Time
 		return &Cause{"workers", fmt.Sprintf("Workers restarted %d times, first at %s (%s)", n, minute(first),
-			known[n-1].Title), "If nobody restarted or rebalanced the topology, read the supervisors' logs and the ends of the workers' logs",
+			known[n-1].Title), "Unless the topology was restarted or rebalanced on purpose, read the supervisors' logs and the ends of the workers' logs",
 			first}
 	}
 	c := a.moved(true, named(nameRestarts))

@@ -88,7 +88,7 @@ func silence(a *Answer) *Cause {
 			name, minute(r.Since), r.By)
 	case r.State == "stopped":
 		return cause(r.Since,
-			"If nobody killed or rebalanced it, look for it in the Storm UI, and read the supervisor's log",
+			"Unless it was killed or rebalanced on purpose, look for it in the Storm UI, and read the supervisor's log",
 			"Storm stopped the metrics consumer of %s at %s: the topology was killed or rebalanced, or the worker was stopped",
 			name, minute(r.Since))
 	case r.State == "silent":

@@ -160,7 +160,7 @@ func (f Facts) ended() Finding {
 			"nothing if this was intended; otherwise submit it again")
 	}
 	return fail(fmt.Sprintf("%s was stopped %s: Storm closed its metrics consumer, which happens when the topology is killed or rebalanced, or when a worker is stopped", t.ID, ago),
-		"nothing if somebody killed or rebalanced it; otherwise check Storm's UI (or --nimbus), and the Supervisor's log for why the worker was stopped")
+		"nothing if it was killed or rebalanced on purpose; otherwise check Storm's UI (or --nimbus), and the Supervisor's log for why the worker was stopped")
 }
 
 // most returns the worker with the largest count, and the first by name of several. It returns "" if no count is
@@ -187,7 +187,7 @@ func restarts(f Facts) Finding {
 	case most < restartLoop && len(f.Collector.Restarts) > 1 && len(f.Collector.Restarts) >= f.Collector.Found.Workers:
 		return fail(fmt.Sprintf("all %d workers restarted in the last %s%s", len(f.Collector.Restarts), Lookback,
 			f.lastRestart()),
-			"nothing if somebody restarted or rebalanced the topology; otherwise read the logs of Nimbus and the Supervisors, and the ends of the workers' logs")
+			"nothing if the topology was restarted or rebalanced on purpose; otherwise read the logs of Nimbus and the Supervisors, and the ends of the workers' logs")
 	case most < restartLoop:
 		return ok(fmt.Sprintf("worker %s restarted once in the last %s%s, and no worker more often", at, Lookback, f.lastRestart()))
 	}

@@ -32,9 +32,9 @@ func (o Options) Validate() error {
 	}
 	switch {
 	case o.Bucket == "" && o.Database == "":
-		return errors.New("set bucket (InfluxDB 2) or database (InfluxDB 1)")
+		return errors.New("bucket is missing: set bucket (InfluxDB 2) or database (InfluxDB 1)")
 	case o.Bucket != "" && o.Database != "":
-		return errors.New("set either bucket (InfluxDB 2) or database (InfluxDB 1), not both")
+		return errors.New("bucket excludes database: set bucket (InfluxDB 2) or database (InfluxDB 1), not both")
 	case o.Database != "" && o.Org != "":
 		return errors.New("org requires bucket: InfluxDB 1 has no organisations")
 	case o.Bucket != "" && o.RetentionPolicy != "":

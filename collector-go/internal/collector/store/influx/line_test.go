@@ -94,8 +94,8 @@ func TestWhatIsWrongWithTheSettingsIsSaid(t *testing.T) {
 	at := forward.Receiver{URL: "http://localhost:8086"}
 	for want, o := range map[string]Options{
 		`url "": missing URL`:            {Bucket: "b"},
-		"set bucket (InfluxDB 2)":        {Receiver: at},
-		"set either bucket":              {Receiver: at, Bucket: "b", Database: "d"},
+		"bucket is missing: set":         {Receiver: at},
+		"bucket excludes database":       {Receiver: at, Bucket: "b", Database: "d"},
 		"org requires bucket":            {Receiver: at, Database: "d", Org: "o"},
 		"retention_policy requires data": {Receiver: at, Bucket: "b", RetentionPolicy: "r"},
 	} {

@@ -23,7 +23,7 @@ export function showHealth(box, found) {
       { class: found.complete ? 'healthy' : 'trouble' },
       el('b', {}, found.complete ? 'Complete. ' : 'Incomplete. '),
       `${plain(found.samples)} of ${plain(expected)} samples were stored (${share(found.samples, expected)}), from ${found.workers.length} worker${found.workers.length === 1 ? '' : 's'} in ${duration((Date.parse(found.end) - Date.parse(found.start)) / 1000)}. ` +
-        `Missing: ${plain(found.missing)}, of which ${plain(found.late)} arrived late. Refused: ${plain(refused)}. Dropped before they reached the collector: ${plain(dropped)}.`,
+        `Missing: ${plain(found.missing)}, including ${plain(found.late)} that arrived late. Refused: ${plain(refused)}. Dropped before they reached the collector: ${plain(dropped)}.`,
     ),
     intervalLine(found),
     rows.length ? details(rows) : null,

@@ -21,7 +21,7 @@ import java.util.concurrent.Callable;
 @Command(name = "bullet-topology", mixinStandardHelpOptions = true, sortOptions = false,
     description = {"Submits Bullet's topology to Storm. It is built on Bullet's own engine (bullet-core, bullet-bql, bullet-record,"
         + " bullet-dsl), with the names of bullet-storm 1.3.2 but without its code.",
-        "What differs from bullet-storm: docs/running-bullet.md."},
+        "docs/running-bullet.md lists the differences from bullet-storm."},
     footer = {"", "Example:",
         "  storm jar bullet-topology.jar io.github.bulletmetrics.topology.BulletTopology \\",
         "    --bullet-conf bullet_settings.yaml -c bullet.topology.filter.bolt.parallelism=4"})
