@@ -197,7 +197,7 @@ func TestOptimizeEndsWithACodeForEachOutcome(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--simulate cannot be combined with --grid, --out or --time-limit": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--grid"},
-		`--time-limit "-1s": a time below zero`: {searches + "sample.yaml", "--time-limit", "-1s"},
+		`--time-limit "-1s": must not be negative`: {searches + "sample.yaml", "--time-limit", "-1s"},
 		"unknown --output \"table\"": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",
 			"--output", "table"},
 		"--dry-run needs --output text or json": {searches + "sample.yaml", "--simulate", searches + "sample-space.yaml",

@@ -109,7 +109,7 @@ func TestPlanRefusesWhatItCannotRead(t *testing.T) {
 	assert.ErrorContains(t, err, bad+":3:3: unknown field \"steps.valeus\"; did you mean \"steps.values\"?")
 	_, err = tune(t, "plan")
 	assert.Equal(t, exitUsage, code(err))
-	assert.ErrorContains(t, err, "takes one argument, the experiment's file")
+	assert.ErrorContains(t, err, "takes one argument (experiment's file)")
 	_, err = tune(t, "plan", smallest, "--output", "xml")
 	assert.Equal(t, exitUsage, code(err))
 }

@@ -60,7 +60,7 @@ func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 	for want, line := range map[string][]string{
 		"takes one run directory": {"tune", "report"},
 		"takes two directories":   {"tune", "compare", sampleRun},
-		"at least 0":              {"tune", "compare", sampleRun, sampleRun, "--fail-on-regression", "-1"},
+		"must not be negative":    {"tune", "compare", sampleRun, sampleRun, "--fail-on-regression", "-1"},
 		"choose one of":           {"tune", "compare", sampleRun, sampleRun, "--output", "xml"},
 	} {
 		_, err := program(line...)
