@@ -220,7 +220,8 @@ func (s *SpaceFile) row(c *checker, settings *SearchSettings, field string, cell
 			*into[name] = tuning.Figure(v)
 		case name == "verdict":
 			row.Verdict = tuning.Verdict(cell)
-			c.oneOf(at, cell, string(tuning.OK), string(tuning.Fail), string(tuning.Inconclusive), string(tuning.Limited))
+			c.oneOf(at, cell, tuning.Texts([]tuning.Verdict{tuning.OK, tuning.Fail, tuning.Inconclusive,
+				tuning.Limited})...)
 		default:
 			var l Limiter
 			if err := l.Set(cell); err != nil {
