@@ -285,7 +285,7 @@ func TestAStoreOfAnotherJournalIsRefused(t *testing.T) {
 	store := newMemory()
 	store.cursor = 1 << 40
 	_, err := New(w.journal, store, NewRetention(w.journal.Release), options(t.TempDir()))
-	assert.ErrorContains(t, err, "not the one that fed this store")
+	assert.ErrorContains(t, err, "or it belongs to another store")
 	require.NoError(t, w.journal.Close())
 }
 
