@@ -159,7 +159,7 @@ func TestAFileThatBroke(t *testing.T) {
 			require.ErrorContains(t, d.Broken(), "closed because a file is invalid")
 			require.Contains(t, d.log.String(), "refuses everybody")
 			require.NoError(t, testutil.GatherAndCompare(d.o.Registerer.(prometheus.Gatherer), strings.NewReader(`
-# HELP bullet_metrics_port_closed 1 while nobody is let in, since the files that say who may are broken; 0 otherwise.
+# HELP bullet_metrics_port_closed 1 while all access is refused because the access files are broken; 0 otherwise.
 # TYPE bullet_metrics_port_closed gauge
 bullet_metrics_port_closed{port="grpc"} 1
 # HELP bullet_metrics_security_files_broken 1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.
