@@ -176,6 +176,6 @@ func TestDashboardsCountAHostOnce(t *testing.T) {
 	assert.Equal(t, []string{"127.0.0.1 1.480", "127.0.0.1 1.080"}, found["CPU of hosts and of their workers"])
 	assert.Equal(t, []string{"127.0.0.1 0.070"}, found["Steal, by host"])
 	assert.Equal(t, []string{"127.0.0.1 0.370", "127.0.0.1 0.270", "127.0.0.1 0.070"}, found["Hosts"])
-	assert.Equal(t, []string{"0 480.000", "1 480.000"}, found["Lag a Kafka partition"])
+	assert.Equal(t, []string{"0 480.000", "1 480.000"}, found["Lag by Kafka partition"])
 	assert.Equal(t, []string{"0 480.000", "1 480.000"}, found["Kafka partitions"])
 }
