@@ -51,7 +51,9 @@ func Of(file string, source []byte) ([]Text, error) {
 	default:
 		found = ofScript(string(source))
 	}
-	return slices.DeleteFunc(found, func(t Text) bool { return !threeWords.MatchString(t.Text) || code.MatchString(t.Text) }), nil
+	return slices.DeleteFunc(found, func(t Text) bool {
+		return !threeWords.MatchString(t.Text) || code.MatchString(t.Text)
+	}), nil
 }
 
 func ofGo(files *token.FileSet, tree *ast.File) (found []Text) {
@@ -115,7 +117,9 @@ func ofScript(source string) (found []Text) {
 }
 
 func ofHTML(source string) (found []Text) {
-	source = tag.ReplaceAllStringFunc(source, func(tag string) string { return "\x00" + strings.Repeat("\n", strings.Count(tag, "\n")) })
+	source = tag.ReplaceAllStringFunc(source, func(tag string) string {
+		return "\x00" + strings.Repeat("\n", strings.Count(tag, "\n"))
+	})
 	line := 1
 	for _, text := range strings.Split(source, "\x00") {
 		before := text[:len(text)-len(strings.TrimLeft(text, " \n"))]

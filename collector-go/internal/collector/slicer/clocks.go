@@ -73,11 +73,12 @@ func (s *Slicer) sweepClocks() {
 }
 
 func (c *coder) clocks(all map[string]*slice.Clock) {
-	metric.Map(c.Coder, all, strings.Compare, func(host *string) { c.String(host) }, func(_ *string, known **slice.Clock) {
-		if c.Reads() {
-			*known = &slice.Clock{}
-		}
-		x := *known
-		c.Int(&x.SinceMs, &x.Now.LeastMs, &x.Now.MostMs, &x.Before.LeastMs, &x.Before.MostMs)
-	})
+	metric.Map(c.Coder, all, strings.Compare, func(host *string) { c.String(host) },
+		func(_ *string, known **slice.Clock) {
+			if c.Reads() {
+				*known = &slice.Clock{}
+			}
+			x := *known
+			c.Int(&x.SinceMs, &x.Now.LeastMs, &x.Now.MostMs, &x.Before.LeastMs, &x.Before.MostMs)
+		})
 }

@@ -597,7 +597,8 @@ func (c *coder) grid(t *seriesState, b *bucket) {
 
 func (c *coder) page(t *seriesState, b *bucket, number int) {
 	p := &b.strips[number]
-	column, row, by := uint64(number/t.rows), uint64(number%t.rows), b.originOf(p, uint32(bits.TrailingZeros32(p.taken)))
+	column, row := uint64(number/t.rows), uint64(number%t.rows)
+	by := b.originOf(p, uint32(bits.TrailingZeros32(p.taken)))
 	sameOrigin := true
 	for rest := p.taken; rest != 0; rest &= rest - 1 {
 		sameOrigin = sameOrigin && b.originOf(p, uint32(bits.TrailingZeros32(rest))) == by

@@ -314,8 +314,8 @@ func (s *Slicer) sweepTransferred() {
 	}
 }
 
-// transfers codes the topologies that have an owner, and then the owner of each. The topologies come first, so that each
-// owner can be checked against them.
+// transfers codes the topologies that have an owner, and then the owner of each. The topologies come first, so that
+// each owner can be checked against them.
 func (c *coder) transfers() {
 	s := c.s
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.topologyStates)),

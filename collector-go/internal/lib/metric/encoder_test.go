@@ -118,6 +118,7 @@ func TestListsAndMapsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 	r, err = Reading(twice.Finish(), "BMTESTED", 1, 1)
 	require.NoError(t, err)
-	Map(r, map[string]uint64{}, strings.Compare, func(k *string) { r.String(k) }, func(_ *string, v *uint64) { r.Uint(v) })
+	Map(r, map[string]uint64{}, strings.Compare, func(k *string) { r.String(k) },
+		func(_ *string, v *uint64) { r.Uint(v) })
 	assert.EqualError(t, r.Done(), "an entry appears twice")
 }
