@@ -81,7 +81,6 @@ var tries = map[string]tried{
 	"cp -a":          {by: "TestUpgradeAndRollBackKeepEverySample"},
 	"mv":             {by: "TestUpgradeAndRollBackKeepEverySample"},
 	"dpkg --install": {by: "TestUpgradeAndRollBackKeepEverySample"},
-	"editor":         {not: "it opens an editor"},
 	"systemctl":      {not: "it needs a system that systemd has started; TestTheUnitIsSoundAndConfined checks the unit, and its command is run by hand"},
 	"curl -H 'Content-Type: application/json'": {by: "TestTopologiesAndAnnotationsSurviveARestart"},
 	"curl -N -d": {by: "GatewayServerTest"},
