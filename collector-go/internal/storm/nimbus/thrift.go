@@ -162,7 +162,7 @@ func result(frame []byte, of byte, method string, take func(d *decoder)) error {
 	case d.err != nil:
 		return d.err
 	case !answered:
-		return fmt.Errorf("Nimbus refused %s", method)
+		return fmt.Errorf("%s was refused by Nimbus", method)
 	}
 	return nil
 }
