@@ -577,7 +577,9 @@ func (c *coder) grid(t *seriesState, b *bucket) {
 		c.before(b.endMs, &o.timeMs)
 		c.order(&o.order)
 		c.by(&o.producer)
-		t.newestMs = max(t.newestMs, o.timeMs)
+		if c.Reads() { // a snapshot changes nothing
+			t.newestMs = max(t.newestMs, o.timeMs)
+		}
 		c.Demand(o.timeMs > 0 && t.holds(b, o.timeMs), "a sample is in the wrong slice")
 	})
 	var pages []int
