@@ -138,7 +138,7 @@ class LocalStormIT {
         List<Worker> before = awaitCountingWorkers("word-count", 1, pids);
         long supervisor = supervisor();
         kill(supervisor);
-        awaitStderr(up, "supervisor (pid " + supervisor + ") ended with code 137 and is started again");
+        awaitStderr(up, "supervisor (pid " + supervisor + ") ended with code 137 and is restarted");
         awaitCountingWorkers("other", 1, submit("other", 1));
         assertThat(supervisor()).isNotEqualTo(supervisor);
         assertThat(launcher.stdout("up")).hasLineCount(2).endsWith("\"supervisor\":" + supervisor() + "}}\n");
