@@ -39,7 +39,7 @@ wrong usage.`, commands...)
 }
 
 func (a analysis) command() *cobra.Command {
-	var in input
+	var in inputFlag
 	var show presentation
 	command := &cobra.Command{Use: a.name, Short: a.short, Example: "  bullet-metrics tune analyze " + a.name + " " +
 		a.example, Args: noArguments}

@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/input"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -27,7 +26,7 @@ func prepareConcurrency(flags *pflag.FlagSet) (func() error, analyze) {
 		"share of these records that may be missing on average, as a ratio")
 	check := func() error { return errors.Join(goals.Validate(), tuning.CheckConfidence(*confidence)) }
 	return check, func(path string) (any, *document.Document, error) {
-		table, own, err := readSteps(path)
+		table, own, err := input.Concurrency(path)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -37,31 +36,11 @@ func prepareConcurrency(flags *pflag.FlagSet) (func() error, analyze) {
 		if own != nil && !flags.Changed("tolerance") {
 			goals.Tolerance = own.Tolerance
 		}
-		result, err := tuning.AnalyzeConcurrency(table.rows, goals, *confidence)
+		result, err := tuning.AnalyzeConcurrency(table.Rows, goals, *confidence)
 		if err != nil {
-			return nil, nil, table.locate(err)
+			return nil, nil, table.Locate(err)
 		}
-		result.Notes = append(result.Notes, table.notes...)
+		result.Notes = append(result.Notes, table.Notes...)
 		return result, report.OfConcurrency(result), nil
 	}
-}
-
-// readSteps reads the steps of one configuration; own are those of a run, with the run's tolerance and expected size.
-func readSteps(path string) (table *measured[tuning.ConcurrencyRow], own *report.ConfigurationSteps, err error) {
-	table, err = source[tuning.ConcurrencyRow]{
-		analyses: []runstore.Analysis{runstore.OfConcurrency, runstore.OfQueries}, // whose steps are of queries too
-		ofFile:   csvtable.Concurrency,
-		ofRun: func(run *report.RunReport) ([]tuning.ConcurrencyRow, error) {
-			all := run.Tables().Concurrency
-			switch len(all) {
-			case 0:
-				return nil, nil
-			case 1:
-				own = &all[0]
-				return own.Rows, nil
-			}
-			return nil, several(path, len(all), run.Trials)
-		},
-	}.read(path)
-	return table, own, err
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/input"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -23,27 +23,16 @@ func prepareData(flags *pflag.FlagSet) (func() error, analyze) {
 	cpu, confidence := addCPU(flags), addConfidence(flags)
 	check := func() error { return errors.Join(checkCPU(*cpu), tuning.CheckConfidence(*confidence)) }
 	return check, func(path string) (any, *document.Document, error) {
-		table, err := readVolumes(path, *cpu)
+		table, err := input.Volumes(path, csvtable.CPU(*cpu))
 		if err != nil {
 			return nil, nil, err
 		}
-		result, err := tuning.AnalyzeData(table.rows, *confidence)
+		result, err := tuning.AnalyzeData(table.Rows, *confidence)
 		if err != nil {
-			return nil, nil, table.locate(err)
+			return nil, nil, table.Locate(err)
 		}
-		table.lines(result.Audit)
-		result.Notes = append(result.Notes, table.notes...)
+		table.Lines(result.Audit)
+		result.Notes = append(result.Notes, table.Notes...)
 		return result, report.OfData(result), nil
 	}
-}
-
-// readVolumes reads data volumes.
-func readVolumes(path, cpu string) (*measured[tuning.DataRow], error) {
-	return source[tuning.DataRow]{
-		analyses: []runstore.Analysis{runstore.OfData},
-		ofFile: func(path string) (*csvtable.Table, []tuning.DataRow, error) {
-			return csvtable.Data(path, csvtable.CPU(cpu))
-		},
-		ofRun: func(run *report.RunReport) ([]tuning.DataRow, error) { return run.Tables().Volumes, nil },
-	}.read(path)
 }

@@ -5,9 +5,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/input"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
@@ -23,15 +22,15 @@ func prepareQueries(flags *pflag.FlagSet) (func() error, analyze) {
 	var q queryFlags
 	q.addFlags(flags)
 	return func() error { return q.goals().Validate() }, func(path string) (any, *document.Document, error) {
-		table, err := readGrid(path)
+		table, err := input.Queries(path)
 		if err != nil {
 			return nil, nil, err
 		}
-		result, err := tuning.AnalyzeQueries(table.rows, table.goals(q.goals(), flags.Changed("limit")))
+		result, err := tuning.AnalyzeQueries(table.Rows, table.Goals(q.goals(), flags.Changed("limit")))
 		if err != nil {
-			return nil, nil, table.locate(err)
+			return nil, nil, table.Locate(err)
 		}
-		result.Notes = append(result.Notes, table.notes...)
+		result.Notes = append(result.Notes, table.Notes...)
 		return result, report.OfQueries(result), nil
 	}
 }
@@ -53,41 +52,4 @@ func (q *queryFlags) addFlags(flags *pflag.FlagSet) {
 func (q *queryFlags) goals() tuning.QueryGoals {
 	return tuning.QueryGoals{LimitMs: float64(q.limit) / float64(time.Millisecond), Headroom: q.headroom,
 		Confidence: *q.confidence}
-}
-
-// queryGrid are points with what surrounds them.
-type queryGrid struct {
-	*measured[tuning.QueryPoint]
-	// recordsPerS is the test's, unknown where nobody said.
-	recordsPerS tuning.Figure
-}
-
-// readGrid reads filter bolts by queries.
-func readGrid(path string) (*queryGrid, error) {
-	grid := &queryGrid{}
-	var err error
-	grid.measured, err = source[tuning.QueryPoint]{
-		analyses: []runstore.Analysis{runstore.OfQueries},
-		ofFile: func(path string) (*csvtable.Table, []tuning.QueryPoint, error) {
-			table, err := csvtable.Queries(path)
-			if err != nil {
-				return nil, nil, err
-			}
-			grid.recordsPerS = table.RecordsPerS
-			return table.Table, table.Points, nil
-		},
-		ofRun: func(run *report.RunReport) ([]tuning.QueryPoint, error) {
-			grid.recordsPerS = run.Tables().RecordsPerS
-			return run.Tables().Points, nil
-		},
-	}.read(path)
-	return grid, err
-}
-
-// goals are those of the command line, the latency limit and the run's own where it is from a run and none is given.
-func (g *queryGrid) goals(asked tuning.QueryGoals, limitGiven bool) tuning.QueryGoals {
-	if g.run != nil && !limitGiven {
-		asked.LimitMs = g.run.Tables().QueryGoals.LimitMs
-	}
-	return asked
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/input"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
@@ -31,7 +29,7 @@ func prepareResources(flags *pflag.FlagSet) (func() error, analyze) {
 		"number of partitions that the spouts read; 0 means no Kafka")
 	check := func() error { return errors.Join(checkCPU(*cpu), machine.machine().Validate(), spouts.validate()) }
 	return check, func(path string) (any, *document.Document, error) {
-		result, err := readComponents(path, *cpu, machine.machine())
+		result, err := input.Resources(path, csvtable.CPU(*cpu), machine.machine())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -50,45 +48,4 @@ func (s spoutFlags) validate() error {
 		return errors.New("--batch-size must be at least 1, --max-spout-pending and --kafka-partitions at least 0")
 	}
 	return nil
-}
-
-// readComponents reads what a topology takes: of a run, what its topology requested.
-func readComponents(path, cpu string, machine tuning.Machine) (*tuning.Resources, error) {
-	run, err := openRun(path)
-	if err != nil {
-		return nil, err
-	}
-	if run == nil {
-		table, err := csvtable.Resources(path, csvtable.CPU(cpu))
-		if err != nil {
-			return nil, err
-		}
-		return table.Analyze(machine)
-	}
-	asked, err := askedOf(path, run)
-	if err != nil {
-		return nil, err
-	}
-	return asked.Resources(machine)
-}
-
-func askedOf(path string, run *report.RunReport) (*runstore.ResourceRequest, error) {
-	var found *runstore.ResourceRequest
-	var trials []report.TrialReport
-	configurations := map[int]bool{}
-	for _, t := range run.Trials {
-		if t.Report != nil && t.Report.Requested != nil {
-			configurations[t.Configuration], found = true, t.Report.Requested
-			trials = append(trials, t)
-		}
-	}
-	switch {
-	case found == nil:
-		return nil, fmt.Errorf(
-			"%s: the resource request of the topologies is unknown; give a table of components as a CSV file",
-			path)
-	case len(configurations) > 1:
-		return nil, several(path, len(configurations), trials)
-	}
-	return found, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/input"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
@@ -23,10 +25,7 @@ type sizeOptions struct {
 	goals                         queryFlags
 	machine                       machineFlags
 	show                          presentation
-
-	limitGiven bool
-	// notes are what the tables want known.
-	notes []string
+	limitGiven                    bool
 }
 
 func newSizeCommand() *cobra.Command {
@@ -94,7 +93,8 @@ func (o *sizeOptions) run(out io.Writer) error {
 	target := tuning.TargetLoad{RecordsPerS: o.recordsPerS, Queries: o.queries, Goals: o.goals.goals(),
 		Machine:     o.machine.machine(),
 		Extrapolate: o.extrapolate, QueryTestRecordsPerS: tuning.Unknown}
-	evidence, err := o.read(&target)
+	tables := input.Sizing{From: o.from, CPU: csvtable.CPU(*o.cpu), LimitGiven: o.limitGiven}
+	evidence, err := tables.Read(&target)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (o *sizeOptions) run(out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("size: %w", err)
 	}
-	result.Notes = append(result.Notes, o.notes...)
+	result.Notes = append(result.Notes, tables.Notes...)
 	return o.write(out, result)
 }
 

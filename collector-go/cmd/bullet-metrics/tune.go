@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/input"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/chart"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
@@ -81,14 +82,14 @@ func (p *presentation) writeFigures(d *document.Document) error {
 	return nil
 }
 
-// input is the file that a command reads.
-type input struct{ path string }
+// inputFlag is the file or run directory that a command reads.
+type inputFlag struct{ path string }
 
-func (i *input) addFlag(flags *pflag.FlagSet, columns string) {
+func (i *inputFlag) addFlag(flags *pflag.FlagSet, columns string) {
 	flags.Var(textfile.PathFlag(&i.path, ""), "input", "run directory, or CSV file with the columns "+columns)
 }
 
-func (i *input) validate() error {
+func (i *inputFlag) validate() error {
 	if i.path == "" {
 		return errors.New("--input is missing; name a CSV file with measurements, or a run directory")
 	}
@@ -132,7 +133,8 @@ func checkCPU(cpu string) error {
 // asUsage makes wrong usage of what only another command line mends.
 func asUsage(err error) error {
 	var outside tuning.OutOfRange
-	if errors.Is(err, csvtable.ErrCPUUnsaid) || errors.Is(err, csvtable.ErrCPUSaidTwice) || errors.As(err, &outside) {
+	var tables input.WrongTables
+	if errors.As(err, &tables) || errors.Is(err, csvtable.ErrCPUUnsaid) || errors.Is(err, csvtable.ErrCPUSaidTwice) || errors.As(err, &outside) {
 		return usageError{err}
 	}
 	return err

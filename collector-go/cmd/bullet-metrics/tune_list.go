@@ -7,14 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 func newTuneListCommand() *cobra.Command {
@@ -44,19 +40,6 @@ func newTuneListCommand() *cobra.Command {
 	return command
 }
 
-// listed is a line of the list.
-type listed struct {
-	Run        string `json:"run"`
-	Experiment string `json:"experiment"`
-	StartedMs  int64  `json:"started_ms"`
-	Trials     string `json:"trials"`
-	Verdict    string `json:"verdict"`
-	// Volume is averaged over the run's measured time.
-	Volume runstore.DataVolume `json:"data_volume"`
-	Rows   []string            `json:"rows"`
-	Result *runstore.Result    `json:"result"`
-}
-
 func listRuns(out io.Writer, dir, form string, last int) error {
 	runs, unreadable, err := runstore.List(dir)
 	if dir == runsDir {
@@ -76,46 +59,13 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 	if last > 0 && len(runs) > last {
 		runs = runs[len(runs)-last:]
 	}
-	all := []listed{}
+	all := []runstore.Listed{}
 	for _, run := range runs {
-		all = append(all, listedRun(run))
+		all = append(all, run.Listed())
 	}
 	if form == "json" {
 		return printJSON(out, all)
 	}
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "STARTED (UTC)\tEXPERIMENT\tVERDICT\tTRIALS\tTOOK\tRECORDS/S\tMIB/S\tCAPACITY\tDIRECTORY")
-	for i, l := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			time.UnixMilli(l.StartedMs).UTC().Format("2006-01-02 15:04"), l.Experiment, l.Verdict, l.Trials,
-			took(runs[i]),
-			tuning.Digits(l.Volume.RecordsPerSecond), tuning.Digits(l.Volume.MiBPerSecond),
-			strings.Join(l.Rows, "; "), l.Run)
-	}
-	if err := table.Flush(); err != nil {
-		return err
-	}
-	for _, problem := range unreadable {
-		fmt.Fprintf(out, "unreadable: %v\n", problem)
-	}
-	return nil
-}
-
-func listedRun(run *runstore.Run) listed {
-	l := listed{Run: run.Dir, Experiment: run.Plan.Experiment, StartedMs: run.Manifest.StartedMs,
-		Trials: run.TrialsText(), Verdict: "running or interrupted", Result: run.Result, Rows: run.Capacities(),
-		Volume: run.Volume()}
-	if run.Result != nil {
-		l.Verdict = string(run.Result.Verdict)
-	}
-	return l
-}
-
-// took is how long a run was under way, from its start to its end, interruptions included.
-func took(run *runstore.Run) string {
-	if run.Result == nil {
-		return "–"
-	}
-	return time.Duration((run.Result.FinishedMs - run.Manifest.StartedMs) * int64(time.Millisecond)).Round(
-		time.Second).String()
+	_, err = io.WriteString(out, runstore.ListText(all, unreadable))
+	return err
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -306,28 +305,7 @@ func (s *optimization) store(dir string, result searchResult, d *document.Docume
 	return chart.WriteFigures(d.Drawings(), filepath.Join(report, "figures"))
 }
 
-// foreseen is the output of a dry run.
-type foreseen struct {
-	Configurations int `json:"configurations"`
-	// KeptTrials have already finished.
-	KeptTrials int `json:"kept_trials"`
-	// First is the next configuration; null if none is left.
-	First map[string]any `json:"first"`
-	Why   string         `json:"why"`
-	// Then are the configurations after it, at most mostForeseen, if each trial has the outcome that the model expects.
-	Then []string `json:"then"`
-	// AboutTrials is the number of trials if each has the outcome that the model expects and none is repeated.
-	AboutTrials  int     `json:"about_trials"`
-	TrialSeconds float64 `json:"trial_s"`
-	AboutSeconds float64 `json:"about_s"`
-	// MostTrials and MostSeconds are the budget, 0 for none.
-	MostTrials  int     `json:"at_most_trials"`
-	MostSeconds float64 `json:"at_most_s"`
-}
-
-// mostForeseen bounds the trials that a dry run lists.
-const mostForeseen = 10
-
+// foresee prints what a dry run finds.
 func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 	run := &runstore.Run{}
 	var finished []optimize.Trial
@@ -339,55 +317,16 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 		run = cmp.Or(stored, run)
 		finished = s.trials.Trials(run)
 	}
-	budget := s.file.Options().Budget
-	f := foreseen{Configurations: s.search.Configurations(), KeptTrials: len(finished), TrialSeconds: s.trialSeconds,
-		MostTrials: budget.Trials, MostSeconds: budget.Seconds, Then: []string{}}
-	var points []optimize.Point
+	var outlook optimize.Outlook
+	var err error
 	if o.grid {
-		f.MostTrials, f.MostSeconds = 0, 0
-		points, f.Why = s.trials.Left(run), "the grid"
-	} else {
-		way, err := s.search.Foresee(finished)
-		if err != nil {
-			return err
-		}
-		for _, p := range way {
-			points = append(points, p.Point)
-		}
-		if len(way) > 0 {
-			f.Why = way[0].Why
-		}
-	}
-	f.AboutTrials, f.AboutSeconds = len(points), float64(len(points))*s.trialSeconds
-	if len(points) > 0 {
-		f.First = s.space.Configured(points[0])
-		for _, p := range points[1:min(len(points), mostForeseen)] {
-			f.Then = append(f.Then, s.space.Text(p))
-		}
+		outlook = s.search.GridOutlook(len(finished), s.trials.Left(run), s.trialSeconds)
+	} else if outlook, err = s.search.Outlook(finished, s.trialSeconds); err != nil {
+		return err
 	}
 	if o.show.output == "json" {
-		return printJSON(out, f)
+		return printJSON(out, outlook)
 	}
-	var text strings.Builder
-	line := func(is bool, format string, args ...any) {
-		if is {
-			fmt.Fprintf(&text, format+"\n", args...)
-		}
-	}
-	line(true, "%s: %s", s.file.Experiment, tuning.Counted(f.Configurations, "configuration"))
-	line(f.KeptTrials > 0, "  stored in %s: %s", o.directory(s.file), tuning.Counted(f.KeptTrials, "trial"))
-	line(len(points) == 0, "  no trial is left")
-	if len(points) > 0 {
-		line(true, "  first: %s (%s)", s.space.Text(points[0]), f.Why)
-		for _, then := range f.Then {
-			line(true, "  then: %s", then)
-		}
-		line(true, "  about %s of %s each: %s", tuning.Counted(f.AboutTrials, "trial"), optimize.Took(f.TrialSeconds),
-			optimize.Took(f.AboutSeconds))
-		line(!o.grid, "  This assumes the outcomes that the model expects. Trials whose verdict noise may have changed are repeated.")
-	}
-	line(f.MostTrials > 0, "  at most %s", tuning.Counted(f.MostTrials, "trial"))
-	line(f.MostSeconds > 0, "  at most %s", optimize.Took(f.MostSeconds))
-	_, err := io.WriteString(out, text.String())
+	_, err = io.WriteString(out, outlook.Text(s.file.Experiment, o.directory(s.file)))
 	return err
 }

@@ -177,7 +177,7 @@ func TestOptimizeForesees(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, out, "first: filter=1 heap=128 pending=5 (start of the search)")
 	assert.Contains(t, out, "at most 60 trials")
-	var f foreseen
+	var f optimize.Outlook
 	out, err = tune(t, append(args, "--output", "json")...)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal([]byte(out), &f))

@@ -41,7 +41,7 @@ func TestTheSmallSearchIsForeseen(t *testing.T) {
 		"at most 45m0s"} {
 		assert.Contains(t, out, want)
 	}
-	var f foreseen
+	var f optimize.Outlook
 	out, err = tune(t, append(args, "--output", "json")...)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal([]byte(out), &f))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
@@ -50,7 +51,7 @@ func TestPlanCountsStepsOnce(t *testing.T) {
 
 func TestPlanShowsWhatDiffersFromTheLastRun(t *testing.T) {
 	runs := t.TempDir()
-	p, err := planOf(smallest, runs)
+	p, err := runner.NewPreview(smallest, runs)
 	require.NoError(t, err)
 	earlier := p.Plan
 	earlier.Load.RecordsPerSecond, earlier.SustainMs = 300, 20_000
@@ -72,7 +73,7 @@ func TestPlanShowsWhatDiffersFromTheLastRun(t *testing.T) {
 	}
 	out, err = tune(t, "plan", smallest, "--runs", runs, "--output", "json")
 	require.NoError(t, err)
-	var decoded planned
+	var decoded runner.Preview
 	require.NoError(t, json.Unmarshal([]byte(out), &decoded))
 	assert.NotEmpty(t, decoded.Differences)
 	assert.Equal(t, p.Plan.Trials, decoded.Plan.Trials)
@@ -82,7 +83,7 @@ func TestPlanShowsWhatDiffersFromTheLastRun(t *testing.T) {
 func TestPlanShowsThatTheClusterIsAnother(t *testing.T) {
 	const onACluster = "../../../topology/experiments/test7.yaml"
 	runs := t.TempDir()
-	p, err := planOf(onACluster, runs)
+	p, err := runner.NewPreview(onACluster, runs)
 	require.NoError(t, err)
 	file, _, err := experimentfile.Read(onACluster)
 	require.NoError(t, err)

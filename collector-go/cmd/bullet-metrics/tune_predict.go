@@ -10,10 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/predict"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
@@ -119,10 +116,10 @@ func settingsOf(set []string) (predict.Settings, error) {
 	return settings, nil
 }
 
-// grid is the record rate of tables that have none.
-func (o *predictOptions) grid() tuning.Figure {
-	if o.gridRecords > 0 {
-		return tuning.Figure(o.gridRecords)
+// figureOf returns the value of a flag whose 0 means unknown.
+func figureOf(value float64) tuning.Figure {
+	if value > 0 {
+		return tuning.Figure(value)
 	}
 	return tuning.Unknown
 }
@@ -135,7 +132,7 @@ func (o *predictOptions) run(args []string, out io.Writer) error {
 	if o.check {
 		from = args
 	}
-	sources, err := predict.Open(o.grid(), from...)
+	sources, err := predict.Open(figureOf(o.gridRecords), from...)
 	if err != nil {
 		return err
 	}
@@ -151,7 +148,13 @@ func (o *predictOptions) run(args []string, out io.Writer) error {
 	if o.check {
 		return o.validateModel(sources, out)
 	}
-	asked, err := o.asked(args)
+	over, err := settingsOf(o.set)
+	if err != nil {
+		return err
+	}
+	base := predict.Scenario{Over: over, Records: figureOf(o.recordsPerS), LimitMs: float64(o.limit.Microseconds()) / 1000,
+		Machine: o.machine.machine()}
+	asked, err := predict.Scenarios(strings.Join(args, ""), base, o.queries)
 	if err != nil {
 		return err
 	}
@@ -183,98 +186,3 @@ func (e predictionsMissed) Error() string { return strings.Join(e.missed, "; ") 
 
 // ExitCode states that a goal was missed.
 func (predictionsMissed) ExitCode() int { return exitMissed }
-
-// asked are the questions of the flags and the file.
-func (o *predictOptions) asked(args []string) ([]predict.Scenario, error) {
-	over, err := settingsOf(o.set)
-	if err != nil {
-		return nil, err
-	}
-	base := predict.Scenario{Over: over, Records: tuning.Unknown, LimitMs: float64(o.limit.Microseconds()) / 1000,
-		Machine: o.machine.machine()}
-	if o.recordsPerS > 0 {
-		base.Records = tuning.Figure(o.recordsPerS)
-	}
-	if len(args) == 0 {
-		return o.loads(base, []float64{0}), nil
-	}
-	entries, err := measure.Settings(args[0], nil)
-	if err != nil {
-		return nil, err
-	}
-	settings := predict.Settings{}
-	for _, e := range entries {
-		settings[e.Key] = e.Value
-	}
-	if _, is := settings["experiment"]; is {
-		return o.experiment(args[0], base)
-	}
-	base.Settings = settings
-	return o.loads(base, []float64{0}), nil
-}
-
-// loads asks for each number of queries of the flag, or of others where it is not given.
-func (o *predictOptions) loads(base predict.Scenario, others []float64) (all []predict.Scenario) {
-	queries := o.queries
-	if len(queries) == 0 {
-		queries = others
-	}
-	for _, n := range queries {
-		base.Queries = n
-		all = append(all, base)
-	}
-	return all
-}
-
-// experiment asks for every configuration and step of an experiment's plan.
-func (o *predictOptions) experiment(path string, base predict.Scenario) (all []predict.Scenario, err error) {
-	file, _, err := experimentfile.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	entries, err := measure.Settings(file.Conf(), nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: topology.conf: %w", path, err)
-	}
-	plan := file.Plan()
-	for _, t := range plan.Trials {
-		if t.Repeat > 1 {
-			continue
-		}
-		a, settings := base, predict.Settings{}
-		for _, e := range entries {
-			settings[e.Key] = e.Value
-		}
-		for _, e := range t.Settings {
-			settings = settings.Over(predict.Settings{e.Key: e.Value})
-		}
-		a.Label, a.Settings, a.Workers, a.HeapMiB = t.Label, settings, float64(t.Workers), float64(t.WorkerHeapMiB)
-		if !a.Records.Known() && plan.Load.RecordsPerSecond > 0 {
-			a.Records = plan.Load.RecordsPerSecond
-		}
-		a.Queries = float64(plan.Load.Queries)
-		all = append(all, o.steps(a, plan, t)...)
-	}
-	return all, nil
-}
-
-func (o *predictOptions) steps(a predict.Scenario, plan runstore.Plan, t runstore.PlannedTrial,
-) (all []predict.Scenario) {
-	if plan.Axis == runstore.RecordsPerSecond && o.recordsPerS == 0 {
-		for _, s := range t.Steps {
-			a.Records = tuning.Figure(s.Value)
-			all = append(all, o.loads(a, []float64{a.Queries})...)
-		}
-		return all
-	}
-	var values []float64
-	for _, s := range t.Steps {
-		if plan.Axis == runstore.Queries {
-			values = append(values, s.Value)
-		}
-	}
-	if len(values) == 0 {
-		values = []float64{a.Queries}
-	}
-	return o.loads(a, values)
-}

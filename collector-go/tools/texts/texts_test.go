@@ -57,7 +57,7 @@ var update = flag.Bool("update", false, "write testdata/messages.txt")
 var commands = []struct{ command, sources string }{
 	{"serve --check", "cmd/bullet-metrics/serve_check*.go internal/lib/checklist/*.go internal/config/*.go"},
 	{"doctor", "cmd/bullet-metrics/doctor.go internal/storm/doctor/*.go internal/storm/doctor/*/*.go"},
-	{"tune plan", "cmd/bullet-metrics/tune_plan.go internal/lab/experimentfile/*.go"},
+	{"tune plan", "cmd/bullet-metrics/tune_plan.go internal/lab/runner/preview.go internal/lab/experimentfile/*.go"},
 	{"load", "cmd/bullet-metrics/load*.go internal/lab/load/*.go internal/lab/load/*/*.go"},
 	{"fsck", "cmd/bullet-metrics/fsck.go internal/collector/datadir/*.go internal/collector/journal/check.go"},
 	{"storm snippet", "cmd/bullet-metrics/snippet.go internal/storm/stormconfig/*.go"},

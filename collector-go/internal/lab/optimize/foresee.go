@@ -1,7 +1,9 @@
 package optimize
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
@@ -28,4 +30,91 @@ func (s *Search) Foresee(trials []Trial) (way []Proposal, err error) {
 			Completeness: tuning.Unknown, CatchUp: tuning.Unknown})
 	}
 	return way, nil
+}
+
+// maxListed is the largest number of trials that an outlook lists after the first one.
+const maxListed = 10
+
+// Outlook is what a dry run shows: the trials that are left, and about how long they take.
+type Outlook struct {
+	Configurations int `json:"configurations"`
+	// KeptTrials have already finished.
+	KeptTrials int `json:"kept_trials"`
+	// First is the next configuration; null if none is left.
+	First map[string]any `json:"first"`
+	Why   string         `json:"why"`
+	// Then are the configurations after it, at most maxListed, if each trial has the outcome that the model expects.
+	Then []string `json:"then"`
+	// AboutTrials is the number of trials if each has the outcome that the model expects and none is repeated.
+	AboutTrials  int     `json:"about_trials"`
+	TrialSeconds float64 `json:"trial_s"`
+	AboutSeconds float64 `json:"about_s"`
+	// MostTrials and MostSeconds are the budget, 0 for none.
+	MostTrials  int     `json:"at_most_trials"`
+	MostSeconds float64 `json:"at_most_s"`
+
+	grid  bool
+	first string
+}
+
+// Outlook returns the outlook of the search after these trials. trialSeconds is about how long a trial takes.
+func (s *Search) Outlook(trials []Trial, trialSeconds float64) (Outlook, error) {
+	way, err := s.Foresee(trials)
+	if err != nil {
+		return Outlook{}, err
+	}
+	var points []Point
+	why := ""
+	for i, p := range way {
+		if points = append(points, p.Point); i == 0 {
+			why = p.Why
+		}
+	}
+	o := s.outlook(len(trials), points, why, trialSeconds)
+	o.MostTrials, o.MostSeconds = s.options.Budget.Trials, s.options.Budget.Seconds
+	return o, nil
+}
+
+// GridOutlook returns the outlook of a grid, which has no budget. left are its configurations without a trial.
+func (s *Search) GridOutlook(kept int, left []Point, trialSeconds float64) Outlook {
+	o := s.outlook(kept, left, "the grid", trialSeconds)
+	o.grid = true
+	return o
+}
+
+func (s *Search) outlook(kept int, points []Point, why string, trialSeconds float64) Outlook {
+	o := Outlook{Configurations: s.Configurations(), KeptTrials: kept, Why: why, Then: []string{},
+		AboutTrials: len(points), TrialSeconds: trialSeconds, AboutSeconds: float64(len(points)) * trialSeconds}
+	if len(points) > 0 {
+		o.First, o.first = s.grid.space.Configured(points[0]), s.grid.space.Text(points[0])
+		for _, p := range points[1:min(len(points), maxListed)] {
+			o.Then = append(o.Then, s.grid.space.Text(p))
+		}
+	}
+	return o
+}
+
+// Text returns the outlook as text. dir is the directory with the finished trials.
+func (o Outlook) Text(experiment, dir string) string {
+	var text strings.Builder
+	line := func(is bool, format string, args ...any) {
+		if is {
+			fmt.Fprintf(&text, format+"\n", args...)
+		}
+	}
+	line(true, "%s: %s", experiment, tuning.Counted(o.Configurations, "configuration"))
+	line(o.KeptTrials > 0, "  stored in %s: %s", dir, tuning.Counted(o.KeptTrials, "trial"))
+	line(o.First == nil, "  no trial is left")
+	if o.First != nil {
+		line(true, "  first: %s (%s)", o.first, o.Why)
+		for _, then := range o.Then {
+			line(true, "  then: %s", then)
+		}
+		line(true, "  about %s of %s each: %s", tuning.Counted(o.AboutTrials, "trial"), Took(o.TrialSeconds),
+			Took(o.AboutSeconds))
+		line(!o.grid, "  This assumes the outcomes that the model expects. Trials whose verdict noise may have changed are repeated.")
+	}
+	line(o.MostTrials > 0, "  at most %s", tuning.Counted(o.MostTrials, "trial"))
+	line(o.MostSeconds > 0, "  at most %s", Took(o.MostSeconds))
+	return text.String()
 }
