@@ -13,6 +13,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -30,7 +31,7 @@ type File struct {
 	topologyID  string
 	storm       string                // release of Storm; "" if it is unknown
 	ids         map[metric.Raw]uint32 // the sender's ids of series, without the worker's topology
-	layouts     layouts               // of the sender
+	layouts     sender.Layouts        // of the sender
 	described   bool                  // the topology's description has been sent
 	unsupported uint64                // running total of this sender
 }
@@ -102,7 +103,7 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	f.ids, f.layouts, f.described, f.unsupported = map[metric.Raw]uint32{}, layouts{}, false, 0
+	f.ids, f.layouts, f.described, f.unsupported = map[metric.Raw]uint32{}, sender.Layouts{Max: maxLayouts}, false, 0
 	p.outcome.Topologies[f.topology] = true
 	return nil
 }
@@ -190,7 +191,7 @@ func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 		}
 		ids[i] = id
 	}
-	f.layouts.fill(out, b, ids)
+	fill(&f.layouts, out, b, ids)
 	if b.unsupported > 0 {
 		f.unsupported += b.unsupported
 		out.Drops = []*pb.Drop{{Reason: pb.DropReason_DROP_REASON_UNSUPPORTED_VALUE, TotalSamples: f.unsupported}}

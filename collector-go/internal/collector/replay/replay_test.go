@@ -15,6 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
 // played returns what captures become in the journal, with one line per entry. "tick a..b" stands for several ticks.
@@ -204,22 +205,22 @@ a.jsonl () disconnected 100002000`},
 // What a task reports at one time becomes one block, however often it reports. A series that occurs twice at one time
 // is sent as columns.
 func TestATickIsABlock(t *testing.T) {
-	var l layouts
+	l := &sender.Layouts{Max: maxLayouts}
 	of := func(task int32) metric.Raw { return metric.Raw{Component: "c", Task: task} }
-	fill := func(b *batch, ids ...uint32) *pb.Batch {
+	filled := func(b *batch, ids ...uint32) *pb.Batch {
 		out := &pb.Batch{Samples: &pb.SampleColumns{}}
-		l.fill(out, b, ids)
+		fill(l, out, b, ids)
 		return out
 	}
 	b := &batch{series: []metric.Raw{of(1), of(2), of(1), of(2), of(3)}, timesMs: []int64{5, 5, 5, 5, 5},
 		values: []float64{1, 2, 3, 4, 5}}
-	out := fill(b, 1, 2, 3, 4, 5)
+	out := filled(b, 1, 2, 3, 4, 5)
 	require.Len(t, out.GetBlocks(), 2)
 	require.Len(t, out.GetLayouts(), 2)
 	assert.Equal(t, []uint32{1, 3}, out.GetLayouts()[0].GetSeriesIds())
 	assert.Equal(t, []float64{5}, out.GetSamples().GetValues())
-	assert.Empty(t, fill(b, 3, 4, 1, 2, 5).GetLayouts(), "the same series in another order")
-	twice := fill(b, 1, 2, 1, 4, 5)
+	assert.Empty(t, filled(b, 3, 4, 1, 2, 5).GetLayouts(), "the same series in another order")
+	twice := filled(b, 1, 2, 1, 4, 5)
 	assert.Len(t, twice.GetBlocks(), 1)
 	assert.Equal(t, []float64{1, 3, 5}, twice.GetSamples().GetValues())
 }

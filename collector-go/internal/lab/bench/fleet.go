@@ -3,8 +3,6 @@ package bench
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -36,7 +34,7 @@ type Load struct {
 	Tags bool
 	// Trimmed sends each value in as few bytes as it needs, as Storm's plugin does, instead of 8 bytes.
 	Trimmed bool
-	// Lead bounds how many steps a client may be ahead of the slowest; 0 means no bound.
+	// Lead bounds how many steps a client may be ahead of the slowest.
 	Lead int
 }
 
@@ -61,8 +59,8 @@ type Fleet struct {
 
 	mu       sync.Mutex // guards the following fields
 	moved    sync.Cond
-	slowest  int64
-	finished int64 // the step after which sending ends
+	slowest  int // the least number of steps that a client has sent
+	finished int // the step after which sending ends
 	broken   bool
 }
 
@@ -75,27 +73,15 @@ func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet,
 	if err != nil {
 		return nil, err
 	}
-	if ctx, err = sender.Authorized(ctx, target.TokenFile); err != nil {
-		return nil, err
-	}
 	for i := range load.Clients {
-		c := &client{load: load, received: make(chan struct{}), latency: hdrhistogram.New(1, longestLatency, 3)}
-		c.moved.L = &c.mu
-		binary.BigEndian.PutUint64(c.epoch[:], uint64(i)+1)
-		binary.BigEndian.PutUint64(c.epoch[8:], uint64(time.Now().UnixNano()))
+		c := &client{load: load, latency: hdrhistogram.New(1, longestLatency, 3)}
+		c.epoch = binary.BigEndian.AppendUint64(nil, uint64(i)+1)
+		c.epoch = binary.BigEndian.AppendUint64(c.epoch, uint64(time.Now().UnixNano()))
 		for h := i; h < rows.Hosts; h += load.Clients {
 			c.hosts = append(c.hosts, h)
 		}
 		c.walk = rows.Walk(c.hosts)
-		var err error
-		if c.conn, err = grpc.NewClient(target.Address, grpc.WithTransportCredentials(transport),
-			f.dialed(target, i)); err == nil {
-			err = c.open(ctx, load.Topology, 6700+i)
-		}
-		if err != nil {
-			if c.conn != nil {
-				_ = c.conn.Close()
-			}
+		if err := c.open(ctx, target, i, grpc.WithTransportCredentials(transport), f.dialed(target, i)); err != nil {
 			f.Abandon()
 			return nil, err
 		}
@@ -145,10 +131,10 @@ func (f *Fleet) each(part func(*client) error) error {
 		running.Go(func() {
 			if err := part(c); err != nil {
 				f.mu.Lock()
+				defer f.mu.Unlock()
 				if !f.broken {
 					f.broken, first = true, err
 				}
-				f.mu.Unlock()
 				f.moved.Broadcast()
 			}
 		})
@@ -160,81 +146,59 @@ func (f *Fleet) each(part func(*client) error) error {
 // Define sends the definitions of all clients.
 func (f *Fleet) Define() error { return f.each((*client).define) }
 
-// errBroken is the error of clients that end because another client has failed.
-var errBroken = errors.New("another client failed")
-
 // Send sends up to the given number of further steps, rounded down to a multiple of whole. It ends earlier when until
 // has passed, again at a multiple of whole. All clients end at the same step. It returns the number of steps sent.
-func (f *Fleet) Send(ctx context.Context, steps, whole int, until time.Time) (int, error) {
-	begun := f.clients[0].at.Load()
-	f.finished = begun + int64(steps/whole*whole)
-	ending := context.AfterFunc(ctx, f.Abandon)
-	defer ending()
-	err := f.each(func(c *client) error { return f.march(c, begun, int64(whole), until) })
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	return int(f.finished - begun), err
+func (f *Fleet) Send(steps, whole int, until time.Time) (int, error) {
+	begun := f.clients[0].at
+	f.finished = begun + steps/whole*whole
+	err := f.each(func(c *client) error {
+		for f.mayStep(c) {
+			c.walk.Next()
+			for m := range c.messages() {
+				if err := c.sendMessage(m, f.load.StartMs+int64(c.at)*f.load.Step.Milliseconds()); err != nil {
+					return err
+				}
+			}
+			f.stepped(c)
+			if !until.IsZero() && time.Now().After(until) {
+				f.endAt(begun, whole)
+			}
+		}
+		return nil
+	})
+	return f.finished - begun, err
 }
 
 // Skip skips a number of steps, so that the next rows are later by that much. Call it between two calls of Send.
 func (f *Fleet) Skip(steps int) {
 	for _, c := range f.clients {
-		c.at.Add(int64(steps))
+		c.at += steps
 	}
-	f.slowest += int64(steps)
-}
-
-// march sends the steps of one client.
-func (f *Fleet) march(c *client, begun, whole int64, until time.Time) error {
-	for {
-		at := c.at.Load()
-		if !until.IsZero() && time.Now().After(until) {
-			f.endAt(begun, whole)
-		}
-		if goes, err := f.mayStep(at); !goes {
-			return err
-		}
-		c.walk.Next()
-		if err := c.sendStep(f.load.StartMs+at*f.load.Step.Milliseconds(), true); err != nil {
-			return err
-		}
-		f.stepped(c)
-	}
+	f.slowest += steps
 }
 
 // mayStep waits until a client is no longer too far ahead of the slowest. It returns false if the client has reached
 // the end or another client has failed.
-func (f *Fleet) mayStep(at int64) (bool, error) {
+func (f *Fleet) mayStep(c *client) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for at < f.finished {
-		switch {
-		case f.broken:
-			return false, errBroken
-		case f.load.Lead == 0 || at-f.slowest < int64(f.load.Lead):
-			return true, nil
-		}
+	for !f.broken && c.at < f.finished && c.at-f.slowest >= f.load.Lead {
 		f.moved.Wait()
 	}
-	return false, nil
+	return !f.broken && c.at < f.finished
 }
 
 // stepped counts a step of a client, and notifies the clients that wait for the slowest. Only the slowest client can
 // change that, so for others it returns at once.
 func (f *Fleet) stepped(c *client) {
-	before := c.at.Add(1) - 1
-	if f.load.Lead == 0 {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if before > f.slowest {
+	if c.at++; c.at-1 > f.slowest {
 		return
 	}
-	slowest := int64(math.MaxInt64)
+	slowest := c.at
 	for _, other := range f.clients {
-		slowest = min(slowest, other.at.Load())
+		slowest = min(slowest, other.at)
 	}
 	if slowest > f.slowest {
 		f.slowest = slowest
@@ -243,15 +207,14 @@ func (f *Fleet) stepped(c *client) {
 }
 
 // endAt makes all clients end at the first step that none has passed and that is a multiple of whole after begun.
-func (f *Fleet) endAt(begun, whole int64) {
+func (f *Fleet) endAt(begun, whole int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	furthest := begun
 	for _, c := range f.clients {
-		furthest = max(furthest, c.at.Load()+1) // it may be sending that step
+		furthest = max(furthest, c.at+1) // it may be sending that step
 	}
-	end := begun + (max(furthest-begun, 1)+whole-1)/whole*whole
-	f.finished = min(f.finished, end)
+	f.finished = min(f.finished, begun+(furthest-begun+whole-1)/whole*whole)
 	f.moved.Broadcast()
 }
 
@@ -264,7 +227,7 @@ func (f *Fleet) Await() error { return f.each(func(c *client) error { return c.a
 // Abandon closes the streams without waiting. It may be called twice, and during Send, which then fails.
 func (f *Fleet) Abandon() {
 	for _, c := range f.clients {
-		_ = c.conn.Close()
+		c.stream.Close()
 	}
 }
 
@@ -282,23 +245,20 @@ func (f *Fleet) Sums() []float64 {
 // WireBytes returns the number of bytes sent so far, including HTTP/2 framing.
 func (f *Fleet) WireBytes() int64 { return f.wire.Load() }
 
-// Fulls returns how often the collector refused a batch for lack of capacity.
+// Fulls returns how often the collector refused a batch for lack of capacity. Call it after Await or Close.
 func (f *Fleet) Fulls() (n uint64) {
 	for _, c := range f.clients {
-		c.mu.Lock()
 		n += c.fulls
-		c.mu.Unlock()
 	}
 	return n
 }
 
-// Latency returns the quantiles of the time from a batch's first sending to its acknowledgement, in ms.
+// Latency returns the quantiles of the time from a batch's first sending to its acknowledgement, in ms. Call it after
+// Await or Close.
 func (f *Fleet) Latency() Quantiles {
 	all := hdrhistogram.New(1, longestLatency, 3)
 	for _, c := range f.clients {
-		c.mu.Lock()
 		all.Merge(c.latency)
-		c.mu.Unlock()
 	}
 	at := func(q float64) float64 { return float64(all.ValueAtQuantile(q)) / 1000 }
 	return Quantiles{P50: at(50), P99: at(99), P999: at(99.9)}
@@ -325,7 +285,7 @@ func (f *Fleet) Pace(ctx context.Context, begins time.Time) error {
 				c.walk.Next()
 			}
 			for m := slot; m < c.messages(); m += slots {
-				if err := c.sendMessage(m, begins.UnixMilli(), true); err != nil {
+				if err := c.sendMessage(m, begins.UnixMilli()); err != nil {
 					return err
 				}
 			}

@@ -68,17 +68,18 @@ func TestAClientSendsAgainWhatThereWasNoRoomFor(t *testing.T) {
 	serving := make(chan error, 1)
 	go func() { serving <- server.Serve(listener) }()
 	f, err := Connect(t.Context(), Target{Address: listener.Addr().String(), Loopback: true}, NewRows(1, 6, 2),
-		Load{Topology: "t", Clients: 1, RowsPerBatch: 3, StartMs: 1000, Step: time.Second})
+		Load{Topology: "t", Clients: 1, RowsPerBatch: 3, StartMs: 1000, Step: time.Second,
+			Lead: 1})
 	require.NoError(t, err)
 	require.NoError(t, f.Define())
-	steps, err := f.Send(t.Context(), 20, 6, time.Time{})
+	steps, err := f.Send(20, 6, time.Time{})
 	require.NoError(t, err)
 	assert.Equal(t, 18, steps, "a multiple of what is whole")
 	require.NoError(t, f.Close())
 	server.Stop()
 	require.NoError(t, <-serving)
 	var want []uint64
-	for n := range uint64(4 + 2*18) { // series and layout of each message, then two messages per step
+	for n := range uint64(3 + 2*18) { // series, a layout of each message, then two messages per step
 		want = append(want, n+1)
 	}
 	assert.Equal(t, want, collector.taken)

@@ -112,17 +112,47 @@ type run struct {
 	fleet    *Fleet
 	topology string
 	startMs  int64
-	base     bases
+	base     reading // before the first sample
 	step     Step
 }
 
-// bases are the collector's figures before the first sample. Its counters count since its start, so a step's figures
-// are differences to these.
-type bases struct {
-	cpu                                  time.Duration
-	inSlices                             int
-	journal, flushedBytes, flushedSlices float64
-	stages                               StageReading
+// reading holds a collector's figures at one moment. Its counters count since its start, so the figures of a period
+// are the differences of two readings.
+type reading struct {
+	cpu      time.Duration
+	resident int64
+	inSlices int
+	counters map[string]float64
+	stages   StageReading
+}
+
+// Counters of a reading.
+const (
+	journaled     = "bullet_metrics_ingest_journaled_samples_total"
+	journalBytes  = "bullet_metrics_journal_appended_bytes_total"
+	flushedBytes  = "bullet_metrics_embedded_flushed_bytes_total"
+	flushedSlices = "bullet_metrics_embedded_flushed_slices_total"
+)
+
+// read reads the collector's figures. The CPU comes first, because reading the others costs CPU.
+func (r *run) read(ctx context.Context) (now reading, err error) {
+	if now.cpu, err = r.measured.CPU(ctx); err != nil {
+		return now, err
+	}
+	if now.resident, err = r.measured.Resident(ctx); err != nil {
+		return now, err
+	}
+	if now.inSlices, err = r.server.InSlices(ctx); err != nil {
+		return now, err
+	}
+	now.counters = map[string]float64{}
+	for _, name := range []string{journaled, journalBytes, flushedBytes, flushedSlices} {
+		if now.counters[name], err = r.server.Figure(ctx, name); err != nil {
+			return now, err
+		}
+	}
+	now.stages, err = r.server.ReadStages(ctx)
+	return now, err
 }
 
 // Measure sends rows from the given number of clients, waits until all can be queried, and checks them. If the
@@ -224,36 +254,10 @@ func (r *run) define(ctx context.Context) error {
 	if err := Await(ctx, defined+r.Hosts*r.Metrics, r.server.Defined); err != nil {
 		return err
 	}
-	return r.read(ctx, before)
-}
-
-// read reads the figures before the first sample, and computes the CPU of the definitions.
-func (r *run) read(ctx context.Context, before time.Duration) (err error) {
-	b := &r.base
-	if b.cpu, err = r.measured.CPU(ctx); err != nil {
-		return err
-	}
-	r.step.DefiningCPUSeconds = (b.cpu - before).Seconds()
-	if b.inSlices, err = r.server.InSlices(ctx); err != nil {
-		return err
-	}
-	for _, f := range []struct {
-		name string
-		to   *float64
-	}{{journalBytes, &b.journal}, {flushedBytes, &b.flushedBytes}, {flushedSlices, &b.flushedSlices}} {
-		if *f.to, err = r.server.Figure(ctx, f.name); err != nil {
-			return err
-		}
-	}
-	b.stages, err = r.server.ReadStages(ctx)
+	r.base, err = r.read(ctx)
+	r.step.DefiningCPUSeconds = (r.base.cpu - before).Seconds()
 	return err
 }
-
-const (
-	journalBytes  = "bullet_metrics_journal_appended_bytes_total"
-	flushedBytes  = "bullet_metrics_embedded_flushed_bytes_total"
-	flushedSlices = "bullet_metrics_embedded_flushed_slices_total"
-)
 
 // send sends for the run's duration, waits until the collector has stored everything in slices, and checks it.
 // Throughput is over all of that time, because samples that are acknowledged but not processed are still work to do.
@@ -270,7 +274,7 @@ func (r *run) send(ctx context.Context) error {
 		until = begun.Add(r.Duration)
 	}
 	wire := r.fleet.WireBytes()
-	steps, err := r.fleet.Send(ctx, most, r.perSlice(), until)
+	steps, err := r.fleet.Send(most, r.perSlice(), until)
 	if err == nil {
 		err = r.fleet.Await()
 	}
@@ -289,13 +293,13 @@ func (r *run) send(ctx context.Context) error {
 	written := Written{Topology: r.topology, Hosts: r.Hosts, Metrics: r.Metrics, StartMs: r.startMs, Steps: steps,
 		StepMs: r.Step.Milliseconds(), WidthMs: r.Width.Milliseconds(), Sums: r.fleet.Sums()}
 	r.fleet.Skip(closes - 1)
-	if _, err := r.fleet.Send(ctx, 1, 1, time.Time{}); err != nil {
+	if _, err := r.fleet.Send(1, 1, time.Time{}); err != nil {
 		return err
 	}
-	s.Rejected = int(r.fleet.Fulls())
 	if err := r.fleet.Close(); err != nil {
 		return err
 	}
+	s.Rejected = int(r.fleet.Fulls())
 	if err := Await(ctx, r.base.inSlices+s.Samples, r.server.InSlices); err != nil {
 		return err
 	}
@@ -341,37 +345,34 @@ func (r *run) check(ctx context.Context, written Written) error {
 func (r *run) settle(ctx context.Context) error {
 	s, all := &r.step, float64(r.step.Samples)
 	s.Workers = int(s.SamplesPerS / r.WorkerSamples)
-	resident, err := r.measured.Resident(ctx)
+	now, err := r.read(ctx)
 	if err != nil {
 		return err
 	}
-	s.ServerMiB = float64(resident) / (1 << 20)
-	stages, err := r.server.ReadStages(ctx)
-	if err != nil {
+	s.ServerMiB = float64(now.resident) / (1 << 20)
+	if s.Stages, err = now.stages.Since(r.base.stages); err != nil {
 		return err
 	}
-	if s.Stages, err = stages.Since(r.base.stages); err != nil {
-		return err
-	}
-	journal, err := r.server.Figure(ctx, journalBytes)
-	if err != nil {
-		return err
-	}
-	s.Journal = (journal - r.base.journal) / all
-	var cpu time.Duration
+	s.Journal = r.grown(now, journalBytes) / all
+	cpu := now.cpu - r.base.cpu
 	if r.process != nil {
-		cpu, err = r.end(all)
-	} else {
-		cpu, err = r.flushed(ctx, all)
-	}
-	if err != nil {
-		return err
+		if cpu, err = r.end(all); err != nil {
+			return err
+		}
+	} else if n := r.grown(now, flushedSlices); n > 0 { // parts that are written later are unknown
+		perSample := r.grown(now, flushedBytes) / n / float64(r.perSlice())
+		s.Disk = &perSample
 	}
 	s.CPUSeconds = cpu.Seconds()
 	if cpu > 0 {
 		s.SamplesPerCPUSecond = all / cpu.Seconds()
 	}
 	return nil
+}
+
+// grown returns by how much a counter has grown since before the first sample.
+func (r *run) grown(now reading, counter string) float64 {
+	return now.counters[counter] - r.base.counters[counter]
 }
 
 // end ends an own collector, which writes everything to parts. It reads the CPU and the bytes on disk from the
@@ -388,26 +389,4 @@ func (r *run) end(all float64) (time.Duration, error) {
 	perSample, inAll := float64(store)/all, float64(written)/all
 	r.step.Disk, r.step.Written = &perSample, &inAll
 	return cpu + r.process.Begun - r.base.cpu, nil
-}
-
-// flushed reads what a running collector has cost so far, and the bytes per sample of the slices already in parts.
-// Parts that are written later are unknown.
-func (r *run) flushed(ctx context.Context, all float64) (time.Duration, error) {
-	cpu, err := r.measured.CPU(ctx)
-	if err != nil {
-		return 0, err
-	}
-	size, err := r.server.Figure(ctx, flushedBytes)
-	if err != nil {
-		return 0, err
-	}
-	slices, err := r.server.Figure(ctx, flushedSlices)
-	if err != nil {
-		return 0, err
-	}
-	if n := slices - r.base.flushedSlices; n > 0 {
-		perSample := (size - r.base.flushedBytes) / n / float64(r.perSlice())
-		r.step.Disk = &perSample
-	}
-	return cpu - r.base.cpu, nil
 }

@@ -23,8 +23,6 @@ type Paced struct {
 	Stages map[string]Stage `json:"stages"`
 }
 
-const journaled = "bullet_metrics_ingest_journaled_samples_total"
-
 // Pace sends each host's row once per Step at its scheduled time, over the given number of streams, spread over the
 // step. Every sample must be acknowledged and, by the collector's own count, journaled. A first round is sent before
 // the measured time, because learning new series is a cost that occurs only once.
@@ -41,18 +39,10 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	if err := r.define(ctx); err != nil {
 		return result, err
 	}
-	before, err := r.server.Figure(ctx, journaled)
-	if err != nil {
-		return result, err
-	}
 	if err := r.fleet.Pace(ctx, time.Now()); err != nil { // the collector learns new series only once
 		return result, err
 	}
-	earlier, err := r.server.ReadStages(ctx)
-	if err != nil {
-		return result, err
-	}
-	cpu, err := r.measured.CPU(ctx)
+	before, err := r.read(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -63,43 +53,27 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 		}
 	}
 	took := time.Since(begun)
-	after, err := r.measured.CPU(ctx)
-	if err != nil {
-		return result, err
-	}
-	resident, err := r.measured.Resident(ctx)
-	if err != nil {
-		return result, err
-	}
 	if err := r.fleet.Close(); err != nil {
 		return result, err
 	}
-	stages, err := r.server.ReadStages(ctx)
+	after, err := r.read(ctx)
 	if err != nil {
 		return result, err
 	}
-	if result.Stages, err = stages.Since(earlier); err != nil {
+	if result.Stages, err = after.stages.Since(before.stages); err != nil {
 		return result, err
 	}
 	result.Samples = steps * o.Hosts * o.Metrics
 	result.Seconds, result.SamplesPerS = took.Seconds(), float64(result.Samples)/took.Seconds()
-	result.Cores, result.ServerMiB, result.Ack = (after-cpu).Seconds()/took.Seconds(), float64(resident)/(1<<20),
-		r.fleet.Latency()
-	return result, r.booked(ctx, before, result.Samples+o.Hosts*o.Metrics)
-}
-
-// booked compares the collector's count of journaled samples with what was sent: each sample once. A remote collector
-// may have counted more, because others send to it. It does not use queries, because the newest slices are not closed
-// yet.
-func (r *run) booked(ctx context.Context, before float64, sent int) error {
-	now, err := r.server.Figure(ctx, journaled)
-	if err != nil {
-		return err
+	result.Cores, result.ServerMiB = (after.cpu-before.cpu).Seconds()/took.Seconds(), float64(after.resident)/(1<<20)
+	result.Ack = r.fleet.Latency()
+	// A remote collector may have counted more, because others send to it. Queries are not used, because the newest
+	// slices are not closed yet.
+	sent := result.Samples + o.Hosts*o.Metrics
+	if got := int(r.grown(after, journaled)); got < sent || r.Remote == nil && got != sent {
+		return result, fmt.Errorf("%d samples were journaled, but %d were sent", got, sent)
 	}
-	if got := int(now - before); got < sent || r.Remote == nil && got != sent {
-		return fmt.Errorf("%d samples were journaled, but %d were sent", got, sent)
-	}
-	return nil
+	return result, nil
 }
 
 // SendersResult is the JSON output of `bench senders`, which other programs read: the senders at full speed, then at

@@ -4,6 +4,8 @@
 //
 // The package does not know the meaning of the samples. It never blocks the program that it measures: if the collector
 // cannot be reached, the oldest batches are dropped and counted. Start with Sender.Offer and Sender.Run.
+//
+// Stream is the client of the protocol below it, for programs that choose themselves which batches they send.
 package sender
 
 import (
@@ -25,7 +27,7 @@ type Sender struct {
 	mu       sync.Mutex
 	ids      map[Series]uint32
 	series   []*pb.SeriesDefinition // index is id-1
-	layouts  layouts
+	layouts  Layouts
 	queue    []queued // oldest first
 	sequence uint64   // of the newest batch
 	figures  Figures
@@ -53,8 +55,8 @@ func New(o Options) (*Sender, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Sender{options: o, epoch: make([]byte, 16), ids: map[Series]uint32{}, arrived: make(chan struct{}, 1),
-		drained: make(chan struct{})}
+	s := &Sender{options: o, epoch: make([]byte, 16), ids: map[Series]uint32{}, layouts: Layouts{Max: maxLayouts},
+		arrived: make(chan struct{}, 1), drained: make(chan struct{})}
 	_, _ = rand.Read(s.epoch) // never fails: crypto/rand
 	return s, nil
 }
@@ -143,9 +145,8 @@ func (s *Sender) next(t streamKnows) *pb.Batch {
 	b := s.queue[0].batch
 	if t.blocks {
 		b = s.layouts.inBlocks(b)
-		b.Layouts = s.layouts.list[t.layouts:]
+		b.Layouts = s.layouts.List[t.layouts:]
 	}
-	b.OldestHeldSequence = b.Sequence
 	b.SendTimeMs = time.Now().UnixMilli()
 	b.Series = s.series[t.series:]
 	b.Drops = s.drops()
@@ -164,9 +165,10 @@ func (s *Sender) drops() (drops []*pb.Drop) {
 	return drops
 }
 
-// acknowledged removes acknowledged batches from the queue. A batch may already be missing, if it was dropped while it
-// was in flight.
-func (s *Sender) acknowledged(a *pb.Acknowledgement) {
+// answered removes acknowledged batches from the queue. A batch may already be missing, if it was dropped while it was
+// in flight.
+func (s *Sender) answered(response *pb.ExportResponse) {
+	a := response.GetAcknowledgement()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.queue) > 0 && s.queue[0].batch.Sequence <= a.GetSequence() {

@@ -2,55 +2,170 @@ package sender
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/metadata"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
-
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
-// answerLimit is how long the collector may take to acknowledge a batch.
+// answerLimit is how long the collector may take to admit a stream, and to acknowledge a batch of a Sender.
 const answerLimit = 30 * time.Second
 
-// Run connects and delivers until ctx ends. After a failure it reconnects after a pause that doubles each time; it
-// starts again with MinBackoff once a stream was accepted. It returns an error only if connecting can never work, for
-// example because of an unreadable CA.
-func (s *Sender) Run(ctx context.Context) error {
-	transport, err := s.options.TLS.Credentials()
+var errSilent = fmt.Errorf("the collector sent nothing for %s", answerLimit)
+
+// Stream is a stream of batches that a collector has admitted, on a connection of its own. It holds the batches in
+// flight, which are those that the collector has neither acknowledged nor refused. One goroutine calls its methods.
+// The definitions of series and layouts that were sent are valid for this stream only.
+//
+// A Stream does not choose batches and does not reconnect: a Sender sends what is in its queue, and a benchmark sends
+// what it generates. Both send refused batches again only through Await.
+type Stream struct {
+	// Opened is how the collector has admitted the stream.
+	Opened *pb.Opened
+
+	connection *grpc.ClientConn
+	export     pb.IngestService_ExportClient
+	handle     func(*pb.ExportResponse)
+	answered   chan struct{} // signals an answer
+	ended      chan struct{} // closed at the end of the stream
+	failure    error         // why the stream has ended; valid once ended is closed
+
+	mu       sync.Mutex
+	inFlight []*pb.Batch // oldest first
+	full     *pb.Full    // the newest refusal, until Await handles it
+}
+
+// Dial connects to the collector at an address, opens a stream, and waits until it is admitted. The stream ends when
+// ctx ends. tokenFile has the token for the collector; "" for none. handle is called for each answer by another
+// goroutine, and must not call the stream. What handle has changed can be read once Await has returned.
+func Dial(ctx context.Context, address, tokenFile string, open *pb.Open, handle func(*pb.ExportResponse),
+	options ...grpc.DialOption) (*Stream, error) {
+	ctx, err := authorized(ctx, tokenFile)
 	if err != nil {
+		return nil, err
+	}
+	s := &Stream{handle: handle, answered: make(chan struct{}, 1), ended: make(chan struct{})}
+	if s.connection, err = grpc.NewClient(address, options...); err != nil {
+		return nil, fmt.Errorf("the collector at %s: %w", address, err)
+	}
+	if err := s.open(ctx, open); err != nil {
+		_ = s.connection.Close()
+		return nil, err
+	}
+	go s.receive()
+	return s, nil
+}
+
+func (s *Stream) open(ctx context.Context, open *pb.Open) (err error) {
+	if s.export, err = pb.NewIngestServiceClient(s.connection).Export(ctx); err != nil {
 		return err
 	}
-	connection, err := grpc.NewClient(s.options.Address, grpc.WithTransportCredentials(transport))
-	if err != nil {
-		return fmt.Errorf("the collector at %s: %w", s.options.Address, err)
+	// Send returns only io.EOF; the reason comes from Recv
+	_ = s.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}})
+	limit := time.AfterFunc(answerLimit, func() { _ = s.connection.Close() })
+	response, err := s.export.Recv()
+	switch {
+	case !limit.Stop():
+		return errSilent
+	case err != nil:
+		return err
+	case response.GetOpened() == nil:
+		return fmt.Errorf("the collector answered Open with %T", response.GetMessage())
 	}
-	defer connection.Close()
-	for backoff := s.options.MinBackoff; ctx.Err() == nil; backoff = min(2*backoff, s.options.MaxBackoff) {
-		before := s.Figures().Connections
-		err := s.stream(ctx, pb.NewIngestServiceClient(connection))
-		s.note(func(f *Figures) { f.LastError = text(err) })
-		if s.Figures().Connections > before {
-			backoff = s.options.MinBackoff
+	s.Opened = response.GetOpened()
+	return nil
+}
+
+// receive handles the collector's answers until the stream ends.
+func (s *Stream) receive() {
+	defer close(s.ended)
+	for {
+		response, err := s.export.Recv()
+		if err != nil {
+			s.failure = err
+			return
 		}
-		pause(ctx, backoff)
+		s.mu.Lock()
+		if response.GetFull() != nil {
+			s.full = response.GetFull()
+		}
+		for len(s.inFlight) > 0 && s.inFlight[0].GetSequence() <= response.GetAcknowledgement().GetSequence() {
+			s.inFlight = s.inFlight[1:]
+		}
+		s.handle(response)
+		s.mu.Unlock()
+		select {
+		case s.answered <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Send sends a batch, which is then in flight. The batch must not change until it is acknowledged or refused. An error
+// is the reason why the stream has ended.
+func (s *Stream) Send(b *pb.Batch) error {
+	s.mu.Lock()
+	s.inFlight = append(s.inFlight, b)
+	b.OldestHeldSequence = s.inFlight[0].GetSequence()
+	s.mu.Unlock()
+	if s.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}) != nil {
+		<-s.ended // Send returns only io.EOF; the reason comes from Recv
+		return s.failure
 	}
 	return nil
 }
 
-func text(err error) string {
-	if err == nil {
-		return ""
+// Await waits until at most the given number of batches are in flight. If the collector refuses batches for lack of
+// capacity, Await waits for as long as the collector asks, and returns them: they are no longer in flight, and the
+// caller sends them again or gives them up. An error is the reason why the stream has ended, or the cause of the end
+// of ctx.
+func (s *Stream) Await(ctx context.Context, inFlight int) (refused []*pb.Batch, err error) {
+	for {
+		s.mu.Lock()
+		full, n := s.full, len(s.inFlight)
+		s.full = nil
+		s.mu.Unlock()
+		if full != nil {
+			pause(s.export.Context(), time.Duration(full.GetRetryAfterMs())*time.Millisecond)
+			if refused = s.takeBack(full.GetSequence()); len(refused) > 0 {
+				return refused, nil
+			}
+			continue
+		}
+		if n <= inFlight {
+			return nil, nil
+		}
+		select {
+		case <-s.answered:
+		case <-s.ended:
+			return nil, s.failure
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
-	return err.Error()
+}
+
+// takeBack removes the batches in flight from a sequence on, and returns them. The collector skips what was sent after
+// a refused batch.
+func (s *Stream) takeBack(sequence uint64) (refused []*pb.Batch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for n < len(s.inFlight) && s.inFlight[n].GetSequence() < sequence {
+		n++
+	}
+	refused, s.inFlight = s.inFlight[n:], s.inFlight[:n:n]
+	return refused
+}
+
+// Close ends the stream and its connection without waiting for acknowledgements. It may be called twice, and by
+// another goroutine.
+func (s *Stream) Close() {
+	_ = s.connection.Close()
+	<-s.ended
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -60,157 +175,4 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-}
-
-// stream serves one stream. It sends Open, and then one batch at a time, each after the previous one is durable. More
-// batches in flight would be faster, but a program has only few samples.
-func (s *Sender) stream(ctx context.Context, client pb.IngestServiceClient) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	sending, err := Authorized(ctx, s.options.TokenFile)
-	if err != nil {
-		return err
-	}
-	stream, err := client.Export(sending)
-	if err != nil {
-		return err
-	}
-	answers := make(chan answer)
-	go receive(ctx, stream, answers)
-	open := &pb.Open{Topology: s.options.Topology, Host: s.options.Host, Task: -1, PluginVersion: s.options.Version}
-	if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}}); err != nil {
-		return (<-answers).err // Send returns only io.EOF; the reason comes from Recv
-	}
-	first, err := s.await(ctx, answers)
-	if err != nil {
-		return err
-	}
-	if first.GetOpened() == nil {
-		return fmt.Errorf("the collector answered Open with %T", first.GetMessage())
-	}
-	s.note(func(f *Figures) { f.Connections++; f.LastError = "" })
-	return s.deliver(ctx, stream, answers, streamKnows{blocks: first.GetOpened().GetTakesBlocks()})
-}
-
-type answer struct {
-	response *pb.ExportResponse
-	err      error
-}
-
-// receive passes the collector's answers to answers until the stream ends.
-func receive(ctx context.Context, stream pb.IngestService_ExportClient, answers chan<- answer) {
-	for {
-		response, err := stream.Recv()
-		select {
-		case answers <- answer{response, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (s *Sender) await(ctx context.Context, answers <-chan answer) (*pb.ExportResponse, error) {
-	timer := time.NewTimer(answerLimit)
-	defer timer.Stop()
-	select {
-	case a := <-answers:
-		return a.response, a.err
-	case <-timer.C:
-		return nil, fmt.Errorf("the collector sent nothing for %s", answerLimit)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (s *Sender) deliver(ctx context.Context, stream pb.IngestService_ExportClient, answers <-chan answer,
-	t streamKnows) error {
-	for {
-		batch := s.next(t)
-		if batch == nil {
-			select {
-			case <-s.arrived:
-				continue
-			case a := <-answers:
-				return unexpected(a)
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		if err := stream.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: batch}}); err != nil {
-			return (<-answers).err
-		}
-		response, err := s.await(ctx, answers)
-		if err != nil {
-			return err
-		}
-		t.series, t.layouts = t.series+len(batch.Series), t.layouts+len(batch.Layouts)
-		switch {
-		case response.GetAcknowledgement() != nil:
-			s.acknowledged(response.GetAcknowledgement())
-		case response.GetFull() != nil:
-			pause(ctx, time.Duration(response.GetFull().GetRetryAfterMs())*time.Millisecond)
-		}
-	}
-}
-
-func unexpected(a answer) error {
-	if a.err != nil {
-		return a.err
-	}
-	return fmt.Errorf("the collector sent an unexpected %T", a.response.GetMessage())
-}
-
-// Authorized returns a context whose calls carry the token in a file, or ctx if tokenFile is "". The file is read for
-// each connection, so that a token can be replaced without a restart.
-func Authorized(ctx context.Context, tokenFile string) (context.Context, error) {
-	if tokenFile == "" {
-		return ctx, nil
-	}
-	token, err := textfile.Token(tokenFile)
-	if err != nil {
-		return nil, fmt.Errorf("the token: %w", err)
-	}
-	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token), nil
-}
-
-// Credentials returns the transport credentials for the settings. An error names the file that cannot be used.
-func (t TLS) Credentials() (credentials.TransportCredentials, error) {
-	if !t.Enabled {
-		return insecure.NewCredentials(), nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
-	if t.CA != "" {
-		pem, err := textfile.Read(t.CA, textfile.Most)
-		if err != nil {
-			return nil, fmt.Errorf("the CA: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, errors.New("CA file " + t.CA + " contains no PEM certificate")
-		}
-	}
-	if t.Cert != "" {
-		pair, err := loadPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %s with key %s: %w", t.Cert, t.Key, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	return credentials.NewTLS(config), nil
-}
-
-// loadPair is like tls.LoadX509KeyPair, for files that may begin with a byte order mark.
-func loadPair(cert, key string) (pair tls.Certificate, err error) {
-	shown, err := textfile.Read(cert, textfile.Most)
-	if err != nil {
-		return pair, err
-	}
-	secret, err := textfile.Read(key, textfile.Most)
-	if err != nil {
-		return pair, err
-	}
-	return tls.X509KeyPair(shown, secret)
 }

@@ -61,13 +61,13 @@ func (f *filled) send(ctx context.Context, seed uint64) error {
 	}
 	f.defining = defined - f.Begun
 	begun, wire := time.Now(), fleet.WireBytes()
-	if _, err := fleet.Send(ctx, f.sh.steps, 1, time.Time{}); err != nil {
+	if _, err := fleet.Send(f.sh.steps, 1, time.Time{}); err != nil {
 		return err
 	}
 	sums := fleet.Sums()
 	f.wire = fleet.WireBytes() - wire
 	fleet.Skip(bench.Closing(f.sh.step, f.sh.width) - 1)
-	if _, err := fleet.Send(ctx, 1, 1, time.Time{}); err != nil {
+	if _, err := fleet.Send(1, 1, time.Time{}); err != nil {
 		return err
 	}
 	if err := fleet.Close(); err != nil {
