@@ -29,6 +29,7 @@ It counts and adds up what it wrote through queries. A difference is an error.`,
 
 // measuring are the flags of what measures a collector.
 type measuring struct {
+	bench.Ingest
 	collectorFlags
 	target string
 	tls    bool
@@ -45,6 +46,7 @@ func (m *measuring) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&m.tls, "tls", false, "use TLS to connect to the gRPC address of the target")
 	flags.Var(textfile.PathFlag(&m.dir, ""), "dir",
 		"directory for the data of a local collector, which are removed afterwards (default the system's directory for temporary files)")
+	flags.Uint64Var(&m.Seed, "seed", 1, "seed of the generated rows; the same seed gives the same rows")
 	m.outputForm.addFlag(flags)
 }
 
@@ -76,48 +78,44 @@ func (m *measuring) remote() (*bench.Remote, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	protected := sender.TLS{Enabled: m.tls}
-	if m.tls {
-		protected.CA, protected.Cert, protected.Key = m.access.CA, m.access.Cert, m.access.Key
-	}
-	ip := net.ParseIP(host)
-	target := bench.Target{Address: m.target, Loopback: host == "localhost" || ip.To4() != nil && ip.IsLoopback(),
-		TLS: protected, TokenFile: m.access.TokenFile}
+	target := bench.Target{Address: m.target, TLS: sender.TLS{Enabled: m.tls, CA: m.access.CA, Cert: m.access.Cert,
+		Key: m.access.Key}, TokenFile: m.access.TokenFile}
 	return &bench.Remote{Target: target, Server: bench.NewServer(base, caller)}, nil
 }
 
-// within runs what needs a directory of its own, and removes that. It sets in o the directory and the collector to
-// measure.
-func (m *measuring) within(o *bench.Ingest, measure func() error) (err error) {
-	if o.Remote, err = m.remote(); err != nil {
-		return err
-	}
-	if o.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("find the path of this program: %w", err)
-	}
-	if o.Dir, err = os.MkdirTemp(m.dir, "bullet-metrics-bench-"); err != nil {
-		return err
-	}
-	return errors.Join(measure(), os.RemoveAll(o.Dir))
-}
-
-// describe is what surrounds a measurement on this machine.
-func (m *measuring) describe() (bench.Run, error) {
+// within runs what needs a directory of its own, and removes that. It sets the directory and the collector to measure,
+// and describes what surrounds the measurement on this machine.
+func (m *measuring) within(work func(bench.Run) error) error {
 	proc, err := measure.NewProc()
 	if err != nil {
-		return bench.Run{}, err
+		return err
 	}
-	return bench.Run{Machine: proc.Describe(), Version: version, Target: m.target}, nil
+	if m.Remote, err = m.remote(); err != nil {
+		return err
+	}
+	if m.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("find the path of this program: %w", err)
+	}
+	if m.Dir, err = os.MkdirTemp(m.dir, "bullet-metrics-bench-"); err != nil {
+		return err
+	}
+	run := bench.Run{Machine: proc.Describe(), Version: version, Target: m.target}
+	return errors.Join(work(run), os.RemoveAll(m.Dir))
 }
 
 // command checks the flags, measures, and prints the result. Where somebody interrupted a measurement, that is how the
 // command ends.
 func (m *measuring) command(cmd *cobra.Command, wrong error,
-	measure func(context.Context, *terminal) (result any, text string, err error)) error {
+	measure func(context.Context, *terminal, bench.Run) (result any, text string, err error)) error {
 	if err := errors.Join(m.validate(), wrong); err != nil {
 		return usageError{err}
 	}
-	result, text, err := measure(cmd.Context(), newTerminal("bench", os.Stderr))
+	var result any
+	var text string
+	err := m.within(func(run bench.Run) (err error) {
+		result, text, err = measure(cmd.Context(), newTerminal("bench", os.Stderr), run)
+		return err
+	})
 	switch {
 	case err != nil && cmd.Context().Err() != nil:
 		return interrupted{}

@@ -20,7 +20,6 @@ const benchMetrics = 10
 // benchIngest are the command's flags.
 type benchIngest struct {
 	measuring
-	bench.Ingest
 	clients []int
 	most    int
 	out     string
@@ -30,7 +29,7 @@ type benchIngest struct {
 const noReport = "none"
 
 func newBenchIngestCommand() *cobra.Command {
-	o := benchIngest{Ingest: bench.Ingest{Metrics: benchMetrics}}
+	o := benchIngest{measuring: measuring{Ingest: bench.Ingest{Metrics: benchMetrics}}}
 	command := &cobra.Command{
 		Use:   "ingest",
 		Short: "Measure how many rows a collector accepts, with more and more clients",
@@ -54,7 +53,6 @@ A step ends when that time is used up.`,
 	}
 	flags := command.Flags()
 	o.addFlags(flags)
-	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the generated rows; the same seed gives the same rows")
 	flags.IntVar(&o.Hosts, "hosts", 4000, "number of hosts; each is a worker with 10 series")
 	flags.IntVar(&o.MostRows, "rows", 0, "maximum number of rows of a step; 0 sends as many as --duration allows")
 	flags.IntVar(&o.RowsPerBatch, "rows-per-batch", 1000,
@@ -87,29 +85,21 @@ func (o *benchIngest) validate() error {
 	return o.Ingest.Validate()
 }
 
-func (o *benchIngest) measure(ctx context.Context, say *terminal) (result any, text string, err error) {
+func (o *benchIngest) measure(ctx context.Context, say *terminal, run bench.Run) (result any, text string, err error) {
 	clients, all := o.clients, len(o.clients) > 0
 	if !all {
 		clients = bench.Doubled(o.most)
 	}
-	var steps []bench.Step
-	var by string
-	if err := o.within(&o.Ingest, func() (err error) {
-		steps, by, err = bench.Curve(ctx, clients, all, func(ctx context.Context, n int) (bench.Step, error) {
-			say.Show("%d clients", n)
-			step, err := o.Ingest.Measure(ctx, n)
-			if err != nil {
-				return step, fmt.Errorf("%d clients: %w", n, err)
-			}
-			say.Say("%d clients: %.0f rows/s, %.0f samples/s, acknowledged in %.3g ms (p99), %d rejected", n,
-				step.RowsPerS, step.SamplesPerS, step.Ack.P99, step.Rejected)
-			return step, nil
-		})
-		return err
-	}); err != nil {
-		return nil, "", err
-	}
-	run, err := o.describe()
+	steps, by, err := bench.Curve(ctx, clients, all, func(ctx context.Context, n int) (bench.Step, error) {
+		say.Show("%d clients", n)
+		step, err := o.Measure(ctx, n)
+		if err != nil {
+			return step, fmt.Errorf("%d clients: %w", n, err)
+		}
+		say.Say("%d clients: %.0f rows/s, %.0f samples/s, acknowledged in %.3g ms (p99), %d rejected", n,
+			step.RowsPerS, step.SamplesPerS, step.Ack.P99, step.Rejected)
+		return step, nil
+	})
 	if err != nil {
 		return nil, "", err
 	}

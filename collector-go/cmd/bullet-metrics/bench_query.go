@@ -13,13 +13,12 @@ import (
 // benchQuery are the command's flags.
 type benchQuery struct {
 	measuring
-	bench.Ingest
 	span time.Duration
 }
 
 func newBenchQueryCommand() *cobra.Command {
-	o := benchQuery{Ingest: bench.Ingest{Metrics: benchMetrics, InFlight: 4, Step: 10 * time.Second,
-		Width: 10 * time.Second, WorkerSamples: 1}}
+	o := benchQuery{measuring: measuring{Ingest: bench.Ingest{Metrics: benchMetrics, InFlight: 4,
+		Step: 10 * time.Second, Width: 10 * time.Second, WorkerSamples: 1}}}
 	command := &cobra.Command{
 		Use:   "query",
 		Short: "Write hours of rows, and measure the cost of queries over all of them",
@@ -40,7 +39,6 @@ A local collector starts again before the queries, so that the answers come from
 	}
 	flags := command.Flags()
 	o.addFlags(flags)
-	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the generated rows; the same seed gives the same rows")
 	flags.IntVar(&o.Hosts, "hosts", 500, "number of hosts; each is a worker with 10 series")
 	flags.DurationVar(&o.span, "span", 21*time.Hour+50*time.Minute,
 		"time that the rows span; samples older than a day are not accepted")
@@ -57,20 +55,14 @@ func (o *benchQuery) validate() error {
 // benchWriters are the clients that write what is asked about.
 const benchWriters = 4
 
-func (o *benchQuery) measure(ctx context.Context, say *terminal) (any, string, error) {
-	run, err := o.describe()
+func (o *benchQuery) measure(ctx context.Context, say *terminal, run bench.Run) (any, string, error) {
+	say.Show("writing %d rows", o.MostRows)
+	written, queries, err := o.Ask(ctx, benchWriters, func(q bench.Question) {
+		say.Show("%s: %.0f ms of CPU", q.What, q.CPUMs)
+	})
 	if err != nil {
 		return nil, "", err
 	}
-	r := &bench.QueryResult{Run: run}
-	if err := o.within(&o.Ingest, func() (err error) {
-		say.Show("writing %d rows", o.MostRows)
-		r.Written, r.Queries, err = o.Ask(ctx, benchWriters, func(q bench.Question) {
-			say.Show("%s: %.0f ms of CPU", q.What, q.CPUMs)
-		})
-		return err
-	}); err != nil {
-		return nil, "", err
-	}
+	r := &bench.QueryResult{Queries: queries, Written: written, Run: run}
 	return r, r.Text(), nil
 }

@@ -14,7 +14,6 @@ import (
 // benchSenders are the command's flags.
 type benchSenders struct {
 	measuring
-	bench.Ingest
 	streams, workers, over int
 }
 
@@ -22,8 +21,8 @@ type benchSenders struct {
 const senderSamples = 100
 
 func newBenchSendersCommand() *cobra.Command {
-	o := benchSenders{Ingest: bench.Ingest{Metrics: senderSamples, RowsPerBatch: 1, Step: time.Second,
-		Width: 10 * time.Second, WorkerSamples: senderSamples}}
+	o := benchSenders{measuring: measuring{Ingest: bench.Ingest{Metrics: senderSamples, RowsPerBatch: 1,
+		Step: time.Second, Width: 10 * time.Second, WorkerSamples: senderSamples}}}
 	command := &cobra.Command{
 		Use:   "senders",
 		Short: "Measure many small senders, at full speed and at a fixed rate",
@@ -42,7 +41,6 @@ the collector's own count.`,
 	}
 	flags := command.Flags()
 	o.addFlags(flags)
-	flags.Uint64Var(&o.Seed, "seed", 1, "seed of the generated rows; the same seed gives the same rows")
 	flags.IntVar(&o.streams, "streams", 500, "number of streams that send as fast as the collector accepts")
 	flags.IntVar(&o.InFlight, "in-flight", 8, "maximum number of unacknowledged messages of such a stream")
 	flags.IntVar(&o.workers, "workers", 500, "number of workers that send one message per second")
@@ -58,29 +56,20 @@ func (o *benchSenders) validate() error {
 	return o.Ingest.Validate()
 }
 
-func (o *benchSenders) measure(ctx context.Context, say *terminal) (any, string, error) {
-	run, err := o.describe()
-	if err != nil {
-		return nil, "", err
-	}
+func (o *benchSenders) measure(ctx context.Context, say *terminal, run bench.Run) (_ any, _ string, err error) {
 	r := &bench.SendersResult{Run: run}
-	if err := o.within(&o.Ingest, func() (err error) {
-		say.Show("%d streams at full speed", o.streams)
-		if r.Saturated, err = o.Measure(ctx, o.streams); err != nil {
-			return fmt.Errorf("%d streams: %w", o.streams, err)
-		}
-		if r.Saturated.Rows == 0 {
-			return fmt.Errorf("the collector does not accept %d streams (limits.streams); reduce --streams or raise the limit",
-				o.streams)
-		}
-		say.Show("%d workers, one message per second each", o.workers)
-		o.Hosts = o.workers
-		if r.Paced, err = o.Pace(ctx, o.over); err != nil {
-			return fmt.Errorf("%d workers: %w", o.workers, err)
-		}
-		return nil
-	}); err != nil {
-		return nil, "", err
+	say.Show("%d streams at full speed", o.streams)
+	if r.Saturated, err = o.Measure(ctx, o.streams); err != nil {
+		return nil, "", fmt.Errorf("%d streams: %w", o.streams, err)
+	}
+	if r.Saturated.Rows == 0 {
+		return nil, "", fmt.Errorf("the collector does not accept %d streams (limits.streams); reduce --streams or raise the limit",
+			o.streams)
+	}
+	say.Show("%d workers, one message per second each", o.workers)
+	o.Hosts = o.workers
+	if r.Paced, err = o.Pace(ctx, o.over); err != nil {
+		return nil, "", fmt.Errorf("%d workers: %w", o.workers, err)
 	}
 	return r, r.Text(senderSamples), nil
 }

@@ -30,7 +30,7 @@ func StartCollector(ctx context.Context, program, dir string, more ...string) (*
 		"--http-listen", web,
 		"--limits-streams", "2000", "--shutdown-timeout", "5m", "--rules-builtin=false"}, more...)
 	p, err := Start(ctx, program, arguments, "http://"+web, "/-/ready", filepath.Join(dir, "log"))
-	return p, Target{Address: wire, Loopback: true}, err
+	return p, Target{Address: wire}, err
 }
 
 // StoredName returns the name under which a collector stores a field. The catalog does not know the field, so it is

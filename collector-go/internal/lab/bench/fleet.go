@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,9 +43,6 @@ type Load struct {
 type Target struct {
 	// Address is the collector's gRPC address, host:port.
 	Address string
-	// Loopback states that the collector is on this machine. Clients then use different source addresses, as workers
-	// on different hosts do, because each address may have only a share of the streams.
-	Loopback bool
 	// TLS configures the connections. TokenFile holds the collector's token; "" means none.
 	TLS       sender.TLS
 	TokenFile string
@@ -81,7 +79,7 @@ func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet,
 			c.hosts = append(c.hosts, h)
 		}
 		c.walk = rows.Walk(c.hosts)
-		if err := c.open(ctx, target, i, grpc.WithTransportCredentials(transport), f.dialed(target, i)); err != nil {
+		if err := c.open(ctx, target, i, grpc.WithTransportCredentials(transport), f.dialed(i)); err != nil {
 			f.Abandon()
 			return nil, err
 		}
@@ -90,14 +88,15 @@ func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet,
 	return f, nil
 }
 
-// dialed returns the dial option of client i. It counts the sent bytes. On this machine it gives each client its own
-// source address, as workers on different hosts have.
-func (f *Fleet) dialed(target Target, i int) grpc.DialOption {
-	var dialer net.Dialer
-	if target.Loopback {
-		dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+i/250), byte(1+i%250))}
-	}
+// dialed returns the dial option of client i. It counts the sent bytes. If the collector is on this machine, each client
+// has its own source address, as workers on different hosts have, because each address may have only a share of the
+// streams.
+func (f *Fleet) dialed(i int) grpc.DialOption {
 	return grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		var dialer net.Dialer
+		if to, err := netip.ParseAddrPort(address); err == nil && to.Addr().Is4() && to.Addr().IsLoopback() {
+			dialer.LocalAddr = &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+i/250), byte(1+i%250))}
+		}
 		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil {
 			return nil, err

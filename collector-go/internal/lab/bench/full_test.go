@@ -67,9 +67,8 @@ func TestAClientSendsAgainWhatThereWasNoRoomFor(t *testing.T) {
 	pb.RegisterIngestServiceServer(server, collector)
 	serving := make(chan error, 1)
 	go func() { serving <- server.Serve(listener) }()
-	f, err := Connect(t.Context(), Target{Address: listener.Addr().String(), Loopback: true}, NewRows(1, 6, 2),
-		Load{Topology: "t", Clients: 1, RowsPerBatch: 3, StartMs: 1000, Step: time.Second,
-			Lead: 1})
+	f, err := Connect(t.Context(), Target{Address: listener.Addr().String()}, NewRows(1, 6, 2),
+		Load{Topology: "t", Clients: 1, RowsPerBatch: 3, StartMs: 1000, Step: time.Second, Lead: 1})
 	require.NoError(t, err)
 	require.NoError(t, f.Define())
 	steps, err := f.Send(20, 6, time.Time{})

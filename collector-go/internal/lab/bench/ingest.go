@@ -170,13 +170,7 @@ func (o *Ingest) Measure(ctx context.Context, clients int) (Step, error) {
 // write sends the rows, checks them, and reads the costs. The order matters: figures are read before the first sample,
 // and the disk size only after the collector has ended.
 func (r *run) write(ctx context.Context) error {
-	if err := r.start(ctx); err != nil {
-		return err
-	}
-	if err := r.connect(ctx, r.startMs); err != nil {
-		return err
-	}
-	if err := r.define(ctx); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return err
 	}
 	if err := r.send(ctx); err != nil {
@@ -185,13 +179,19 @@ func (r *run) write(ctx context.Context) error {
 	return r.settle(ctx)
 }
 
-// connect opens the clients' streams. startMs is the time of the first rows, in ms since the Unix epoch.
-func (r *run) connect(ctx context.Context, startMs int64) (err error) {
+// begin starts the collector, opens the clients' streams and defines the series.
+func (r *run) begin(ctx context.Context) error {
+	if err := r.start(ctx); err != nil {
+		return err
+	}
 	load := Load{Topology: r.topology, Clients: min(r.clients, r.Hosts), RowsPerBatch: r.RowsPerBatch,
-		InFlight: r.InFlight, StartMs: startMs, Step: r.Step, Tags: true,
+		InFlight: r.InFlight, StartMs: r.startMs, Step: r.Step, Tags: true,
 		Lead: max(16, r.perSlice())}
-	r.fleet, err = Connect(ctx, r.target, NewRows(r.Seed, r.Hosts, r.Metrics), load)
-	return err
+	var err error
+	if r.fleet, err = Connect(ctx, r.target, NewRows(r.Seed, r.Hosts, r.Metrics), load); err != nil {
+		return err
+	}
+	return r.define(ctx)
 }
 
 // start starts an own collector, or uses the remote one.

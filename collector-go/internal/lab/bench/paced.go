@@ -30,13 +30,7 @@ func (o *Ingest) Pace(ctx context.Context, streams int) (Paced, error) {
 	r := &run{Ingest: o, clients: streams}
 	defer r.clear()
 	result := Paced{Workers: o.Hosts, Streams: min(streams, o.Hosts)}
-	if err := r.start(ctx); err != nil {
-		return result, err
-	}
-	if err := r.connect(ctx, time.Now().UnixMilli()); err != nil {
-		return result, err
-	}
-	if err := r.define(ctx); err != nil {
+	if err := r.begin(ctx); err != nil {
 		return result, err
 	}
 	if err := r.fleet.Pace(ctx, time.Now()); err != nil { // the collector learns new series only once

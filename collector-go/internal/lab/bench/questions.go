@@ -69,8 +69,8 @@ func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error 
 			return err
 		}
 		begun := time.Now()
-		if q.AnswerBytes, err = r.server.Range(ctx, q.Expression, start, end,
-			time.Duration(q.StepS)*time.Second); err != nil {
+		answer, err := r.server.Answer(ctx, q.Expression, start, end, time.Duration(q.StepS)*time.Second)
+		if err != nil {
 			return err
 		}
 		ms := float64(time.Since(begun).Microseconds()) / 1000
@@ -79,6 +79,7 @@ func (r *run) ask(ctx context.Context, q *Question, start, end time.Time) error 
 			return err
 		}
 		cpu := (after - before).Seconds() * 1000
+		q.AnswerBytes = len(answer)
 		if n == 0 {
 			q.Ms, q.CPUMs = ms, cpu
 		}

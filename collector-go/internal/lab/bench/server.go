@@ -1,14 +1,13 @@
 package bench
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,18 +80,10 @@ func (v *Server) Figure(ctx context.Context, name string, parts ...string) (floa
 		return 0, err
 	}
 	sum := 0.0
-	lines := bufio.NewScanner(bytes.NewReader(body))
-	lines.Buffer(nil, 1<<20)
-next:
-	for lines.Scan() {
-		line := lines.Text()
-		if !strings.HasPrefix(line, name+"{") && !strings.HasPrefix(line, name+" ") {
+	for line := range strings.SplitSeq(string(body), "\n") {
+		named := strings.HasPrefix(line, name+"{") || strings.HasPrefix(line, name+" ")
+		if !named || slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
 			continue
-		}
-		for _, part := range parts {
-			if !strings.Contains(line, part) {
-				continue next
-			}
 		}
 		value, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:], 64)
 		if err != nil {
@@ -100,7 +91,7 @@ next:
 		}
 		sum += value
 	}
-	return sum, lines.Err()
+	return sum, nil
 }
 
 // embedded is the label of the collector's own store in its metrics.
@@ -162,15 +153,8 @@ func (v *Server) Query(ctx context.Context, expression string, at time.Time) (fl
 	return strconv.ParseFloat(text, 64)
 }
 
-// Range runs a range query and returns the size of the answer in bytes. It reads the whole answer, because a client
-// waits for that too.
-func (v *Server) Range(ctx context.Context, expression string, start, end time.Time, step time.Duration) (
-	size int, err error) {
-	body, err := v.Answer(ctx, expression, start, end, step)
-	return len(body), err
-}
-
-// Answer runs a range query and returns the body of the answer.
+// Answer runs a range query and returns the body of the answer. It reads the whole answer, because a client waits for
+// that too.
 func (v *Server) Answer(ctx context.Context, expression string, start, end time.Time, step time.Duration) (
 	[]byte, error) {
 	return v.Get(ctx, "/api/v1/query_range?"+url.Values{"query": {expression},

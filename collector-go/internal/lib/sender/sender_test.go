@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
@@ -293,6 +294,71 @@ func TestBlocksReachTheJournal(t *testing.T) {
 	for _, b := range batches {
 		require.Len(t, b.Blocks, 1)
 		assert.Equal(t, []float64{1, 2}, b.Blocks[0].Floats(nil))
+	}
+}
+
+// fullOnce is a collector that refuses the first batch for lack of capacity. full is called before.
+type fullOnce struct {
+	pb.UnimplementedIngestServiceServer
+	full func()
+	got  []*pb.Batch // complete once the sender is flushed
+}
+
+func (f *fullOnce) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.ExportResponse]) error {
+	if _, err := g.Recv(); err != nil {
+		return err
+	}
+	answer := &pb.ExportResponse{Message: &pb.ExportResponse_Opened{Opened: &pb.Opened{Window: 8}}}
+	for {
+		if err := g.Send(answer); err != nil {
+			return err
+		}
+		request, err := g.Recv()
+		if err != nil {
+			return nil
+		}
+		f.got = append(f.got, request.GetBatch())
+		sequence := request.GetBatch().GetSequence()
+		answer = &pb.ExportResponse{Message: &pb.ExportResponse_Acknowledgement{
+			Acknowledgement: &pb.Acknowledgement{Sequence: sequence}}}
+		if len(f.got) == 1 {
+			f.full()
+			answer = &pb.ExportResponse{Message: &pb.ExportResponse_Full{
+				Full: &pb.Full{Sequence: sequence, RetryAfterMs: 1}}}
+		}
+	}
+}
+
+// A batch that the collector refused may be dropped before it is sent again. The next one is then the oldest that the
+// sender holds, without which the collector would skip it.
+func TestARefusedBatchThatIsDroppedIsNotSentAgain(t *testing.T) {
+	for _, queue := range []int{2, 3} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		o := DefaultOptions(listener.Addr().String(), "bullet", "h", "canary")
+		o.QueueBatches = queue
+		s := start(t, o)
+		collector, server := &fullOnce{full: func() { s.Offer(value(2)); s.Offer(value(3)) }}, grpc.NewServer()
+		pb.RegisterIngestServiceServer(server, collector)
+		serving := make(chan error, 1)
+		go func() { serving <- server.Serve(listener) }()
+		s.Offer(value(1))
+		flush(t, s)
+		server.Stop()
+		require.NoError(t, <-serving)
+		var sequences []uint64
+		for _, b := range collector.got {
+			sequences = append(sequences, b.GetSequence())
+			assert.Equal(t, b.GetSequence(), b.GetOldestHeldSequence())
+		}
+		f := s.Figures()
+		if queue == 2 {
+			assert.Equal(t, []uint64{1, 2, 3}, sequences)
+			assert.Equal(t, []uint64{3, 2, 1}, []uint64{f.Offered, f.Acknowledged, f.Dropped})
+		} else {
+			assert.Equal(t, []uint64{1, 1, 2, 3}, sequences)
+			assert.Equal(t, []uint64{3, 3, 0}, []uint64{f.Offered, f.Acknowledged, f.Dropped})
+		}
 	}
 }
 

@@ -107,7 +107,7 @@ func (s *session) ask(ctx context.Context, p *bench.Process, sh shape, startMs i
 		}
 		asked := time.Now()
 		for range asks {
-			if _, err := p.Range(ctx, expression, from, to, step); err != nil {
+			if _, err := p.Answer(ctx, expression, from, to, step); err != nil {
 				return err
 			}
 		}
