@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
@@ -14,16 +15,10 @@ const maxLayouts = 16_384
 
 // tick is what one task reported for one time. Its samples share the time, so they can be one row of a block.
 type tick struct {
-	task   taskOf
-	timeMs int64
-}
-
-// taskOf identifies a task with the worker that runs it.
-type taskOf struct {
-	host      string
-	port      uint32
+	worker    metric.Worker
 	component string
 	task      int32
+	timeMs    int64
 }
 
 // numbered is a sample under the sender's number of its series.
@@ -39,7 +34,7 @@ func fill(l *sender.Layouts, out *pb.Batch, b *batch, ids []uint32) {
 	of := map[tick][]numbered{}
 	for i := range ids {
 		raw := &b.series[i]
-		at := tick{taskOf{raw.Host, raw.Port, raw.Component, raw.Task}, b.timesMs[i]}
+		at := tick{raw.Worker, raw.Component, raw.Task, b.timesMs[i]}
 		if of[at] == nil {
 			order = append(order, at)
 		}

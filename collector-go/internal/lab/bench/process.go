@@ -9,10 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // Process is a server that was started to be measured. Its CPU and memory come from the operating system, so that they
@@ -86,24 +86,22 @@ func StartCommand(ctx context.Context, command *exec.Cmd, base, ready, log strin
 
 // CPU returns the user and system time of the process so far, from the operating system, in steps of 10 ms.
 func (p *Process) CPU(context.Context) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Command.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	rest := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+2:]))
-	user, _ := strconv.ParseInt(rest[11], 10, 64)
-	system, _ := strconv.ParseInt(rest[12], 10, 64)
-	return time.Duration(user+system) * 10 * time.Millisecond, nil // USER_HZ is 100 on every Linux
+	stat, err := p.stat()
+	return time.Duration(stat.CPUTime() * float64(time.Second)), err
 }
 
 // Resident returns the resident memory of the process in bytes.
 func (p *Process) Resident(context.Context) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.Command.Process.Pid))
+	stat, err := p.stat()
+	return int64(stat.ResidentMemory()), err
+}
+
+func (p *Process) stat() (procfs.ProcStat, error) {
+	process, err := procfs.NewProc(p.Command.Process.Pid)
 	if err != nil {
-		return 0, err
+		return procfs.ProcStat{}, err
 	}
-	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
-	return pages * int64(os.Getpagesize()), err
+	return process.Stat()
 }
 
 // endedBySignal is the exit code of a JVM that ended after SIGTERM.

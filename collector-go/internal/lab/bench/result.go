@@ -100,11 +100,6 @@ func (r *IngestResult) Write(dir string) error {
 // best returns the step with the most rows/s.
 func (r *IngestResult) best() *Step { return &r.Steps[Best(r.Steps)] }
 
-// stageOf describes the unit of work that a stage counts and times.
-var stageOf = map[string]string{"accept": "a batch, decoded and queued, without fsync",
-	"journal": "a write and fsync of what waits", "extract": "a batch, from the journal into slices",
-	"write": "slices that are handed to the store at once"}
-
 // report returns the content of the report. It contains a scaling law if the curve has enough steps to fit one.
 func (r *IngestResult) report() *report.Ingest {
 	i := &report.Ingest{Capacity: r.capacity(), Findings: []string{r.full()}, Notes: r.notes()}
@@ -124,9 +119,9 @@ func (r *IngestResult) report() *report.Ingest {
 			rows = append(rows, tuning.ScalingRow{Size: float64(s.Clients), Throughput: s.RowsPerS})
 		}
 	}
-	for _, name := range StageNames() {
-		if s, there := r.Stages[name]; there {
-			i.Stages = append(i.Stages, report.IngestStage{Name: name, Of: stageOf[name], Count: s.Count,
+	for _, stage := range stages {
+		if s, there := r.Stages[stage.name]; there {
+			i.Stages = append(i.Stages, report.IngestStage{Name: stage.name, Of: stage.of, Count: s.Count,
 				P50Ms: figure(s.P50), P99Ms: figure(s.P99), P999Ms: figure(s.P999)})
 		}
 	}

@@ -13,20 +13,13 @@ import (
 	"github.com/prometheus/prometheus/model/histogram"
 )
 
-// stageMetrics are the stages of a sample's data path, with the collector's native histogram of each.
-var stageMetrics = []struct{ stage, metric string }{
-	{"accept", "bullet_metrics_ingest_accept_duration_seconds"},
-	{"journal", "bullet_metrics_journal_fsync_duration_seconds"},
-	{"extract", "bullet_metrics_feed_extract_duration_seconds"},
-	{"write", "bullet_metrics_feed_write_duration_seconds"},
-}
-
-// StageNames returns the stages in the order in which a sample passes them, which is also the order in the report.
-func StageNames() (all []string) {
-	for _, s := range stageMetrics {
-		all = append(all, s.stage)
-	}
-	return all
+// stages are those of a sample's data path, in the order in which a sample passes them, with the collector's native
+// histogram of each, and the unit of work that it counts and times.
+var stages = []struct{ name, metric, of string }{
+	{"accept", "bullet_metrics_ingest_accept_duration_seconds", "a batch, decoded and queued, without fsync"},
+	{"journal", "bullet_metrics_journal_fsync_duration_seconds", "a write and fsync of what waits"},
+	{"extract", "bullet_metrics_feed_extract_duration_seconds", "a batch, from the journal into slices"},
+	{"write", "bullet_metrics_feed_write_duration_seconds", "slices that are handed to the store at once"},
 }
 
 // Stage states how long one stage took, in ms, and how often it ran. It runs once per batch, per group of batches
@@ -56,9 +49,9 @@ func (v *Server) ReadStages(ctx context.Context) (StageReading, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("read /metrics: %w", err)
 		}
-		for _, s := range stageMetrics {
+		for _, s := range stages {
 			if s.metric == family.GetName() {
-				reading.add(s.stage, &family)
+				reading.add(s.name, &family)
 			}
 		}
 	}

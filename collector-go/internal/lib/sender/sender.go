@@ -12,6 +12,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -82,48 +83,43 @@ func (s *Sender) Close() {
 	s.enqueue(last, 0)
 }
 
-// enqueue adds a batch to the queue. The caller must hold mu.
+// enqueue adds a batch to the queue. The sequences of queued batches are consecutive, so they show which batches are too
+// many. The caller must hold mu.
 func (s *Sender) enqueue(b *pb.Batch, samples uint64) {
 	s.sequence++
 	b.Epoch, b.Sequence = s.epoch, s.sequence
 	s.figures.Offered += samples
-	if len(s.queue) == s.options.QueueBatches {
-		s.drop(1)
-	}
 	s.queue = append(s.queue, queued{b, time.Now()})
+	s.figures.Dropped += s.remove(func(h queued) bool {
+		return h.batch.Sequence+uint64(s.options.QueueBatches) <= s.sequence
+	})
 	select {
 	case s.arrived <- struct{}{}:
 	default:
 	}
 }
 
-// drop removes the oldest n batches and counts their samples. The caller must hold mu.
-func (s *Sender) drop(n int) {
-	for _, h := range s.queue[:n] {
-		s.figures.Dropped += h.samples()
+// remove removes batches from the oldest one on, as long as which reports true, and returns the number of their
+// samples. The caller must hold mu.
+func (s *Sender) remove(which func(queued) bool) (samples uint64) {
+	n := 0
+	for ; n < len(s.queue) && which(s.queue[n]); n++ {
+		samples += s.queue[n].samples()
 	}
-	s.queue = append(s.queue[:0:0], s.queue[n:]...)
-	s.notifyDrained()
-}
-
-func (s *Sender) notifyDrained() {
-	if len(s.queue) == 0 {
+	s.queue = slices.Delete(s.queue, 0, n)
+	if n > 0 && len(s.queue) == 0 {
 		close(s.drained)
 		s.drained = make(chan struct{})
 	}
+	return samples
 }
 
 // expire drops batches that are older than Options.Expiry. After some time the collector forgets which batches it has,
 // so that an older batch could be stored twice. The caller must hold mu.
 func (s *Sender) expire(now time.Time) {
-	n := 0
-	for n < len(s.queue) && now.Sub(s.queue[n].made) > s.options.Expiry {
-		s.figures.Expired += s.queue[n].samples()
-		n++
-	}
-	if n > 0 {
-		s.drop(n)
-	}
+	expired := s.remove(func(h queued) bool { return now.Sub(h.made) > s.options.Expiry })
+	s.figures.Expired += expired
+	s.figures.Dropped += expired
 }
 
 // streamKnows is the number of definitions that a stream has received. Definitions are valid for one stream only, so
@@ -171,11 +167,7 @@ func (s *Sender) answered(response *pb.ExportResponse) {
 	a := response.GetAcknowledgement()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.queue) > 0 && s.queue[0].batch.Sequence <= a.GetSequence() {
-		s.figures.Acknowledged += s.queue[0].samples()
-		s.queue = append(s.queue[:0:0], s.queue[1:]...)
-		s.notifyDrained()
-	}
+	s.figures.Acknowledged += s.remove(func(h queued) bool { return h.batch.Sequence <= a.GetSequence() })
 	for _, r := range a.GetRejections() {
 		s.figures.Rejected += r.GetSamples()
 		s.figures.Acknowledged -= min(s.figures.Acknowledged, r.GetSamples())

@@ -20,8 +20,9 @@ var errSilent = fmt.Errorf("the collector sent nothing for %s", answerLimit)
 // flight, which are those that the collector has neither acknowledged nor refused. One goroutine calls its methods.
 // The definitions of series and layouts that were sent are valid for this stream only.
 //
-// A Stream does not choose batches and does not reconnect: a Sender sends what is in its queue, and a benchmark sends
-// what it generates. Both send refused batches again only through Await.
+// A Stream does not choose batches, and does not reconnect. A Sender sends what is in its queue; a benchmark sends what
+// it generates. Await returns the batches that the collector refused, because only the caller knows whether they still
+// matter.
 type Stream struct {
 	// Opened is how the collector has admitted the stream.
 	Opened *pb.Opened
