@@ -88,9 +88,9 @@ func Connect(ctx context.Context, target Target, rows *Rows, load Load) (*Fleet,
 	return f, nil
 }
 
-// dialed returns the dial option of client i. It counts the sent bytes. If the collector is on this machine, each client
-// has its own source address, as workers on different hosts have, because each address may have only a share of the
-// streams.
+// dialed returns the dial option of client i. It counts the sent bytes. If the collector is on this machine, each
+// client has its own source address, as workers on different hosts have, because each address may have only a share of
+// the streams.
 func (f *Fleet) dialed(i int) grpc.DialOption {
 	return grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 		var dialer net.Dialer

@@ -83,8 +83,8 @@ func (s *Sender) Close() {
 	s.enqueue(last, 0)
 }
 
-// enqueue adds a batch to the queue. The sequences of queued batches are consecutive, so they show which batches are too
-// many. The caller must hold mu.
+// enqueue adds a batch to the queue, and drops the oldest one if the queue is full. The sequences of queued batches are
+// consecutive, so they show which batch is one too many. The caller must hold mu.
 func (s *Sender) enqueue(b *pb.Batch, samples uint64) {
 	s.sequence++
 	b.Epoch, b.Sequence = s.epoch, s.sequence
