@@ -129,10 +129,16 @@ func valuesOf(f *pflag.Flag) []string {
 	case textfile.FlagValue:
 		return strings.Split(v.String(), ",")
 	case pflag.SliceValue:
-		if len(v.GetSlice()) == 0 {
+		values := v.GetSlice()
+		if len(values) == 0 {
 			return []string{""}
 		}
-		return v.GetSlice()
+		if f.Value.Type() == "float64Slice" {
+			for i, value := range values { // pflag writes six decimals
+				values[i] = strings.TrimSuffix(strings.TrimRight(value, "0"), ".")
+			}
+		}
+		return values
 	default:
 		return []string{v.String()}
 	}

@@ -97,13 +97,13 @@ func TestPredictOfAnExperimentsStepsAndOfARunsConfiguration(t *testing.T) {
 
 func TestPredictStatesWhatIsWrong(t *testing.T) {
 	for want, line := range map[string][]string{
-		"--from is missing":                           {"predict"},
-		"--check needs run":                           {"predict", "--check"},
-		"is not KEY=VALUE":                            {"predict", "--from", test7Table, "--set", "x"},
-		"choose one of table":                         {"predict", "--from", test7Table, "--output", "xml"},
-		"at most one FILE":                            {"predict", "--from", test7Table, "a", "b"},
-		`--queries "-1.000000": must not be negative`: {"predict", "--from", test7Table, "--queries", "-1"},
-		"takes its runs as argument":                  {"predict", "--check", test7Table, "--from", test7Table},
+		"--from is missing":                    {"predict"},
+		"--check needs run":                    {"predict", "--check"},
+		"is not KEY=VALUE":                     {"predict", "--from", test7Table, "--set", "x"},
+		"choose one of table":                  {"predict", "--from", test7Table, "--output", "xml"},
+		"at most one FILE":                     {"predict", "--from", test7Table, "a", "b"},
+		`--queries "-1": must not be negative`: {"predict", "--from", test7Table, "--queries", "-1"},
+		"takes its runs as argument":           {"predict", "--check", test7Table, "--from", test7Table},
 	} {
 		_, err := tune(t, line...)
 		require.ErrorContains(t, err, want)

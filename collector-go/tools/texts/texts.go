@@ -22,7 +22,7 @@ type Text struct {
 }
 
 var (
-	verb       = regexp.MustCompile(`%[-+#0 ]*(?:\[\d+\])?[\d*]*(?:\.[\d*]+)?[a-zA-Z]|\{\}|\$\{[^}]*\}`)
+	verb       = regexp.MustCompile(`%%|%[-+#0]*(?:\[\d+\])?[\d*]*(?:\.[\d*]+)?[a-zA-Z]|\{\}|\$\{[^}]*\}`)
 	template   = regexp.MustCompile(`\{\{.*?\}\}`) // of Go, in alerts: what else or end begins is another sentence
 	threeWords = regexp.MustCompile(`\pL{2,}[,;:]? (?:\S+ )*?\pL{2,}[,;:]? (?:\S+ )*?\pL{2,}`)
 	// code is no sentence: expressions of PromQL and SQL, command lines, styles.
@@ -129,10 +129,16 @@ func ofHTML(source string) (found []Text) {
 	return found
 }
 
-// plain writes N for each value, makes a paragraph of each element of a list, and leaves out the lines of examples,
-// which are indented.
+// plain writes N for each value and % for %%, makes a paragraph of each element of a list, and leaves out the lines of
+// examples, which are indented.
 func plain(text string) string {
-	lines := strings.Split(template.ReplaceAllString(verb.ReplaceAllString(text, "N"), " "), "\n")
+	text = verb.ReplaceAllStringFunc(text, func(verb string) string {
+		if verb == "%%" {
+			return "%"
+		}
+		return "N"
+	})
+	lines := strings.Split(template.ReplaceAllString(text, " "), "\n")
 	for i, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t"):

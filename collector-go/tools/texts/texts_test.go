@@ -33,6 +33,8 @@ func f() error {
 `, []Text{{10, "journal segment removed"}, {11, "topology N has N samples; raise limits.series"}}},
 		"a help text with an example": {"x.go", "package x\n\nvar long = `Run the experiment now.\n\n  bullet-metrics tune run x.yaml\n\nThen read its report.`\n",
 			[]Text{{3, "Run the experiment now.\n\n\n\nThen read its report."}}},
+		"percent signs": {"x.go", "package x\n\nvar a, b = \"%d%% or %5.1f%%, not a share\", \"failed<1% or none of these\"\n",
+			[]Text{{3, "N% or N%, not a share"}, {3, "failed<1% or none of these"}}},
 		"PromQL and names": {"x.go", "package x\n\nvar q = `sum by (a) (rate(b[1m])) > 0`\nvar n = \"two words\"\n", nil},
 		"Java": {"X.java", "class X { // a comment of words\n  /* \"no text at all\" */\n  void f() { LOG.warn(\"No collector at {}, \"\n    + \"trying again in {} ms\", a, b); }\n}\n",
 			[]Text{{3, "No collector at N, trying again in N ms"}}},

@@ -231,7 +231,7 @@ func (c *Check) Document() *document.Document {
 		document.Number("Inside", "", func(s Summary) string { return tuning.Percent(s.Inside) }),
 		document.Number("Median error", "", func(s Summary) string { return tuning.Percent(s.MedianError) }),
 		document.Number("Half the median interval", "", func(s Summary) string { return tuning.Percent(s.HalfWidth) }),
-		document.Number("Ratio to the error", "", func(s Summary) string { return tuning.TwoDigits(s.WidthOverError) }))))
+		document.Number("Half interval / error", "", func(s Summary) string { return tuning.TwoDigits(s.WidthOverError) }))))
 	d.Add("Capacities", document.Tabled(document.TableOf(c.Capacities,
 		document.Text("Configuration", func(h HeldCapacity) string { return h.Configuration }),
 		document.Number("Measured", "", func(h HeldCapacity) string { return h.measured() }),

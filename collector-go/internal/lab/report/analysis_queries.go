@@ -75,8 +75,8 @@ func addQueriesFindings(d *document.Document, q *tuning.Queries) {
 	f := q.Fit
 	perCore := tuning.Estimate{Value: f.QueriesPerCore, Low: f.Low, High: f.High, Note: f.Note}
 	d.Find("Queries per core: %s.", perCore.Text(f.Confidence, ""))
-	d.Find("The fit is an interval-censored maximum likelihood over %s and %s.",
-		tuning.Counted(f.IntervalRows, "interval"), tuning.Counted(f.BoundRows, "bound"))
+	d.Find("The line is a maximum likelihood fit to %s with both bounds (last OK, first FAIL) and %d with one bound.",
+		tuning.Counted(f.IntervalRows, "capacity"), f.BoundRows)
 	if f.CoresWithoutQueries.Known() {
 		d.Find("Capacity = %s queries/core x cores %s queries. The topology needs %s cores before the first query.",
 			tuning.Digits(f.QueriesPerCore), signed(f.Intercept), tuning.Digits(f.CoresWithoutQueries))
@@ -189,7 +189,7 @@ func OfScaling(s *tuning.Scaling) *document.Document {
 		Title: fmt.Sprintf("Scaling: %s over %s", s.Columns.Throughput, s.Columns.Size), Notes: s.Notes,
 	}
 	last, u := s.Rows[len(s.Rows)-1], s.USL
-	d.Find("At %s %s: %s. That is %s of the ideal, and %s of the projection with a discount of %s.",
+	d.Find("At %s %s: %s. That is %s of linear scaling from the smallest size, and %s of it with a discount of %s.",
 		tuning.Digits(last.Size), s.Columns.Size, tuning.Digits(last.Throughput), tuning.Percent(last.Efficiency),
 		tuning.Percent(last.VersusDiscounted), tuning.Percent(s.Discount))
 	if u.Rate.Value.Known() {

@@ -41,7 +41,7 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 		"| 1 filter bolts | FAIL | [40, 80) | cannot tell | 22% | 1 |",
 		"| 2 filter bolts | OK | at least 80 | – | 2.1% | 1 |",
 		"| 4 filter bolts | inconclusive | not measured |",
-		"- 1 filter bolts, 80 queries (FAIL): mean filter latency 812.5 ms is above 200 ms; average result size 8.40 is below 9.90: records were lost; limiter unknown: no evidence was gathered.",
+		"- 1 filter bolts, 80 queries (FAIL): Mean filter latency 812.5 ms is above 200 ms. Average result size 8.40 is below 9.90: records were lost. Limiter unknown: no evidence was gathered.",
 		"4 filter bolts could not be measured: the topology was not submitted: exit status 1.",
 		"bullet.topology.filter.bolt.parallelism: 1",
 		"| bullet.topology.filter.bolt.parallelism | 1 | 2 | 4 |",

@@ -56,8 +56,8 @@ func (r *RunReport) Answer() (lines []string) {
 
 // steps describes how the steps were measured and searched.
 func (r *RunReport) steps() string {
-	text := fmt.Sprintf("Each step is measured for %s after a warm-up of %s. Search: "+
-		"%s over %s.", tuning.Lasting(r.plan.SustainMs), tuning.Lasting(r.plan.WarmUpMs), r.plan.Search, r.axis())
+	text := fmt.Sprintf("Each step is measured for %s after a warm-up of %s. Search: %s.",
+		tuning.Lasting(r.plan.SustainMs), tuning.Lasting(r.plan.WarmUpMs), r.plan.Search.Text())
 	if f := r.plan.Load.CatchUpFactor; f.Known() {
 		text += fmt.Sprintf(" Each step then offers %s times its record rate for %s.", tuning.Digits(f),
 			tuning.Lasting(r.plan.Load.CatchUpMs))
@@ -90,8 +90,9 @@ func (r *RunReport) troubles() []string {
 		all = append(all, starved...)
 		for _, s := range rest {
 			if s.Verdict != tuning.OK {
-				all = append(all, fmt.Sprintf("%s, %s (%s): %s.", t.name(), s.Name, t.verdictText(s),
-					strings.TrimSuffix(strings.Join(s.why(), "; "), ".")))
+				reasons := each(s.why(), func(why string) string { return capital(strings.TrimSuffix(why, ".")) + "." })
+				all = append(all, fmt.Sprintf("%s, %s (%s): %s", t.name(), s.Name, t.verdictText(s),
+					strings.Join(reasons, " ")))
 			}
 		}
 	}

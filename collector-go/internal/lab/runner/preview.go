@@ -111,8 +111,8 @@ func (p *Preview) Text() string {
 		line("  tune optimize chooses its trials from %s", tuning.Counted(p.configurations, "configuration"))
 	}
 	line("\nTime")
-	line("  each step %s warm-up and %s measured%s; %s search over %s", ms(plan.WarmUpMs), ms(plan.SustainMs),
-		catchUp(plan.Load), plan.Search, plan.Axis.Unit())
+	line("  each step %s warm-up and %s measured%s; search: %s", ms(plan.WarmUpMs), ms(plan.SustainMs),
+		catchUp(plan.Load), plan.Search.Text())
 	line("  about %s, or at most %s if every step is repeated", rounded(p.AboutS), rounded(p.MostS))
 	p.differences(line)
 	return out.String()

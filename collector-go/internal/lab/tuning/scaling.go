@@ -104,7 +104,7 @@ func (s *Scaling) explain(base ScalingRow) {
 	}
 	if best.Efficiency > 1.0001 {
 		s.Notes = append(s.Notes,
-			fmt.Sprintf("size %s reaches %.0f%% of the ideal: the smallest size was not fully used, so the projections are too low",
+			fmt.Sprintf("size %s reaches %.0f%% of linear scaling: the smallest size was not fully used, so the projections are too low",
 				Digits(best.Size), math.Round(100*float64(best.Efficiency))))
 	}
 }

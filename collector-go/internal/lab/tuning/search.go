@@ -21,6 +21,17 @@ const (
 	BinarySearch SearchKind = "binary"
 )
 
+// Text names the search with what it measures.
+func (k SearchKind) Text() string {
+	switch k {
+	case StepSearch:
+		return "step (ascending, until a value fails)"
+	case BinarySearch:
+		return "binary (bisection)"
+	}
+	return "full (every value)"
+}
+
 // SearchKinds returns all kinds.
 func SearchKinds() []SearchKind { return []SearchKind{FullSearch, StepSearch, BinarySearch} }
 

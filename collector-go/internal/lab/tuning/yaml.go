@@ -20,7 +20,7 @@ func (s *Sizing) YAML() string {
 	} else {
 		comment("%s.", load)
 	}
-	comment("A parallelism is its estimate, rounded up. The comment behind it has the interval for one cluster, with %s confidence.",
+	comment("Each parallelism is an estimate, rounded up. The comment after it is the %s interval for one cluster.",
 		ConfidencePercent(s.Confidence))
 	for _, o := range s.Outside {
 		comment("OUTSIDE THE MEASUREMENTS: %s.", o)

@@ -77,7 +77,7 @@ public final class FilterBolt extends QueryBolt {
         emit(queries.categorize());
         if (++ticks >= ticksToReport) {
             ticks = 0;
-            LOG.info("Queries: {}; came twice: {}", queries.getStats(), duplicates);
+            LOG.info("Queries: {}; duplicates: {}", queries.getStats(), duplicates);
         }
     }
 

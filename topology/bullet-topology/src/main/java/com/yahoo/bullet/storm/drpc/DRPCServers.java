@@ -80,7 +80,7 @@ final class DRPCServers implements AutoCloseable {
                     : new Call(host, request.get_request_id(), request.get_func_args());
         } catch (TException e) {
             if (failedNanos.put(host, System.nanoTime()) == null) {
-                LOG.warn("DRPC server {}:{} cannot be asked for queries; trying again every second", host, port, e);
+                LOG.warn("Cannot get queries from DRPC server {}:{}; retrying every second", host, port, e);
             }
             return null;
         }

@@ -135,10 +135,10 @@ public class DSLSpout extends BaseRichSpout {
             figures.addRecords(messages.size());
             return Batch.of(messages, arrivals, settings.timestampField() != null, sampling, figures);
         } catch (BulletDSLException e) {
-            // Interrupted is what the thread of a topology that is killed is.
+            // Storm interrupts this thread when the topology is killed.
             if (!failing && !Thread.currentThread().isInterrupted()) {
                 failing = true;
-                LOG.error("{} cannot read; trying on", connector.getClass().getName(), e);
+                LOG.error("{} cannot read messages; retrying", connector.getClass().getName(), e);
             }
             return Batch.empty();
         }
@@ -168,7 +168,7 @@ public class DSLSpout extends BaseRichSpout {
         try {
             connector.close();
         } catch (Exception e) { // The interface allows any.
-            LOG.error("Cannot close {}", connector.getClass().getName(), e);
+            LOG.error("Failed to close {}", connector.getClass().getName(), e);
         }
     }
 

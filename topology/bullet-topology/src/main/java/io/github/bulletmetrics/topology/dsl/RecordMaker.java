@@ -11,9 +11,9 @@ import org.slf4j.LoggerFactory;
 import java.io.Serializable;
 
 /**
- * Makes a record of a message: deserializer, converter, and the broker's timestamp into its field. A message that
- * cannot be converted is left out, whatever the converter throws: in Bullet a RuntimeException, such as Gson's for what
- * is not JSON, ends the worker, and the same message ends the next one. Used by one thread.
+ * Converts messages to records with the deserializer and the converter, and sets the field of the broker's timestamp. A
+ * message that cannot be converted is dropped, whatever the converter throws. In Bullet, a RuntimeException, such as
+ * Gson's for invalid JSON, ends the worker, and the same message then ends the next worker. Used by one thread.
  */
 final class RecordMaker implements Serializable {
     private static final long serialVersionUID = 1L;
@@ -34,8 +34,8 @@ final class RecordMaker implements Serializable {
      * Converts a message.
      *
      * @param message what the connector read.
-     * @param receivedMs the broker's timestamp, or null where that is not known.
-     * @return null when no record can be made of it; the first of a row is logged.
+     * @param receivedMs the broker's timestamp, or null if it is unknown.
+     * @return null if the message cannot be converted; only the first of consecutive failures is logged.
      */
     BulletRecord<?> make(Object message, Long receivedMs) {
         try {
@@ -48,7 +48,7 @@ final class RecordMaker implements Serializable {
         } catch (BulletDSLException | RuntimeException e) {
             if (!failing) {
                 failing = true;
-                LOG.error("No record can be made of a message by {}; it and those of its kind that follow are left out",
+                LOG.error("{} cannot convert a message; dropping messages until one can be converted",
                           converter.getClass().getName(), e);
             }
             return null;

@@ -82,7 +82,7 @@ final class ControlClient implements AutoCloseable {
             failures = failures + 1;
             if (!failing) {
                 failing = true;
-                LOG.warn("No source control from {}; going on as before: {}", controlUrl, e.toString());
+                LOG.warn("No source control from {}; keeping the last rates: {}", controlUrl, e.toString());
             }
         }
     }
