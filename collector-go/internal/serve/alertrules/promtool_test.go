@@ -156,9 +156,9 @@ var cases = map[string]*regexp.Regexp{
 	"firing":               regexp.MustCompile(`^fires`),
 	"not firing":           regexp.MustCompile(`^does not fire`),
 	"missing data":         regexp.MustCompile(`samples stop|are silent`),
-	"nothing at all":       regexp.MustCompile(`nothing at all|never seen`),
-	"NaN":                  regexp.MustCompile(`NaN|no number`),
-	"a worker that leaves": regexp.MustCompile(`worker leaves|worker that leaves|workers that leave|another worker`),
+	"no series":            regexp.MustCompile(`without any series|never seen`),
+	"NaN":                  regexp.MustCompile(`NaN`),
+	"a worker that leaves": regexp.MustCompile(`worker leaves|workers that leave|another worker|other workers`),
 }
 
 func TestEveryRuleIsTriedWithEveryCase(t *testing.T) {
