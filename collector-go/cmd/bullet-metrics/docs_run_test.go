@@ -91,7 +91,7 @@ var tries = map[string]tried{
 	"java -cp bullet-topology.jar io.github.bulletmetrics.topology.source.RecordProducer": {by: "KafkaTimelineIT"},
 	"java -jar build/local-kafka.jar":         {by: "LocalKafkaIT"},
 	"java -jar build/local-kafka.jar produce": {by: "KafkaSourceIT"},
-	"java -jar topology/local-storm":          {by: "LocalStormIT"},
+	"java -jar build/local-storm.jar":         {by: "LocalStormIT"},
 	"mvn -pl":                                 {not: "make test runs the modules' tests by the same Maven"},
 	"storm":                                   {by: "RunningBulletIT"},
 }

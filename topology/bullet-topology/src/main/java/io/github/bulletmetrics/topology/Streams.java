@@ -10,16 +10,21 @@ import org.apache.storm.tuple.Fields;
  * <pre>
  * from        stream    values
  * DataSpout   default   record: List of messages, timestamp: Long (ms, when emitted); received: List of Long (ms, the
- *                       broker's), where bullet.topology.source.timestamp.field is set. Only with the DSL bolt
+ *                       broker's), if bullet.topology.source.timestamp.field is set. Only with the DSL bolt, which acks
  * DataSource  default   record: BulletRecord, timestamp: Long (ms, when emitted)
  * QuerySpout  default   id: String, query: PubSubMessage
- * QuerySpout  metadata  id: String, metadata: Metadata (KILL, COMPLETE, REPLAY)
- * QuerySpout replay id: String, timestamp: Long (ms, of the request), ack: Boolean (whether the batch before arrived)
- * TickSpout default id: Integer, tick: Long FilterBolt default id: String, data: byte[] FilterBolt error id: String,
- * error: RateLimitError FilterBolt feedback id: String, metadata: Metadata (REPLAY with a timestamp) JoinBolt default
- * id: String, result: String (JSON), metadata: Metadata (COMPLETE, FAIL; no signal on a window) JoinBolt feedback id:
- * String, metadata: Metadata (COMPLETE, KILL, REPLAY with a timestamp) ReplayBolt replay id: String, timestamp: Long,
- * index: Integer, batch: Map, or byte[] if compressed, null at the end ReplayBolt capture nothing is sent on it
+ * QuerySpout  metadata  id: String, metadata: Metadata (KILL, COMPLETE; REPLAY, which is not anchored)
+ * QuerySpout  replay    id: String, of the task that asks; timestamp: Long (ms, of the request); ack: Boolean (whether
+ *                       the batch before arrived)
+ * TickSpout   default   id: Integer, tick: Long
+ * FilterBolt  default   id: String, data: byte[]
+ * FilterBolt  error     id: String, error: RateLimitError
+ * FilterBolt  feedback  id: String, of the task that asks; metadata: Metadata (REPLAY with the request's timestamp)
+ * JoinBolt    default   id: String, result: String (JSON), metadata: Metadata (COMPLETE, FAIL; no signal for a window)
+ * JoinBolt    feedback  id: String, metadata: Metadata (COMPLETE, KILL; REPLAY as from FilterBolt)
+ * ReplayBolt  replay    id: String, of the task that asks; timestamp: Long; index: Integer; batch: Map from id to
+ *                       PubSubMessage, or byte[] if compressed, null at the end. Direct, anchored
+ * ReplayBolt  capture   no tuples; its grouping shows which join task has which index
  * </pre>
  */
 public final class Streams {
