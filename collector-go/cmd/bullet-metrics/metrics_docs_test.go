@@ -27,8 +27,8 @@ const (
 The collector exports these metrics about itself on ` + "`/metrics`" + `. It also exports the metrics of Go (` + "`go_*`" + `), of its process (` + "`process_*`" + `) and of
 Prometheus' rule engine (` + "`prometheus_*`" + `).
 
-[Missing data](operating/missing-data.md#counters) lists the metrics that help most when data is missing. [METRICS.md](../proto/METRICS.md) lists the
-metrics that the collector stores for topologies. A test generates this page from the collector:
+[Missing data](operating/missing-data.md#counters) lists the metrics that help most when data is missing. [Canonical metrics](../proto/METRICS.md) are
+those that the collector stores for topologies. A test generates this page from the collector:
 ` + "`cd collector-go && UPDATE_DOCS=1 go test ./cmd/bullet-metrics -run MetricsPage`" + `.
 
 | metric | kind | labels | meaning |

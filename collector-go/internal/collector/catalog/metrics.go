@@ -82,7 +82,7 @@ const (
 )
 
 // metrics is the table of all metrics that have a name of ours, in the order of proto/METRICS.md, which is generated
-// from it. sources.go maps each sender's names to them. CONTRIBUTING.md has an example of a new row.
+// from it. sources.go maps each sender's names to them. docs/checklists.md has an example of a new row.
 var metrics = []canonical{
 	// Topology and workers.
 	{name: "bullet_topology_info", kind: gauge, scope: ofTopology,
