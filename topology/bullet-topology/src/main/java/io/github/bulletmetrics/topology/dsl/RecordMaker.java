@@ -12,8 +12,8 @@ import java.io.Serializable;
 
 /**
  * Converts messages to records with the deserializer and the converter, and sets the field of the broker's timestamp. A
- * message that cannot be converted is dropped, whatever the converter throws. In Bullet, a RuntimeException, such as
- * Gson's for invalid JSON, ends the worker, and the same message then ends the next worker. Used by one thread.
+ * message is dropped if the converter throws any exception. In Bullet, a RuntimeException, such as Gson's for invalid
+ * JSON, ends the worker, and the same message then ends the next worker. Used by one thread.
  */
 final class RecordMaker implements Serializable {
     private static final long serialVersionUID = 1L;
