@@ -86,7 +86,7 @@ func reasonName(r bulletmetricsv1.DropReason) string {
 }
 
 // snapshot returns the stats as bytes. Equal stats give equal bytes. New fields must be added at the end, because
-// restoreStats recognises the output of an older program by the missing fields.
+// restoreStats recognises the output of release 0.1.0 by the missing fields.
 func (l *stats) snapshot() []byte {
 	data := binary.AppendUvarint(nil, l.read)
 	data = binary.AppendUvarint(data, l.badHistograms)
@@ -142,7 +142,7 @@ func appendText(data []byte, s string) []byte {
 	return append(binary.AppendUvarint(data, uint64(len(s))), s...)
 }
 
-// restoreStats reads what snapshot wrote. Fields that an older program did not write are 0.
+// restoreStats reads what snapshot wrote. Fields that release 0.1.0 did not write are then 0.
 func restoreStats(data []byte) (*stats, error) {
 	r := varint.Of(data)
 	l := newStats()
@@ -163,18 +163,13 @@ func restoreStats(data []byte) (*stats, error) {
 		key := dropKey{r.Text(), r.Text()}
 		l.drops[key] = r.Uint()
 	}
-	if r.Len() > 0 { // older programs did not write these
-		l.expired = r.Uint()
-		for range r.Count(1) {
-			ref := slice.Ref(r.Uint())
-			l.owed[ref] = gap{int64(r.Uint()), r.Uint() == 1}
-		}
+	l.expired = r.Uint()
+	for range r.Count(1) {
+		ref := slice.Ref(r.Uint())
+		l.owed[ref] = gap{int64(r.Uint()), r.Uint() == 1}
 	}
-	if r.Len() > 0 { // programs without blocks did not write this
-		l.unknownLayouts = r.Uint()
-	}
-	if r.Len() > 0 { // programs without topology transfers did not write this
-		l.moved = r.Uint()
+	if r.Len() > 0 { // release 0.1.0 did not write these
+		l.unknownLayouts, l.moved = r.Uint(), r.Uint()
 	}
 	return l, r.Err()
 }

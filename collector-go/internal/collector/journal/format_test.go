@@ -214,8 +214,9 @@ func FuzzPayload(f *testing.F) {
 	f.Add(byte(kindForgotten), encodeForgotten(&Forgotten{Series: []SeriesID{1, 9}, Layouts: []LayoutID{2}, TimeMs: 5}))
 	f.Add(byte(kindProducers), encodeProducers([]used[ProducerDefined]{{&ProducerDefined{ID: 1, Topology: "t"}, 3}}))
 	f.Add(byte(kindEpochs), epochs{{epoch: Epoch{1}, topology: "t"}: {seenMs: 1, spans: []span{{1, 5}}}}.encode()[0])
-	f.Add(byte(kindSegment), segmentHeader{version: 1, number: 7}.encode())
 	f.Add(byte(kindSegment), segmentHeader{version: 2, number: 7, nextLayout: 2}.encode())
+	version1 := segmentHeader{version: 1, number: 7}.encode()
+	f.Add(byte(kindSegment), version1[:len(version1)-2]) // without the layouts
 	f.Add(byte(kindConnected), []byte{1, 2})
 	f.Fuzz(func(t *testing.T, k byte, payload []byte) {
 		switch kind(k) {

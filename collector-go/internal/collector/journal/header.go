@@ -34,14 +34,10 @@ type segmentHeader struct {
 func (h segmentHeader) encode() []byte {
 	var to []byte
 	for _, v := range []uint64{h.version, uint64(h.number), uint64(h.previous), uint64(h.nextSeries),
-		uint64(h.nextProducer),
-		h.series, h.producers, h.epochs} {
+		uint64(h.nextProducer), h.series, h.producers, h.epochs} {
 		to = binary.AppendUvarint(to, v)
 	}
 	to = binary.AppendVarint(to, h.timeMs)
-	if h.version < 2 {
-		return to
-	}
 	to = binary.AppendUvarint(to, uint64(h.nextLayout))
 	return binary.AppendUvarint(to, h.layouts)
 }

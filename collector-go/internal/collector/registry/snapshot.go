@@ -11,10 +11,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// The versions of the encoded state. docs/formats/registry.md describes every field in its order.
+// The versions of the encoded state. docs/formats/registry.md describes every field in its order. Release 0.1.0 wrote the
+// oldest version. No release wrote version 2.
 const (
-	stateMagic   = "BMREGIST"
-	stateVersion = 3
+	stateMagic    = "BMREGIST"
+	stateVersion  = 3
+	oldestVersion = 1
 )
 
 // snapshot encodes the state for a checkpoint. Equal states give equal bytes, because maps are written in the order of
@@ -26,14 +28,14 @@ func (s *state) snapshot() []byte {
 	return c.Finish()
 }
 
-// restoreState decodes what snapshot encoded, in any format version up to the current one. Producers and sources are
-// not part of it, because the journal defines them again for every reader.
+// restoreState decodes what snapshot encoded, in this release or in 0.1.0. Producers and sources are not part of it,
+// because the journal defines them again for every reader.
 //
 // A checkpoint has a checksum, so a state that cannot be decoded was written by a program with a bug. The error makes
 // the registry use the checkpoint before it. Nothing is repaired here, because a guessed state would make wrong
 // annotations.
 func restoreState(data []byte, l Limits, t Times) (*state, error) {
-	read, err := metric.Reading(data, stateMagic, 1, stateVersion)
+	read, err := metric.Reading(data, stateMagic, oldestVersion, stateVersion)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +58,7 @@ func CheckVersion(state io.ReaderAt) error {
 // coder codes the types of this package.
 type coder struct{ *metric.Coder }
 
-// state codes everything. Clients exist from format version 3 on.
+// state codes everything. The oldest version had no clients.
 func (c coder) state(s *state) {
 	c.Int(&s.clockMs, &s.ageClockMs)
 	c.Uint(&s.nextMade)
@@ -70,7 +72,7 @@ func (c coder) state(s *state) {
 	})
 	c.annotations(s.set)
 	c.annotations(s.made)
-	if c.Version < 3 {
+	if c.Version == oldestVersion {
 		return
 	}
 	metric.Map(c.Coder, s.clients, compareClients, func(k *clientKey) { c.String(&k.topology); c.place(&k.place) },
@@ -100,7 +102,7 @@ func (c coder) run(topology string, all **run) {
 	c.String(&r.id)
 	r.submittedMs = submittedMs(r.id)
 	c.Int(&r.firstMs, &r.heardMs, &r.hearingSinceMs)
-	if c.Version > 1 {
+	if c.Version > oldestVersion {
 		c.Int(&r.stoppedMs)
 	}
 	metric.Optional(c.Coder, &r.info, func() *info { return &info{settings: map[string]string{}} }, c.info)
@@ -130,8 +132,8 @@ func (c coder) run(topology string, all **run) {
 		c.placementChange)
 }
 
-// worker codes a worker without its number of tasks, which follows from the tasks. The list of components that moved
-// away exists from format version 2 on.
+// worker codes a worker without its number of tasks, which follows from the tasks. The oldest version did not record
+// which components moved away.
 func (c coder) worker(w *worker) {
 	c.Uint(&w.pid)
 	c.Int(&w.startMs, &w.sinceMs, &w.firstMs, &w.lastMs, &w.heardMs, &w.reportMs)
@@ -139,7 +141,7 @@ func (c coder) worker(w *worker) {
 	c.Bool(&w.present)
 	c.Int(&w.leftMs)
 	c.Uint(&w.vacatedBy)
-	if c.Version > 1 {
+	if c.Version > oldestVersion {
 		c.Strings(&w.moved)
 	}
 }

@@ -75,9 +75,6 @@ func (h *health) own() []*healthSeries {
 	return []*healthSeries{&h.ahead, &h.samples, &h.missing, &h.late, &h.ratio, &h.least, &h.most}
 }
 
-// ownBefore5 is the number of own series in snapshots before version 5.
-const ownBefore5 = 5
-
 // metricHealth records how the samples of one metric of a worker arrive.
 type metricHealth struct {
 	*flow

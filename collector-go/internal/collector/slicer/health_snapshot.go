@@ -10,15 +10,11 @@ import (
 
 func (c *coder) health(h *health) {
 	c.Int(&h.writtenTo, &h.aheadMs)
-	if c.Version < 4 {
+	if c.Version == oldest {
 		c.oldHealth(h)
 		return
 	}
-	own := h.own()
-	if c.Version < 5 {
-		own = own[:ownBefore5]
-	}
-	for _, t := range own {
+	for _, t := range h.own() {
 		c.healthSeries(t)
 	}
 	c.tallies(&h.refused)
@@ -38,19 +34,8 @@ func (c *coder) metricHealth(m *metricHealth) {
 	c.String(&m.name)
 	c.Int(&m.intervalMs, &m.widthMs, &m.longestMs, &m.seenMs, &m.lastEnd, &m.wrongMs)
 	c.Uint(&m.samples, &m.missing, &m.late)
-	written := m.series()
-	if c.Version < 6 {
-		// Older versions wrote the interval and the rate of every metric, and the value compared last.
-		var interval, rate healthSeries
-		var compared uint64
-		written = []*healthSeries{&interval, &m.seenSeries, &m.samplesSeries, &rate, &m.missingSeries, &m.lateSeries}
-		m.wrongMs = never
-		c.Uint(&compared)
-	}
-	if c.Bool(&m.silent); c.Version < 6 {
-		m.silent = false
-	}
-	for _, t := range written {
+	c.Bool(&m.silent)
+	for _, t := range m.series() {
 		c.healthSeries(t)
 	}
 	c.tallies(&m.refused)
@@ -79,11 +64,7 @@ func (c *coder) healthSeries(t *healthSeries) {
 	c.ref(&t.hasRef, &t.ref)
 	c.Bool(&t.live)
 	c.Int(&t.lastEnd)
-	if c.Version == 4 || c.Version == 5 {
-		var changedMs int64
-		c.Int(&changedMs)
-	}
-	if c.Version >= 4 {
+	if c.Version > oldest {
 		c.Float(&t.value)
 	}
 }
@@ -114,7 +95,7 @@ func (c *coder) intervals(all map[string]*topologyState) {
 	}
 }
 
-// oldHealth reads the rest of the format of versions 2 and 3, in which each series had a value in each period.
+// oldHealth reads the rest of the format of the oldest version, in which each series had a value in each period.
 func (c *coder) oldHealth(h *health) {
 	c.healthSeries(&h.ahead)
 	for range c.Each(0) {

@@ -11,12 +11,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// The format of a snapshot. docs/formats/checkpoint.md describes every version and what each one added. Restore accepts
-// all versions from oldest to version, so that a new release can continue from the checkpoint of an old one.
+// The format of a snapshot. docs/formats/checkpoint.md describes it. Restore also accepts the version that release 0.1.0
+// wrote, so that a new release can continue from its checkpoint. No release wrote the versions between.
 const (
 	magic   = "BMSLICER"
 	version = 8
-	oldest  = 1
+	oldest  = 3
 )
 
 // Snapshot returns the whole state as bytes, in the format of docs/formats/checkpoint.md. Equal states give equal
@@ -35,8 +35,8 @@ func (s *Slicer) Snapshot() []byte {
 	return c.Finish()
 }
 
-// Restore returns a slicer with the state that Snapshot wrote. It reads all versions from oldest on. It fails if the
-// bytes are damaged or contradict themselves, because a wrong state would silently produce wrong slices.
+// Restore returns a slicer with the state that Snapshot wrote, in this release or in 0.1.0. It fails if the bytes are
+// damaged or contradict themselves, because a wrong state would silently produce wrong slices.
 //
 // The options may differ from those of the snapshot. The open samples of a series whose width changed move to slices of
 // the new width. Closed slices do not change.
@@ -51,7 +51,7 @@ func Restore(data []byte, o Options) (*Slicer, error) {
 	}
 	c := &coder{Coder: read, s: s}
 	c.all(s.entire())
-	if c.Version >= 7 {
+	if c.Version > oldest {
 		c.transfers()
 	}
 	if err := c.Done(); err != nil {
@@ -124,8 +124,8 @@ func (c *coder) ref(has *bool, ref *slice.Ref) {
 	}
 }
 
-// all codes the sections of a snapshot. A change of the order, or a new field, needs a new version. Sections that a
-// version did not have yet are skipped.
+// all codes the sections of a snapshot. A change of the order, or a new field, needs a new version. Sections that the
+// oldest version did not have are skipped.
 func (c *coder) all(x part) {
 	c.Int(x.clockMs, x.tickMs, x.sweepMs)
 	c.Uint32((*uint32)(x.nextRef))
@@ -148,10 +148,8 @@ func (c *coder) all(x part) {
 		}
 	}
 	c.refused(x.only)
-	if c.Version >= 5 {
+	if c.Version > oldest {
 		c.clocks(x.clocks)
-	}
-	if c.Version >= 6 {
 		c.intervals(x.topologyStates)
 	}
 }
@@ -174,7 +172,7 @@ func (c *coder) producers(all map[uint32]*producer) {
 		p := c.s.producer(id)
 		c.Bool(&p.connected)
 		c.Int(&p.connectedMs, &p.sentMs)
-		if c.Version >= 8 {
+		if c.Version > oldest {
 			epoch := string(p.numbers.epoch[:])
 			c.String(&epoch)
 			copy(p.numbers.epoch[:], epoch)
@@ -232,7 +230,7 @@ func (c *coder) info(known **info) {
 // source codes a worker: its times, its producers, the starts of its process, its health, and the series states with
 // their open samples. It leaves out everything that follows from the options, such as the rows of a slice.
 //
-// Versions before 8 did not record when a sample was last accepted. The time at which the worker was last heard is used
+// The oldest version did not record when a sample was last accepted. The time at which the worker was last heard is used
 // instead.
 func (c *coder) source(src *source) {
 	var w metric.Worker
@@ -248,7 +246,7 @@ func (c *coder) source(src *source) {
 	}
 	c.Int(&src.eventMs, &src.heardMs)
 	takenMs := src.takenMs
-	if c.Version >= 8 {
+	if c.Version > oldest {
 		c.Int(&takenMs, &src.again.fromMs, &src.again.toMs, &src.againMs)
 	} else {
 		takenMs = src.heardMs
@@ -268,9 +266,7 @@ func (c *coder) source(src *source) {
 		"a worker has too many starts or carriers")
 	c.infos(&src.infos, src)
 	c.infos(&src.ended, src)
-	if c.Version >= 2 {
-		c.health(&src.health)
-	}
+	c.health(&src.health)
 	for i := range c.Each(len(src.states)) {
 		if c.Reads() {
 			c.readSeriesState(src)
@@ -278,17 +274,14 @@ func (c *coder) source(src *source) {
 			c.seriesState(src.states[i])
 		}
 	}
-	src.takenMs = takenMs // realigning samples of old versions changes it
+	src.takenMs = takenMs // realigning samples of the oldest version changes it
 }
 
 func (c *coder) starts(x *starts) {
-	c.Int(&x.packMs)
-	if c.Version >= 3 {
-		c.Int(&x.intervalMs)
-	}
+	c.Int(&x.packMs, &x.intervalMs)
 	metric.List(c.Coder, &x.known, func(s *start) {
 		c.Int(&s.ms, &s.seenMs)
-		if c.Version < 8 {
+		if c.Version == oldest {
 			s.lastMs = s.seenMs
 			return
 		}
@@ -368,9 +361,7 @@ func (c *coder) input(t *seriesState, in *input) {
 		in = newInput(id, rule)
 		in.state, in.slot = t, uint32(len(t.inputs))
 	}
-	if c.Version >= 2 {
-		c.Int(&in.sinceMs)
-	}
+	c.Int(&in.sinceMs)
 	if c.Reads() {
 		c.s.link(in, t.source)
 	}
@@ -382,7 +373,7 @@ func (c *coder) input(t *seriesState, in *input) {
 	switch {
 	case owns:
 		c.output(in.out)
-	case c.Version >= 5:
+	case c.Version > oldest:
 		if c.Bool(&from); from {
 			in.out.counter.from = in
 		}
@@ -418,7 +409,7 @@ func (c *coder) join(in *input, owns, attached bool) bool {
 	return true
 }
 
-// mostTotal is more than any counter reaches. Early releases did not refuse impossible values, and such a value could
+// mostTotal is more than any counter reaches. Release 0.1.0 did not refuse impossible values, and such a value could
 // be added to a total. A total above this bound would not rise again by ones and tens, so it starts from 0.
 const mostTotal = 1 << 56
 
@@ -429,9 +420,7 @@ func (c *coder) output(o *output) {
 	c.ref(&o.hasRef, &o.ref)
 	c.Int(&o.lastEnd, &o.lastMs)
 	c.Bool(&o.live)
-	if c.Version >= 2 {
-		c.Int(&o.heardMs, &o.missed)
-	}
+	c.Int(&o.heardMs, &o.missed)
 	x, fromOwner := &o.counter, o.counter.from == o.owner
 	c.Bool(&x.begun)
 	if c.Bool(&fromOwner); fromOwner {
@@ -439,11 +428,9 @@ func (c *coder) output(o *output) {
 	}
 	c.Float(&x.total, &x.offset, &x.last)
 	c.Int(&x.lastMs)
-	if c.Version >= 3 {
-		metric.List(c.Coder, &x.recent, func(r *counted) { c.Int(&r.timeMs); c.Float(&r.value) })
-		c.Demand(len(x.recent) <= maxRecent, "a counter has too many recent values")
-	}
-	if c.Version < 5 && x.total > mostTotal {
+	metric.List(c.Coder, &x.recent, func(r *counted) { c.Int(&r.timeMs); c.Float(&r.value) })
+	c.Demand(len(x.recent) <= maxRecent, "a counter has too many recent values")
+	if c.Version == oldest && x.total > mostTotal {
 		*x = counterState{}
 	}
 	c.history(&x.history)
@@ -467,16 +454,16 @@ func (c *coder) made(m *made) {
 	c.by(&m.producer)
 }
 
-// order codes the order of a sample. Before version 8 it was the sequence number of the batch.
+// order codes the order of a sample. In the oldest version it was the sequence number of the batch.
 func (c *coder) order(order *uint64) {
-	if c.Uint(order); c.Version < 8 {
+	if c.Uint(order); c.Version == oldest {
 		*order <<= 1
 	}
 }
 
-// history exists from version 8 on.
+// history is missing in the oldest version.
 func (c *coder) history(h *history) {
-	if c.Version < 8 {
+	if c.Version == oldest {
 		return
 	}
 	c.made(&h.made)
@@ -515,8 +502,8 @@ func (c *coder) before(endMs int64, timeMs *int64) {
 	*timeMs = endMs - difference
 }
 
-// bucket codes an open slice: the grid, then the samples beside it, then the readings of distributions. The grid exists
-// from version 4 on.
+// bucket codes an open slice: the grid, then the samples beside it, then the readings of distributions. The oldest
+// version had no grid.
 func (c *coder) bucket(t *seriesState, b *bucket) {
 	c.Int(&b.endMs)
 	newest := t.closedTo
@@ -526,7 +513,7 @@ func (c *coder) bucket(t *seriesState, b *bucket) {
 	if !c.Demand(b.endMs > newest && b.endMs%t.widthMs == 0 && b.endMs <= 2*maxTimeMs, "an open slice has an invalid end") {
 		return
 	}
-	if c.Version >= 4 {
+	if c.Version > oldest {
 		c.grid(t, b)
 	}
 	for i := range c.Each(len(b.samples)) {
@@ -541,7 +528,7 @@ func (c *coder) bucket(t *seriesState, b *bucket) {
 		c.by(&x.producer)
 		switch {
 		case !c.Reads() || !c.open(t, b, x.slot, x.timeMs):
-		case c.Version >= 4:
+		case c.Version > oldest:
 			b.samples = append(b.samples, x)
 		default:
 			c.s.put(t, b, x)

@@ -202,7 +202,7 @@ func restoreOf(a Imported, o Options) (*Slicer, error) {
 	if err != nil {
 		return nil, err
 	}
-	read, err := metric.Reading(a.Snapshot, magic, version, version)
+	read, err := metric.Reading(a.Snapshot, magic, version)
 	if err != nil {
 		return nil, fmt.Errorf("import a topology: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/prometheus/model/labels"
 )
@@ -25,12 +26,13 @@ func Writing(magic string, version uint64) *Coder {
 	return &Coder{e: newEncoder(magic, version), Version: version}
 }
 
-// Reading returns a coder that reads bytes of any version from oldest to newest. The error says what is wrong with the
-// bytes; it is a disk.ErrNewer if a newer program wrote them. Done ends the reading.
-func Reading(data []byte, magic string, oldest, newest uint64) (*Coder, error) {
-	d, version, err := newDecoder(data, magic, newest)
-	if err == nil && version < oldest {
-		err = fmt.Errorf("its format is version %d, but this program supports %d to %d", version, oldest, newest)
+// Reading returns a coder that reads bytes of one of the supported versions, of which the last is the newest. The error
+// says what is wrong with the bytes; it is a disk.ErrNewer if a newer program wrote them. Done ends the reading.
+func Reading(data []byte, magic string, supported ...uint64) (*Coder, error) {
+	d, version, err := newDecoder(data, magic, supported[len(supported)-1])
+	if err == nil && !slices.Contains(supported, version) {
+		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(supported), "[]"), " ", " and ")
+		err = fmt.Errorf("its format is version %d, but this program supports only %s", version, list)
 	}
 	return &Coder{d: d, Version: version}, err
 }
