@@ -9,8 +9,6 @@ import (
 type Message struct {
 	// Text is the message after LogMark as in the source. Each {} stands for a variable part.
 	Text string
-	// Before is the text of release 0.2.0, or "" if it is the same. Workers may run an older plugin than this program.
-	Before string
 	// Means explains what has happened, if the line itself does not explain it completely.
 	Means string
 	// Fix is what to do, or "" if nothing is wrong.
@@ -22,9 +20,8 @@ type Message struct {
 	ends []string
 }
 
-// Cause is a part of a message, and what to do if the message contains it. Before is the part in release 0.2.0, or ""
-// if it is the same.
-type Cause struct{ Part, Before, Fix string }
+// Cause is a part of a message, and what to do if the message contains it.
+type Cause struct{ Part, Fix string }
 
 // Texts of problems whose end another message reports.
 const (
@@ -46,139 +43,111 @@ const (
 // Messages are all messages that the plugin logs, in a worker or during a submission.
 var Messages = []Message{
 	// During the submission of a topology.
-	{Text: notRegistered, Before: "Not registered, the topology will run without it: {}",
+	{Text: notRegistered,
 		Means: "a setting is invalid; Bullet submits the topology without the consumer",
 		Fix:   "correct the setting that the line names, and submit again"},
-	{Text: registered, Before: "{} already registers {}: it is left as it is.",
+	{Text: registered,
 		Means: "the consumer runs with the settings of that entry, and the settings in Bullet's file are not used",
 		Fix:   "remove the entry from " + Register + ", or the class from " + Classes + ", and submit again"},
 	{Text: "Added to {}: {} (max.retain.metric.tuples: a metric tick of {} executors has up to {} reports, and Storm keeps only 100 by default).",
-		Before: "Added to {}: {} (max.retain.metric.tuples: Storm keeps 100 reports by default, less than one tick of a large topology; a tick of the {} executors of this one can have {}).",
-		Means:  "the consumer is registered", ends: []string{notRegistered, registered, tooLong}},
+		Means: "the consumer is registered", ends: []string{notRegistered, registered, tooLong}},
 	{Text: "Added to {}: {} (samples CPU, heap and GC of each worker every second).",
-		Before: "Added to {}: {} (each worker's CPU, heap and GC once a second).", Means: "the sampler is registered"},
+		Means: "the sampler is registered"},
 	{Text: "Added to {}: {} (measures latency distributions; set {}: false to disable it).",
-		Before: "Added to {}: {} (latencies of records and queries as distributions; {}: false leaves it out).",
-		Means:  "the latency hook is registered"},
+		Means: "the latency hook is registered"},
 	{Text: "Added to {}: {} (without it, workers of Storm 2.8 fail on each other's metrics).",
-		Before: "Added to {}: {} (without it workers of Storm 2.8 crash on each other's metrics).",
-		Means:  "a class is registered with Kryo"},
+		Means: "a class is registered with Kryo"},
 	{Text: "Set {} to {}{}: {}.", Means: "a setting of Storm was set"},
 	{Text: "Set {} to {}: resource request of a metrics consumer for {} executors.",
-		Before: "Set {} to {}: what the resource-aware scheduler is to reserve for a metrics consumer of {} executors.",
-		Means:  "the consumer's resource requests were set"},
-	{Text: "Kept {} at {}.", Before: "Left {} at {}.", Means: "a setting of Storm keeps its value"},
+		Means: "the consumer's resource requests were set"},
+	{Text: "Kept {} at {}.", Means: "a setting of Storm keeps its value"},
 	{Text: tooLong,
-		Before: "{} is {} s: Storm 2.3 and later schedule what is above {} s twice, so that its metrics come doubled and at other times. It is left as it is; set {} s or less.",
-		Means:  "rates and counts of this topology are wrong", Fix: "set it to 10, or to at most 127, and submit again"},
+		Means: "rates and counts of this topology are wrong", Fix: "set it to 10, or to at most 127, and submit again"},
 
 	// In a worker, by the consumer.
 	{Text: "Sending metrics to {}{}; the queue holds up to {} samples.",
-		Before: "Metrics go to {}{}; at most {} samples are queued.", Means: "the consumer has started",
-		ends: []string{notExported, unreached}},
-	{Text: notExported, Before: "No metrics are exported: {}. The topology runs on without them.",
+		Means: "the consumer has started", ends: []string{notExported, unreached}},
+	{Text: notExported,
 		Means: "the consumer could not start, and does not try again",
 		Fix:   "correct the setting or the file that the line names, on the worker's host, and submit again"},
-	{Text: "Ignored the unknown setting {}. Known settings: {}", Before: "There is no setting {}. There are: {}",
+	{Text: "Ignored the unknown setting {}. Known settings: {}",
 		Means: "a setting of the plugin is misspelled, and its default applies",
 		Fix:   "use a name from the list in the line, and submit again"},
-	{Text: "Ignored a part of the registration's argument: {}.", Before: "Of this consumer's registration {}.",
+	{Text: "Ignored a part of the registration's argument: {}.",
 		Means: "a part of the argument has no effect; the topology's settings or the defaults apply",
 		Fix:   "set the argument of the registration to a map of " + Collector + "* settings, and submit again"},
 	{Text: "Sending the bearer token unencrypted: {} is set, but {} is not true.",
-		Before: "{} is set without {}: the token travels in the clear.",
-		Means:  "everybody who can read the network traffic can send samples in the topology's name",
+		Means: "everybody who can read the network traffic can send samples in the topology's name",
 		Fix: "configure a certificate in the collector (grpc.tls.cert_file), set " + Collector +
 			"tls.enabled: true, and submit again; then replace the token"},
 	{Text: "Skipped a data point or map entry that could not be read. Further ones are only counted (drop reason INTERNAL).",
-		Before: "A data point, or an entry of its map, could not be read and is left out. Further ones are counted (drop reason INTERNAL), not logged.",
 		Means:  "a metric has an unexpected type, or changed while it was read",
 		Fix:    "fix the metric that the exception below the line names; bullet_metrics_producer_dropped_samples_total{reason=\"internal\"} counts these",
-		Causes: []Cause{{"sent a pack of version", "", oneRelease}}},
+		Causes: []Cause{{"sent a pack of version", oneRelease}}},
 	{Text: "Collector rejected samples with {}, for example: {}. Further samples with this reason are only counted.",
-		Before: "The collector refuses samples as {}, such as: {}. Further ones are counted, not logged.",
-		Means:  "the rejected samples are lost: bullet_metrics_ingest_topology_rejected_samples_total counts them",
-		Fix:    "use the same release of plugin and collector",
+		Means: "the rejected samples are lost: bullet_metrics_ingest_topology_rejected_samples_total counts them",
+		Fix:   "use the same release of plugin and collector",
 		Causes: []Cause{
-			{"REJECTION_REASON_FUTURE", "", checkClocks}, {"REJECTION_REASON_TOO_OLD", "", checkClocks},
-			{"REJECTION_REASON_SERIES_LIMIT", "",
+			{"REJECTION_REASON_FUTURE", checkClocks}, {"REJECTION_REASON_TOO_OLD", checkClocks},
+			{"REJECTION_REASON_SERIES_LIMIT",
 				"raise limits.series_per_topology of the collector, or report fewer metrics of your own"},
-			{"REJECTION_REASON_NOT_A_NUMBER", "", "fix the metric that reports NaN or an infinite value"},
+			{"REJECTION_REASON_NOT_A_NUMBER", "fix the metric that reports NaN or an infinite value"},
 		}},
 	{Text: unreached,
-		Before: "Metrics do not reach the collector at {}: {}. {} Trying on; {} samples wait. Not reached for {} s; failures since the last such line: {}.",
-		Means:  "the worker queues samples and retries; when its queue is full, it drops the oldest",
-		Fix:    nobodyThere,
+		Means: "the worker queues samples and retries; when its queue is full, it drops the oldest",
+		Fix:   nobodyThere,
 		Causes: []Cause{
 			{"Fix the file that the message names, on this worker's host.",
-				"Mend the file that it names, on this worker's machine.",
 				"install the file there, readable for the worker's user; the plugin reads its files again at each attempt"},
 			{"The server does not use TLS, but " + Collector +
 				"tls.enabled is true. Enable TLS in the collector, or set it to false.",
-				"What listens there speaks plain text, and " + Collector +
-					"tls.enabled is true: give the collector TLS, or set false.",
 				"configure a certificate in the collector (grpc.tls.cert_file), or set " + Collector +
 					"tls.enabled: false and submit again"},
 			{"The server requires TLS. Set " + Collector + "tls.enabled to true, and tls.ca.file.",
-				"What listens there speaks TLS: set " + Collector + "tls.enabled to true, and tls.ca.file.",
 				"set " + Collector + "tls.enabled: true and tls.ca.file (the CA of its certificate), and submit again"},
 			{"The server speaks HTTP, not gRPC. Use the port of the collector's grpc.listen, 4320 by default.",
-				"What listens there speaks HTTP and not gRPC: take the port of the collector's grpc.listen, 4320 by default.",
 				"set the port of " + Collector +
 					"address to the collector's grpc.listen, 4320 by default, and submit again"},
 			{"The server closed the connection. It has ended, or it requires TLS and " + Collector + "tls.enabled is not true.",
-				"It closed the connection: it has ended, or speaks TLS and " + Collector + "tls.enabled is not true.",
 				"check that the collector runs. If its log has reason=tls_plain_text, it requires TLS: set " +
 					Collector + "tls.enabled: true and submit again. doctor --bullet-conf tests the TLS handshake"},
-			{"Check " + Collector + "token.file and tls.* against the collector's settings.", "",
+			{"Check " + Collector + "token.file and tls.* against the collector's settings.",
 				"make the file of " + Collector + "token.file (or tls.cert.file and tls.key.file) match what grpc.token_file grants this topology; the plugin reads its files again at each attempt"},
 			{"Plugin and collector may have incompatible versions.",
-				"Plugin and collector may be of different releases.",
 				"use the same release of plugin and collector; upgrade the collector first"},
-			{"The collector accepts no more streams at the moment.", "It takes no further stream for now.",
+			{"The collector accepts no more streams at the moment.",
 				"if this lasts, raise limits.streams of the collector, or lower " + Collector + "parallelism"},
-			{"Check that it is running and that " + Collector + "address is correct.",
-				"Is it running, and is " + Collector + "address right?", nobodyThere},
+			{"Check that it is running and that " + Collector + "address is correct.", nobodyThere},
 		}},
 	{Text: "Metrics reach the collector at {} again, after {} s and {} failed attempts.",
 		Means: "the collector is reached again", ends: []string{unreached}},
 	{Text: "Moved from the collector at {} back to the one at {}, which is available again.",
-		Before: "Metrics return from the collector at {} to the one at {}, which is back.",
-		Means:  "the topology uses its first collector again"},
+		Means: "the topology uses its first collector again"},
 	{Text: "Discarded the transferred state of this topology, because a collector rejected it twice. Its counters restart from zero.",
-		Before: "What a collector handed over of this topology is not understood by the next, twice, and is abandoned: counters begin again there.",
-		Means:  "the topology's counters restart from zero, as after any reset, and open slices are incomplete",
-		Fix:    "use the same release for all collectors"},
+		Means: "the topology's counters restart from zero, as after any reset, and open slices are incomplete",
+		Fix:   "use the same release for all collectors"},
 	{Text: "Closed the metrics sender. Undelivered samples: {} when closing, {} in total. Rejected by the collector: {}.",
-		Before: "Metrics sender closed; samples not delivered: {} at closing, {} in all. Refused by the collector: {}.",
-		Means:  "the worker or its consumer has ended"},
+		Means: "the worker or its consumer has ended"},
 	{Text: "Sending metrics failed unexpectedly; retrying. Further unexpected failures are not logged.",
-		Before: "Sending metrics failed in an unforeseen way; trying on. Further failures of this kind are not logged.",
-		Means:  "a bug in the plugin: the batch that was being sent is dropped and counted (INTERNAL)",
-		Fix:    sendTheLog},
+		Means: "a bug in the plugin: the batch that was being sent is dropped and counted (INTERNAL)",
+		Fix:   sendTheLog},
 
 	// In a worker, by the sampler and the hook.
 	{Text: "Sampling of CPU, heap and GC stopped in this worker.",
-		Before: "This worker's CPU, heap and GC are not sampled any more.",
-		Means:  "the sampler disabled itself in this worker after an error", Fix: sendTheLog},
+		Means: "the sampler disabled itself in this worker after an error", Fix: sendTheLog},
 	{Text: "Latency measurement stopped in this task. The task itself continues.",
-		Before: "The latencies of this task are not measured any more; the task runs on.",
-		Means:  "the latency hook disabled itself in this task after an error: bullet_latency_hook_left_out_total{reason=\"failed\"}",
-		Fix:    sendTheLog},
+		Means: "the latency hook disabled itself in this task after an error: bullet_latency_hook_left_out_total{reason=\"failed\"}",
+		Fix:   sendTheLog},
 }
 
-// Read returns the message that matches the text after LogMark, or nil if neither this release of the plugin nor 0.2.0
-// has such a message. If several match, it returns the one with the longest fixed text.
+// Read returns the message that matches the text after LogMark, or nil if this release of the plugin has no such message.
+// If several match, it returns the one with the longest fixed text.
 func Read(text string) *Message {
 	var best *Message
 	most := -1
 	for i := range Messages {
 		m := &Messages[i]
-		n := matched(m.Text, text)
-		if m.Before != "" {
-			n = max(n, matched(m.Before, text))
-		}
-		if n > most {
+		if n := matched(m.Text, text); n > most {
 			best, most = m, n
 		}
 	}
@@ -218,7 +187,7 @@ func (m *Message) ProvesLoaded() bool { return len(m.ends) > 0 }
 // Advice returns what to do about a line with this message.
 func (m *Message) Advice(line string) string {
 	for _, cause := range m.Causes {
-		if strings.Contains(line, cause.Part) || cause.Before != "" && strings.Contains(line, cause.Before) {
+		if strings.Contains(line, cause.Part) {
 			return cause.Fix
 		}
 	}
