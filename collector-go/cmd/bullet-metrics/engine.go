@@ -96,7 +96,7 @@ func (e *engine) command(file *experimentfile.File, run *runstore.Run) (*runner.
 	if l := file.Launch.Load; l != nil {
 		o.LoadHosts, o.LoadCommand, o.Load = l.Hosts, l.Command, run.Plan.Load
 	}
-	if _, err := measure.NewCollectorAt(o.Collector, o.Access); err != nil {
+	if _, err := measure.NewCollector(o.Collector, o.Access); err != nil {
 		return nil, fmt.Errorf("launch.command: %w", err)
 	}
 	return runner.NewCommand(o, e.say), nil

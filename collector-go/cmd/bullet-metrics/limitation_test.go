@@ -26,10 +26,10 @@ func TestACollectorJudgesFromItsOwnSlices(t *testing.T) {
 	end := time.Now().Truncate(10 * time.Second)
 	r.send(minute(1, end))
 
-	client, err := measure.NewCollectorAt(r.col.httpListener.Addr().String(),
+	client, err := measure.NewCollector(r.col.httpListener.Addr().String(),
 		measure.CollectorAccess{TokenFile: secret})
 	require.NoError(t, err)
-	stranger, err := measure.NewCollector(r.col.httpListener.Addr().String())
+	stranger, err := measure.NewCollector(r.col.httpListener.Addr().String(), measure.CollectorAccess{})
 	require.NoError(t, err)
 	_, err = stranger.Topology(t.Context(), "t")
 	require.Error(t, err)

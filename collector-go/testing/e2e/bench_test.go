@@ -111,7 +111,7 @@ func startBench(t *testing.T) *bench {
 			t.Logf("waited too long for %s", what)
 		}
 	})
-	b.collector, err = measure.NewCollector(o.HTTPListen)
+	b.collector, err = measure.NewCollector(o.HTTPListen, measure.CollectorAccess{})
 	require.NoError(t, err)
 	require.NoError(t, s.Start(t.Context()))
 	require.NoError(t, s.Submit(t.Context()))

@@ -185,7 +185,7 @@ func assertStepsAnnotated(t *testing.T, data string, text []byte) {
 	require.NoError(t, json.Unmarshal(text, &r))
 	address, stop := serveAgain(t, data)
 	defer stop()
-	collector, err := measure.NewCollector(address)
+	collector, err := measure.NewCollector(address, measure.CollectorAccess{})
 	require.NoError(t, err)
 	found, err := collector.AnnotationsTagged(t.Context(), "bullet-01", "step")
 	require.NoError(t, err)

@@ -79,7 +79,7 @@ func startScaled(t *testing.T) *scaled {
 	s.bench = &bench{Stack: running, options: o, gateway: load.NewGateway(o.GatewayListen, 20), manager: manager,
 		started: time.Now()}
 	t.Cleanup(func() { s.stop(t) })
-	s.collector, err = measure.NewCollector(o.HTTPListen)
+	s.collector, err = measure.NewCollector(o.HTTPListen, measure.CollectorAccess{})
 	require.NoError(t, err)
 	say(t, "starting a Storm cluster of %d workers; the page over all collectors: http://%s", workers, o.HTTPListen)
 	require.NoError(t, running.Start(t.Context()))

@@ -24,7 +24,7 @@ func answering(t *testing.T, answer string) (c *Collector, asked *[]string) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	t.Cleanup(server.Close)
-	c, err := NewCollector(strings.TrimPrefix(server.URL, "http://"))
+	c, err := NewCollector(strings.TrimPrefix(server.URL, "http://"), CollectorAccess{})
 	require.NoError(t, err)
 	return c, asked
 }

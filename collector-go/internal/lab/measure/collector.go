@@ -28,14 +28,9 @@ type Newest struct {
 // use a collector on another machine. It is safe for concurrent use.
 type Collector struct{ client *client.Client }
 
-// NewCollector returns a client of the collector that serves HTTP at address, "host:port" or a URL.
-func NewCollector(address string) (*Collector, error) {
-	return NewCollectorAt(address, CollectorAccess{})
-}
-
-// NewCollectorAt returns a client of the collector that serves HTTP at address, with the credentials and TLS settings
-// of access.
-func NewCollectorAt(address string, access CollectorAccess) (*Collector, error) {
+// NewCollector returns a client of the collector that serves HTTP at address, "host:port" or a URL, with the credentials
+// and TLS settings of access.
+func NewCollector(address string, access CollectorAccess) (*Collector, error) {
 	asked, err := client.New(address, access)
 	if err != nil {
 		return nil, err

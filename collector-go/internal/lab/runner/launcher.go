@@ -46,7 +46,7 @@ func prepare(conf, collector string, access measure.CollectorAccess, t runstore.
 	if l.Settings, err = textfile.Read(conf, textfile.Most); err != nil {
 		return nil, err
 	}
-	c, err := measure.NewCollectorAt(collector, access)
+	c, err := measure.NewCollector(collector, access)
 	if err != nil {
 		return nil, err
 	}
