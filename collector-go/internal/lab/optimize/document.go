@@ -118,23 +118,11 @@ func findings(r *Result, costUnit string) (out []string) {
 	outcome := r.Outcome()
 	out = append(out, strings.ToUpper(outcome[:1])+outcome[1:]+".",
 		fmt.Sprintf("%s of %s, %s.", tuning.Counted(len(r.Trials), "trial"),
-			tuning.Counted(r.Configurations, "configuration"), Took(seconds)))
+			tuning.Counted(r.Configurations, "configuration"), tuning.Took(seconds)))
 	if r.Doubt > 0 {
 		out = append(out, fmt.Sprintf("Probability that noise changed a verdict of the proof: %s%%.", percent(r.Doubt)))
 	}
 	return out
-}
-
-// Took formats a time in seconds, such as 12m0s. It drops fractions of a second.
-func Took(seconds float64) string {
-	n, text := int64(seconds), ""
-	if n >= 3600 {
-		text = fmt.Sprintf("%dh", n/3600)
-	}
-	if n >= 60 {
-		text += fmt.Sprintf("%dm", n/60%60)
-	}
-	return fmt.Sprintf("%s%ds", text, n%60)
 }
 
 // costText formats a cost with its unit; "" means no unit.
@@ -167,14 +155,6 @@ func ms(f tuning.Figure) string {
 	if math.IsInf(float64(f), 1) {
 		return "infinite"
 	}
-	return figureText(f)
-}
-
-// figureText formats a figure, or returns the document's mark for unknown.
-func figureText(f tuning.Figure) string {
-	if !f.Known() {
-		return document.Unknown
-	}
 	return tuning.Digits(f)
 }
 
@@ -192,8 +172,8 @@ func trialTable(r *Result) document.Table {
 		document.Number("Cost", "", func(t row) string { return costText(t.Cost, "") }),
 		document.Text("Verdict", func(t row) string { return string(t.Verdict) }),
 		document.Number("Latency", "ms", func(t row) string { return ms(t.LatencyMs) }),
-		document.Number("Complete", "%", func(t row) string { return figureText(100 * t.Completeness) }),
-		document.Number("Catch-up", "", func(t row) string { return figureText(t.CatchUp) }),
+		document.Number("Complete", "%", func(t row) string { return tuning.Digits(100 * t.Completeness) }),
+		document.Number("Catch-up", "", func(t row) string { return tuning.Digits(t.CatchUp) }),
 		document.Text("Limited by", func(t row) string { return string(t.Limiter) }),
 	).WithoutBlank()
 }
@@ -231,7 +211,7 @@ func resourceTable(r *Result, unit string) document.Table {
 	return document.TableOf(rows,
 		document.Text("Setting", func(r Resource) string { return r.Setting }),
 		document.Text("Value", func(r Resource) string { return strings.TrimSpace(r.As + " " + r.Value) }),
-		document.Number("Cost", unit, func(r Resource) string { return figureText(r.Cost) }))
+		document.Number("Cost", unit, func(r Resource) string { return tuning.Digits(r.Cost) }))
 }
 
 // requirementTable shows which value of each setting is not enough for twice the load and which is. It also says
@@ -242,8 +222,8 @@ func requirementTable(r *Result) document.Table {
 		document.Text("Setting", func(n row) string { return n.As }),
 		document.Number("Best", "", func(n row) string { return n.Value }),
 		document.Number("Ruled out", "", func(n row) string { return n.Failed }),
-		document.Number("Not enough", "", func(n row) string { return figureText(n.Beyond) }),
-		document.Number("Enough", "", func(n row) string { return figureText(n.Enough) }),
+		document.Number("Not enough", "", func(n row) string { return tuning.Digits(n.Beyond) }),
+		document.Number("Enough", "", func(n row) string { return tuning.Digits(n.Enough) }),
 		document.Text("In the space", func(n row) string {
 			if n.Covered {
 				return "yes"

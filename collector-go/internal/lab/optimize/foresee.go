@@ -110,11 +110,11 @@ func (o Outlook) Text(experiment, dir string) string {
 		for _, then := range o.Then {
 			line(true, "  then: %s", then)
 		}
-		line(true, "  about %s of %s each: %s", tuning.Counted(o.AboutTrials, "trial"), Took(o.TrialSeconds),
-			Took(o.AboutSeconds))
+		line(true, "  about %s of %s each: %s", tuning.Counted(o.AboutTrials, "trial"), tuning.Took(o.TrialSeconds),
+			tuning.Took(o.AboutSeconds))
 		line(!o.grid, "  This assumes the outcomes that the model expects. Trials whose verdict noise may have changed are repeated.")
 	}
 	line(o.MostTrials > 0, "  at most %s", tuning.Counted(o.MostTrials, "trial"))
-	line(o.MostSeconds > 0, "  at most %s", Took(o.MostSeconds))
+	line(o.MostSeconds > 0, "  at most %s", tuning.Took(o.MostSeconds))
 	return text.String()
 }

@@ -148,32 +148,26 @@ func value(e ast.Expr, variable func(name string) (float64, bool)) (float64, err
 
 // binary applies an operator. Comparisons and logical operators return 1 for true and 0 for false.
 func binary(op token.Token, x, y float64) (float64, error) {
-	truth := func(holds bool) (float64, error) { return map[bool]float64{true: 1}[holds], nil }
-	switch op {
-	case token.ADD:
-		return x + y, nil
-	case token.SUB:
-		return x - y, nil
-	case token.MUL:
-		return x * y, nil
-	case token.QUO:
-		return x / y, nil
-	case token.LSS:
-		return truth(x < y)
-	case token.LEQ:
-		return truth(x <= y)
-	case token.GTR:
-		return truth(x > y)
-	case token.GEQ:
-		return truth(x >= y)
-	case token.EQL:
-		return truth(x == y)
-	case token.NEQ:
-		return truth(x != y)
-	case token.LAND:
-		return truth(x != 0 && y != 0)
-	case token.LOR:
-		return truth(x != 0 || y != 0)
+	apply := operators[op]
+	if apply == nil {
+		return 0, fmt.Errorf("unknown operator %s", op)
 	}
-	return 0, fmt.Errorf("unknown operator %s", op)
+	return apply(x, y), nil
 }
+
+var operators = map[token.Token]func(x, y float64) float64{
+	token.ADD:  func(x, y float64) float64 { return x + y },
+	token.SUB:  func(x, y float64) float64 { return x - y },
+	token.MUL:  func(x, y float64) float64 { return x * y },
+	token.QUO:  func(x, y float64) float64 { return x / y },
+	token.LSS:  func(x, y float64) float64 { return truth(x < y) },
+	token.LEQ:  func(x, y float64) float64 { return truth(x <= y) },
+	token.GTR:  func(x, y float64) float64 { return truth(x > y) },
+	token.GEQ:  func(x, y float64) float64 { return truth(x >= y) },
+	token.EQL:  func(x, y float64) float64 { return truth(x == y) },
+	token.NEQ:  func(x, y float64) float64 { return truth(x != y) },
+	token.LAND: func(x, y float64) float64 { return truth(x != 0 && y != 0) },
+	token.LOR:  func(x, y float64) float64 { return truth(x != 0 || y != 0) },
+}
+
+func truth(holds bool) float64 { return map[bool]float64{true: 1}[holds] }

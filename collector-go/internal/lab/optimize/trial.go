@@ -82,24 +82,15 @@ func (t Target) margins(trial Trial) (all []float64) {
 const leastLoss = 1e-4
 
 // Judge returns the verdict of a trial's figures. It is FAIL if a figure misses its goal. Otherwise it is inconclusive
-// if a figure with a goal is unknown, and OK if all goals are met.
+// if a figure with a goal is unknown, and OK if all goals are met. Comparisons with an unknown figure are false. An
+// infinite latency is a miss, unlike in tuning.Goal.
 func (t Target) Judge(trial Trial) tuning.Verdict {
-	verdict := tuning.OK
-	for _, goal := range []struct {
-		has   bool
-		known bool
-		holds bool
-	}{
-		{t.LatencyMs.Known(), !math.IsNaN(float64(trial.LatencyMs)), trial.LatencyMs <= t.LatencyMs},
-		{t.Completeness.Known(), trial.Completeness.Known(), trial.Completeness >= t.Completeness},
-		{t.CatchUp.Known(), trial.CatchUp.Known(), trial.CatchUp >= t.CatchUp},
-	} {
-		switch {
-		case goal.has && goal.known && !goal.holds:
-			return tuning.Fail
-		case goal.has && !goal.known:
-			verdict = tuning.Inconclusive
-		}
+	switch {
+	case trial.LatencyMs > t.LatencyMs, trial.Completeness < t.Completeness, trial.CatchUp < t.CatchUp:
+		return tuning.Fail
+	case t.LatencyMs.Known() && math.IsNaN(float64(trial.LatencyMs)),
+		t.Completeness.Known() && !trial.Completeness.Known(), t.CatchUp.Known() && !trial.CatchUp.Known():
+		return tuning.Inconclusive
 	}
-	return verdict
+	return tuning.OK
 }

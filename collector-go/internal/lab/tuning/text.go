@@ -97,6 +97,9 @@ func Lasting(ms int64) string {
 	return text
 }
 
+// Took formats a time in seconds, such as 12m0s. It drops fractions of a second.
+func Took(seconds float64) string { return (time.Duration(seconds) * time.Second).String() }
+
 // Grouped inserts a comma between groups of three digits before the point.
 func Grouped(digits string) string {
 	whole, fraction, found := strings.Cut(digits, ".")
