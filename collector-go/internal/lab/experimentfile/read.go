@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -37,9 +36,6 @@ func read(path string) (*File, []byte, error) {
 	return f, text, err
 }
 
-// searchFile is the first field of the search files that development versions of 0.2.0 read.
-var searchFile = regexp.MustCompile(`(?m)^optimize:`)
-
 // Parse is Read for a text that came from path. It calls Check only if every value could be parsed. A value that could
 // not be parsed has its default, and a second fault about the default would mislead.
 func Parse(path string, text []byte) (_ *File, err error) {
@@ -49,9 +45,6 @@ func Parse(path string, text []byte) (_ *File, err error) {
 	switch {
 	case errors.Is(err, yamlfile.ErrEmpty):
 		return nil, fmt.Errorf("%w; see docs/experiments.md for the fields of an experiment", err)
-	case err != nil && searchFile.Match(text):
-		return nil, fmt.Errorf("%s: search files were replaced by experiment files with a `search` section: "+
-			"move the fields below `search:` into the file that `experiment` names, see docs/tune/search-file.md", path)
 	case err != nil:
 		return nil, err
 	}

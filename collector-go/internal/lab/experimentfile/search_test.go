@@ -213,8 +213,6 @@ func TestEachFaultHasItsPlaceAndTheNearestName(t *testing.T) {
 		{swap(goodFile, "sample", `""`), goodSpace, `experiment: "" is not a valid name`},
 		{swap(goodFile, "title: x", "title: x\ngrid: []"), goodSpace, "it.yaml:3:7: grid: cannot be combined with search"},
 		{"experiment: sample\ntitle: x\nanalysis: data\n", goodSpace, "launch: set either"},
-		{"optimize: sample\ntarget: {queries: 100}\n", goodSpace,
-			"it.yaml: search files were replaced by experiment files with a `search` section"},
 		{goodFile, swap(goodSpace, "seed: 7", "sed: 7"), `it.yaml:15:1: unknown field "sed"; did you mean "seed"?`},
 		{goodFile, swap(goodSpace, "easier: more", "easier: mor"),
 			`easier: "mor" is not one of more, less, neither; did you mean "more"?`},
