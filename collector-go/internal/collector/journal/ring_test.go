@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -361,4 +362,17 @@ func TestASegmentThatCannotBeOpened(t *testing.T) {
 		require.NoError(t, r.Close())
 		require.NoError(t, j.Close())
 	}
+}
+
+// The gauge of the ring's size follows what is in memory.
+func TestTheSizeOfTheRingIsReported(t *testing.T) {
+	j, err := Open("/journal", smallOptions(disktest.NewMemory(1)))
+	require.NoError(t, err)
+	defer j.Close()
+	require.Zero(t, testutil.ToFloat64(j.figures.ringBytes))
+	reader, err := j.Reader(0) // entries that all readers have received leave the ring
+	require.NoError(t, err)
+	defer reader.Close()
+	appended(t, j, oneBatch(t, j, 1))
+	require.Positive(t, testutil.ToFloat64(j.figures.ringBytes))
 }

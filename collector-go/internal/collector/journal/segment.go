@@ -146,6 +146,7 @@ func (j *Journal) grow(end int64) {
 func (j *Journal) showSizes() {
 	j.figures.segments.Set(float64(len(j.segments)))
 	j.figures.bytes.Set(float64(j.bytes))
+	j.figures.ringBytes.Set(float64(j.ring.bytes))
 	j.figures.epochs.Set(float64(len(j.state.epochs)))
 	j.showDictionary()
 	j.figures.queueBytes.Set(float64(j.queue.bytes))
