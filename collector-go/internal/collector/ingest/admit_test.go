@@ -121,7 +121,7 @@ func TestSlots(t *testing.T) {
 // TestAStepOfTheClockRefusesNothing checks that a good sample stays good if the collector's clock steps by 12 hours.
 func TestAStepOfTheClockRefusesNothing(t *testing.T) {
 	start := time.Now()
-	c := newClock(func() time.Time { return start }, 10*time.Minute, 24*time.Hour)
+	c := &clock{start: start, ahead: 10 * time.Minute, maxAge: 24 * time.Hour}
 	for _, step := range []time.Duration{-12 * time.Hour, -time.Second, time.Second, 12 * time.Hour} {
 		stepped := start.Add(time.Minute).Round(0).Add(step) // Round drops the monotonic reading
 		allowed := c.allowed(stepped)

@@ -9,14 +9,9 @@ type timeRange struct{ oldestMs, newestMs int64 }
 // since the start. It accepts what either of them allows, so that a step of the system clock does not reject good
 // samples.
 type clock struct {
-	now    func() time.Time
 	start  time.Time
 	ahead  time.Duration
 	maxAge time.Duration
-}
-
-func newClock(now func() time.Time, ahead, maxAge time.Duration) *clock {
-	return &clock{now: now, start: now(), ahead: ahead, maxAge: maxAge}
 }
 
 // allowed returns the accepted range of event times at the time now. It covers the ranges of both clocks.

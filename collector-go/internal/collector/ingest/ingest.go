@@ -91,7 +91,7 @@ func New(j Journal, o Options) (*Server, error) {
 	s := &Server{journal: j, o: o, log: o.Logger, connections: connections,
 		stats: newStats(o.Registerer, connections), closing: make(chan struct{}), idle: looks{}}
 	s.rates = newRates(o.MaxTopologySamplesPerSecond)
-	s.clock = newClock(o.Now, o.MaxAhead, o.MaxAge)
+	s.clock = &clock{start: o.Now(), ahead: o.MaxAhead, maxAge: o.MaxAge}
 	s.producers = &producers{journal: j, stats: s.stats, now: o.Now, slots: quota.New(o.MaxStreams),
 		online: map[journal.ProducerID]*producer{}}
 	return s, nil

@@ -14,8 +14,8 @@ import (
 // Report is the result of Check: the amount of data read, and the damage found. Damage loses only the records that it
 // hits.
 type Report struct {
-	Segments, Records, Batches, Samples int
-	Bytes                               int64
+	Segments, Batches, Samples int
+	Bytes                      int64
 	// Findings are the first maxFindings damaged stretches. Damaged counts all of them.
 	Findings []Finding
 	Damaged  int
@@ -188,7 +188,6 @@ func (c *check) segment(s segment) error {
 
 // record checks an intact record. Its payload must decode, and may refer only to definitions in its segment.
 func (c *check) record(s segment, rec record, reader *Reader) {
-	c.report.Records++
 	entry, err := reader.decode(rec, true)
 	reader.pending = nil
 	if err != nil {

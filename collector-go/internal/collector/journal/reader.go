@@ -192,7 +192,7 @@ func (r *Reader) decode(rec record, wanted bool) (Entry, error) {
 		}
 		entry := r.admit(f)
 		if !wanted {
-			r.forget(f)
+			r.forget()
 			entry = nil
 		}
 		return entry, nil
@@ -349,7 +349,7 @@ func (r *Reader) admitForgotten(f *Forgotten) Entry {
 }
 
 // forget removes from pending the definitions that were forgotten before the reader's start.
-func (r *Reader) forget(f *Forgotten) {
+func (r *Reader) forget() {
 	r.pending = slices.DeleteFunc(r.pending, func(entry Entry) bool {
 		switch e := entry.(type) {
 		case *SeriesDefined:

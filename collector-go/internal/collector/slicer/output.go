@@ -17,7 +17,6 @@ import (
 // changes, or when the sampler replaces Storm's own metric. The later input becomes the owner, and counters continue.
 type output struct {
 	*slot
-	users int    // number of inputs that have it as output and still have a slot
 	owner *input // the input that writes it, or that wrote it last if that is detached
 
 	counter      counterState

@@ -133,7 +133,6 @@ func (t *seriesState) holds(b *bucket, timeMs int64) bool {
 // enter assigns a slot to an input.
 func (t *seriesState) enter(in *input) {
 	in.state = t
-	in.out.users++
 	t.dueMs = 0
 	if len(t.free) > 0 {
 		in.slot = t.free[0]
@@ -148,7 +147,6 @@ func (t *seriesState) enter(in *input) {
 
 // leave frees the slot of an input. No open sample may use it.
 func (t *seriesState) leave(in *input) {
-	in.out.users--
 	t.inputs[in.slot] = nil
 	t.slots[in.slot].seated = false
 	at, _ := slices.BinarySearch(t.free, in.slot)

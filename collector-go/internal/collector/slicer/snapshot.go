@@ -401,7 +401,6 @@ func (c *coder) join(in *input, owns, attached bool) bool {
 		c.s.outputs[in.rule.Series.Labels] = out
 	}
 	in.out = out
-	out.users++
 	if owns {
 		c.Demand(out.owner == nil, "a series has two owners")
 		out.owner, out.widthMs = in, in.state.widthMs

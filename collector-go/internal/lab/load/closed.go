@@ -33,7 +33,6 @@ func DefaultClosedOptions() ClosedOptions {
 // Methods are safe for concurrent use. A slot ends only between two queries, so lowering the number takes as long as
 // the queries live.
 type ClosedLoop struct {
-	query   Query
 	options ClosedOptions
 	observe func(Outcome)
 	desk    desk
@@ -55,7 +54,7 @@ type ClosedLoop struct {
 func NewClosedLoop(query Query, target Submitter, options ClosedOptions, observe func(Outcome)) *ClosedLoop {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &ClosedLoop{
-		query: query, options: options, observe: observe, desk: desk{query, target, options.Grace, ctx},
+		options: options, observe: observe, desk: desk{query, target, options.Grace, ctx},
 		ctx: ctx, cancel: cancel, running: map[int]bool{}, counts: map[End]int{},
 	}
 }

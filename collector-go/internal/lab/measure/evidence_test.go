@@ -82,8 +82,7 @@ func testTopology() Topology {
 			Name        string
 			Kind        string
 			Parallelism int
-			Tasks       []int32
-		}{c.name, c.kind, c.parallelism, nil})
+		}{c.name, c.kind, c.parallelism})
 	}
 	return t
 }

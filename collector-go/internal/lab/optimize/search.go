@@ -88,8 +88,6 @@ func (s *Search) Points() (all []Point) {
 // Proposal is the next trial.
 type Proposal struct {
 	Point Point
-	// Attempt is the number of this trial among the trials of the configuration, from 1.
-	Attempt int
 	// Holds is the probability, by the model or by earlier trials, that the configuration holds the target.
 	Holds float64
 	// Why is the reason for the trial, a sentence without its full stop.
@@ -268,10 +266,7 @@ func (k *knowledge) putAside(e *evidence, why string) {
 
 func (k *knowledge) propose(at int, why string) {
 	k.more = true
-	k.next = Proposal{Point: slices.Clone(k.grid.points[at]), Attempt: 1, Why: why}
-	if e := k.tried[at]; e != nil {
-		k.next.Attempt = e.trials + e.unjudged + 1
-	}
+	k.next = Proposal{Point: slices.Clone(k.grid.points[at]), Why: why}
 	k.next.Holds = surrogate{observations(k.grid, k.all)}.holds(k.grid.places[at])
 }
 

@@ -223,7 +223,7 @@ func TestWhatCannotBeJudgedIsTriedAgainAndThenOpen(t *testing.T) {
 		Completeness: tuning.Unknown, CatchUp: tuning.Unknown, Noise: tuning.Unknown}
 	again, _, err := search.Next([]Trial{trial})
 	require.NoError(t, err)
-	assert.Equal(t, Proposal{Point: first.Point, Attempt: 2, Holds: again.Holds,
+	assert.Equal(t, Proposal{Point: first.Point, Holds: again.Holds,
 		Why: "its last trial could not be judged"}, again)
 	third, _, err := search.Next([]Trial{trial, trial})
 	require.NoError(t, err)

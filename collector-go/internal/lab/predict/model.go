@@ -16,7 +16,6 @@ import (
 // queueing model for the latency, from which the capacity follows. It is immutable after Fit. It keeps the
 // observations, because the width of an interval depends on how far a question lies beyond them.
 type Model struct {
-	World    string
 	observed []Observation
 	costs    map[Figure]*costFit
 	latency  *latencyFit
@@ -51,7 +50,6 @@ func fit(all []Observation, confidence float64, begin *Model) (*Model, error) {
 	if len(m.costs) == 0 && m.latency == nil {
 		return nil, ErrTooFew
 	}
-	m.World = all[0].World
 	return m, nil
 }
 

@@ -22,8 +22,6 @@ type Source struct {
 	// ms, or 0 if there is none.
 	Records tuning.Figure
 	LimitMs float64
-	// Axis is the quantity that increases over the steps. It is "" for tables without one.
-	Axis runstore.Axis
 	// LeftOut counts the steps that could not be used, by reason.
 	LeftOut map[string]int
 }
@@ -38,7 +36,7 @@ const (
 // OfRun reads the steps of a run directory. The latency limit is the limit of the goal for the mean filter latency.
 // Trials without steps are skipped. Steps that say nothing about the topology are counted in LeftOut.
 func OfRun(run *runstore.Run) (*Source, error) {
-	s := &Source{Name: run.Dir, Records: tuning.Unknown, Axis: run.Plan.Axis, LeftOut: map[string]int{}}
+	s := &Source{Name: run.Dir, Records: tuning.Unknown, LeftOut: map[string]int{}}
 	for _, g := range run.Plan.Goals {
 		if g.Figure == tuning.FilterLatency && g.Statistic == tuning.Mean && g.AtMost > 0 {
 			s.LimitMs = float64(g.AtMost)
@@ -130,7 +128,6 @@ func (s *Source) add(run *runstore.Run, t runstore.Trial, step runstore.Step, se
 		Step: fmt.Sprintf("%s, %s, %s %s", filepath.Base(run.Dir), t.Label, tuning.Digits(tuning.Figure(step.Value)),
 			run.Plan.Axis.Unit()),
 		Load: Load{float64(step.Queries), step.RecordsPerSecond}, Setup: setup, Measured: map[Figure]float64{},
-		Verdict: step.Verdict,
 	}
 	if !(o.Load.RecordsPerSecond > 0) {
 		o.Load.RecordsPerSecond = tuning.Unknown

@@ -100,9 +100,8 @@ type Observation struct {
 	Step  string
 	Load  Load
 	Setup Setup
-	// Measured are the figures that were measured. Verdict is "" if the step was not judged.
+	// Measured are the figures that were measured.
 	Measured map[Figure]float64
-	Verdict  tuning.Verdict
 }
 
 // repeats reports whether two observations have the same configuration and about the same load. The loads may differ by

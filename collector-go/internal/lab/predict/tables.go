@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
@@ -58,16 +57,15 @@ func (s *Source) row(configuration string, load Load, setup Setup, measured map[
 // addQueries adds each point of the grid as a step. Points whose verdict says nothing about the topology are counted in
 // LeftOut.
 func (s *Source) addQueries(table *csvtable.QueryTable) {
-	s.Axis, s.Records = runstore.Queries, table.RecordsPerS
+	s.Records = table.RecordsPerS
 	for _, p := range table.Points {
 		if p.Verdict == tuning.Inconclusive || p.Verdict == tuning.Limited {
 			s.LeftOut[starved]++
 			continue
 		}
 		s.Setup = Setup{}.With(tuning.FilterBolt, float64(p.FilterBolts))
-		o := s.row(fmt.Sprintf("%d filter bolts", p.FilterBolts), Load{float64(p.Queries), table.RecordsPerS}, s.Setup,
+		s.row(fmt.Sprintf("%d filter bolts", p.FilterBolts), Load{float64(p.Queries), table.RecordsPerS}, s.Setup,
 			map[Figure]float64{Latency: p.LatencyMs})
-		o.Verdict = p.Verdict
 	}
 }
 
@@ -92,7 +90,7 @@ func (s *Source) addVolumes(rows []tuning.DataRow) {
 
 // addConcurrency adds the rows as steps of one configuration, because such a table varies only the queries.
 func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Figure) {
-	s.Axis, s.Records = runstore.Queries, records
+	s.Records = records
 	const msPerCore = 60_000
 	for _, r := range rows {
 		if r.Verdict == tuning.Inconclusive || r.Verdict == tuning.Limited {

@@ -16,7 +16,6 @@ import (
 
 // World holds the comparable steps of one or more runs.
 type World struct {
-	Name         string
 	From         []string
 	Observations []Observation
 	// Base is the last of its sources. A question uses its settings unless it has its own.
@@ -32,7 +31,7 @@ func Worlds(sources []*Source) (all []*World) {
 		for _, o := range s.Observations {
 			w := byName[o.World]
 			if w == nil {
-				w = &World{Name: o.World}
+				w = &World{}
 				byName[o.World], all = w, append(all, w)
 			}
 			w.Observations = append(w.Observations, o)

@@ -28,8 +28,7 @@ type Options struct {
 // The first client that ends early makes the whole measurement invalid, because the load is smaller from then on. That
 // is reported once; the other clients go on until Close.
 type Hosts struct {
-	query load.Query
-	all   []*host
+	all []*host
 
 	ending context.Context // ends with Close
 	end    context.CancelFunc
@@ -48,11 +47,10 @@ const startLimit = 30 * time.Second
 // Start starts a client on each host, and returns when all are ready and their clocks were compared. If one fails, the
 // error names the host and quotes the last output of its command, and no client is left running.
 func Start(ctx context.Context, o Options) (*Hosts, error) {
-	query, err := load.NewQuery(o.Class, o.Query)
-	if err != nil {
+	if _, err := load.NewQuery(o.Class, o.Query); err != nil {
 		return nil, err
 	}
-	h := &Hosts{query: query}
+	h := &Hosts{}
 	h.ending, h.end = context.WithCancel(context.Background())
 	for _, name := range o.Hosts {
 		connection, err := o.Connect(name)

@@ -67,13 +67,13 @@ func (q *querier) Select(ctx context.Context, _ bool, hints *storage.SelectHints
 		return storage.EmptySeriesSet()
 	}
 	set := &seriesSet{wanted: w, limit: limit}
-	for rank, source := range q.sources {
+	for _, source := range q.sources {
 		found, err := source.Select(ctx, w.minMs, w.maxMs, matchers)
 		if err = set.warn(err); err != nil {
 			return storage.ErrSeriesSet(err)
 		}
 		if len(found) > 0 {
-			set.heads = append(set.heads, head{rank: rank, left: found})
+			set.left = append(set.left, found)
 		}
 	}
 	return set

@@ -28,18 +28,12 @@ type wanted struct {
 	levels       *levels // set if the windows' least or greatest numbers are needed
 }
 
-// head holds the series of one source that the merge has not reached yet. Heads and sources are in order of precedence.
-type head struct {
-	rank int
-	left []run.Found
-}
-
 // seriesSet merges the series of all sources in the order of their labels. Each step compares the first remaining
 // series of every source, and returns the least.
 type seriesSet struct {
 	wanted
-	heads    []head // in the order of the sources
-	limit    int    // 0 means all
+	left     [][]run.Found // of each source in order of precedence, the series that the merge has not reached yet
+	limit    int           // 0 means all
 	given    int
 	at       *series
 	warnings annotations.Annotations
@@ -55,7 +49,7 @@ const checkEvery = 128
 // reserved labels would be dropped too, two series might get the same labels. The engine then evaluates the query
 // instead (plan.ErrNotComputed).
 func (s *seriesSet) Next() bool {
-	if s.err != nil || len(s.heads) == 0 || s.limit > 0 && s.given >= s.limit {
+	if s.err != nil || len(s.left) == 0 || s.limit > 0 && s.given >= s.limit {
 		return false
 	}
 	if s.given%checkEvery == 0 {
@@ -67,9 +61,9 @@ func (s *seriesSet) Next() bool {
 		return false
 	}
 	s.given++
-	least := s.heads[0].left[0].Labels
-	for _, h := range s.heads[1:] {
-		if l := h.left[0].Labels; labels.Compare(l, least) < 0 {
+	least := s.left[0][0].Labels
+	for _, of := range s.left[1:] {
+		if l := of[0].Labels; labels.Compare(l, least) < 0 {
 			least = l
 		}
 	}
@@ -81,18 +75,18 @@ func (s *seriesSet) Next() bool {
 			return false
 		}
 	}
-	kept := s.heads[:0]
-	for _, h := range s.heads {
+	kept := s.left[:0]
+	for _, of := range s.left {
 		// A source that lists a series twice is read as if it were two sources.
-		for len(h.left) > 0 && labels.Equal(h.left[0].Labels, least) {
-			s.at.found = append(s.at.found, h.left[0])
-			h.left = h.left[1:]
+		for len(of) > 0 && labels.Equal(of[0].Labels, least) {
+			s.at.found = append(s.at.found, of[0])
+			of = of[1:]
 		}
-		if len(h.left) > 0 {
-			kept = append(kept, h)
+		if len(of) > 0 {
+			kept = append(kept, of)
 		}
 	}
-	s.heads = kept
+	s.left = kept
 	return true
 }
 
