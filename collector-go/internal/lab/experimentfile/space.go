@@ -195,12 +195,13 @@ func (s *SpaceFile) rows(settings *SearchSettings) (out []optimize.Row, err erro
 // Unknown and never become 0.
 func (s *SpaceFile) row(c *checker, settings *SearchSettings, field string, cells []string) (row optimize.Row,
 	inSpace bool) {
-	unknown := tuning.Unknown
-	row = optimize.Row{Point: make(optimize.Point, len(settings.Settings)), RecordsPerSecond: unknown, Queries: unknown,
-		Latency: unknown, Completeness: unknown, CatchUp: unknown, Noise: unknown, Seconds: unknown}
+	seconds := tuning.Unknown
+	row = optimize.Row{Trial: optimize.Unmeasured(make(optimize.Point, len(settings.Settings))),
+		RecordsPerSecond: tuning.Unknown, Queries: tuning.Unknown}
+	row.Noise = tuning.Unknown
 	into := map[string]*tuning.Figure{"records_per_second": &row.RecordsPerSecond, "queries": &row.Queries,
-		"latency_ms": &row.Latency, "completeness": &row.Completeness, "catch_up": &row.CatchUp, "noise": &row.Noise,
-		"seconds": &row.Seconds}
+		"latency_ms": &row.LatencyMs, "completeness": &row.Completeness, "catch_up": &row.CatchUp, "noise": &row.Noise,
+		"seconds": &seconds}
 	inSpace = true
 	for i, cell := range cells {
 		name, at := s.Table.Columns[i], fmt.Sprintf("%s[%d]", field, i)
@@ -230,6 +231,7 @@ func (s *SpaceFile) row(c *checker, settings *SearchSettings, field string, cell
 			row.Limiter = tuning.Limiter(l)
 		}
 	}
+	row.Seconds = float64(seconds)
 	return row, inSpace
 }
 

@@ -21,13 +21,11 @@ func (s *Search) Foresee(trials []Trial) (way []Proposal, err error) {
 		if err != nil || !more {
 			return way, err
 		}
-		verdict := tuning.OK
-		if next.Holds < 0.5 {
-			verdict = tuning.Fail
+		t := Unmeasured(next.Point)
+		if t.Verdict = tuning.OK; next.Holds < 0.5 {
+			t.Verdict = tuning.Fail
 		}
-		way = append(way, next)
-		trials = append(trials, Trial{Point: next.Point, Verdict: verdict, LatencyMs: tuning.Unknown,
-			Completeness: tuning.Unknown, CatchUp: tuning.Unknown})
+		way, trials = append(way, next), append(trials, t)
 	}
 	return way, nil
 }

@@ -39,17 +39,11 @@ type Share struct {
 	Used    *Formula
 }
 
-// Row is a recorded trial at a load. Unknown figures are tuning.Unknown.
+// Row is a recorded trial at a load. Unknown figures are tuning.Unknown. The verdict is "" if it follows from the
+// figures, and Seconds is NaN if it was not recorded.
 type Row struct {
-	Point                          Point
-	RecordsPerSecond, Queries      tuning.Figure
-	Latency, Completeness, CatchUp tuning.Figure
-	Noise                          tuning.Figure
-	// Verdict is "" if it follows from the figures.
-	Verdict tuning.Verdict
-	Limiter tuning.Limiter
-	// Seconds is the duration of the trial.
-	Seconds tuning.Figure
+	Trial
+	RecordsPerSecond, Queries tuning.Figure
 }
 
 // Run returns the trial of a configuration. Attempts count from 1. It returns an error if a formula has no value there.
@@ -57,8 +51,8 @@ func (s *Simulation) Run(p Point, attempt int) (Trial, error) {
 	if len(s.Rows) > 0 {
 		return s.recorded(p, attempt), nil
 	}
-	t := Trial{Point: p, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown,
-		Noise: tuning.Figure(s.Noise), Seconds: s.TrialSeconds}
+	t := Unmeasured(p)
+	t.Noise, t.Seconds = tuning.Figure(s.Noise), s.TrialSeconds
 	variables := s.Space.Variables(p)
 	for name, load := range map[string]tuning.Figure{"records_per_second": s.Target.RecordsPerSecond,
 		"mib_per_second": s.Target.MiBPerSecond, "queries": s.Target.Queries} {
@@ -117,8 +111,8 @@ func (s *Simulation) disturb(t *Trial, noise float64, p Point, attempt int) {
 // failed at a lower load means FAIL. Any other case is inconclusive.
 func (s *Simulation) recorded(p Point, attempt int) Trial {
 	var exact []Row
-	t := Trial{Point: p, Verdict: tuning.Inconclusive, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown,
-		CatchUp: tuning.Unknown, Seconds: s.TrialSeconds}
+	t := Unmeasured(p)
+	t.Verdict, t.Seconds = tuning.Inconclusive, s.TrialSeconds
 	for _, row := range s.Rows {
 		if !slices.Equal(row.Point, p) {
 			continue
@@ -137,12 +131,12 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 		return t
 	}
 	row := exact[(attempt-1)%len(exact)]
-	t.LatencyMs, t.Completeness, t.CatchUp, t.Noise = row.Latency, row.Completeness, row.CatchUp, tuning.Figure(s.Noise)
-	if row.Noise.Known() {
-		t.Noise = row.Noise
+	t = row.Trial
+	if !t.Noise.Known() {
+		t.Noise = tuning.Figure(s.Noise)
 	}
-	if row.Seconds.Known() {
-		t.Seconds = float64(row.Seconds)
+	if math.IsNaN(t.Seconds) {
+		t.Seconds = s.TrialSeconds
 	}
 	shown := s.Target.Judge(t)
 	if attempt > len(exact) { // each row is used once as measured; further attempts add noise
@@ -152,8 +146,8 @@ func (s *Simulation) recorded(p Point, attempt int) Trial {
 	if t.Verdict = s.Target.Judge(t); row.Verdict != "" && row.Verdict != shown {
 		t.Verdict = row.Verdict
 	}
-	if t.Verdict == tuning.Fail {
-		t.Limiter = row.Limiter
+	if t.Verdict != tuning.Fail {
+		t.Limiter = ""
 	}
 	return t
 }
@@ -176,7 +170,7 @@ func (s *Simulation) verdict(row Row) tuning.Verdict {
 	if row.Verdict != "" {
 		return row.Verdict
 	}
-	return s.Target.Judge(Trial{LatencyMs: row.Latency, Completeness: row.Completeness, CatchUp: row.CatchUp})
+	return s.Target.Judge(row.Trial)
 }
 
 // MaxTrials is the largest number of trials of Simulate, because a search may have no budget.

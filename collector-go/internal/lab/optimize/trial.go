@@ -54,6 +54,11 @@ type Trial struct {
 	Why string
 }
 
+// Unmeasured returns a trial of a configuration without any figure. Its noise is 0.
+func Unmeasured(p Point) Trial {
+	return Trial{Point: p, LatencyMs: tuning.Unknown, Completeness: tuning.Unknown, CatchUp: tuning.Unknown}
+}
+
 // marginBound limits margins to ±3, so that an infinite latency counts no more than a latency of 20 times the limit.
 const marginBound = 3
 

@@ -202,9 +202,8 @@ func (s *Search) Record(run *runstore.Run) error {
 // because the search is meant to change that setting. Figures that were not measured are Unknown and never 0, because
 // the search would take a latency of 0 ms for an excellent one.
 func (s *Search) outcome(t runstore.Trial) trial {
-	unknown := tuning.Unknown
-	o := trial{Trial: optimize.Trial{Verdict: tuning.Inconclusive, LatencyMs: unknown, Completeness: unknown,
-		CatchUp: unknown, Noise: unknown}}
+	o := trial{Trial: optimize.Unmeasured(nil)}
+	o.Verdict, o.Noise = tuning.Inconclusive, tuning.Unknown
 	if len(t.Steps) == 0 {
 		if o.failed = !ranOutOfHeap(filepath.Join(t.Dir, runstore.LogsDir)); !o.failed {
 			o.Verdict, o.Limiter = tuning.Fail, tuning.LimitedByRestart
