@@ -132,6 +132,6 @@ func TestTheDoorsDefaultsAreTheSettings(t *testing.T) {
 	assert.Equal(t, door.MaxTopologySamplesPerSecond, limits.SamplesPerSecondPerTopology)
 	assert.Equal(t, [2]int{slices.MaxOpenSamples, slices.MaxTopologyOpenSamples},
 		[2]int{limits.OpenSamples, limits.OpenSamplesPerTopology})
-	width, lateness := config.Default().Slice.Width, config.Default().Slice.Lateness
-	assert.Equal(t, [2]int64{slices.WidthMs, slices.LatenessMs}, [2]int64{width.Milliseconds(), lateness.Milliseconds()})
+	assert.Equal(t, config.Default().Slice.Width.Milliseconds(), slices.WidthMs)
+	assert.Equal(t, config.Default().Slice.Lateness.Milliseconds(), slices.LatenessMs)
 }

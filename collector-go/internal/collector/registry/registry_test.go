@@ -463,8 +463,8 @@ func TestGoldenState(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, golden, restored.snapshot())
 
-	// Version 1, of release 0.1.0, has no clients. It does not record which components had tasks in a worker before, nor
-	// that a consumer was closed. Both are then unknown.
+	// Version 1, of release 0.1.0, has no clients. It does not record which components had tasks in a worker before,
+	// nor that a consumer was closed. Both are then unknown.
 	golden, err = os.ReadFile("testdata/registry-v1.state")
 	require.NoError(t, err)
 	restored, err = restoreState(golden, p.s.limits, p.s.times)

@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// The versions of the encoded state. docs/formats/registry.md describes every field in its order. Release 0.1.0 wrote the
-// oldest version. No release wrote version 2.
+// The versions of the encoded state. docs/formats/registry.md describes every field in its order. Release 0.1.0 wrote
+// the oldest version. No release wrote version 2.
 const (
 	stateMagic    = "BMREGIST"
 	stateVersion  = 3

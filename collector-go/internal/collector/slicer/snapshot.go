@@ -11,8 +11,8 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
-// The format of a snapshot. docs/formats/checkpoint.md describes it. Restore also accepts the version that release 0.1.0
-// wrote, so that a new release can continue from its checkpoint. No release wrote the versions between.
+// The format of a snapshot. docs/formats/checkpoint.md describes it. Restore also accepts the version that release
+// 0.1.0 wrote, so that a new release can continue from its checkpoint. No release wrote the versions between.
 const (
 	magic   = "BMSLICER"
 	version = 8
@@ -230,8 +230,8 @@ func (c *coder) info(known **info) {
 // source codes a worker: its times, its producers, the starts of its process, its health, and the series states with
 // their open samples. It leaves out everything that follows from the options, such as the rows of a slice.
 //
-// The oldest version did not record when a sample was last accepted. The time at which the worker was last heard is used
-// instead.
+// The oldest version did not record when a sample was last accepted. The time at which the worker was last heard is
+// used instead.
 func (c *coder) source(src *source) {
 	var w metric.Worker
 	if src != nil {

@@ -64,8 +64,8 @@ const goldenRecent = goldenHealth + `batch 7: 2@201=10 2@211=12 2@221=12
 batch 7: 1@240=5
 `
 
-// goldenNow adds what version 8 contains in addition: rows of several origins and a sample whose cell is taken; a counter
-// whose last sample is of the series that had its output before; clock offsets and the series that report them;
+// goldenNow adds what version 8 contains in addition: rows of several origins and a sample whose cell is taken; a
+// counter whose last sample is of the series that had its output before; clock offsets and the series that report them;
 // undecided falls and a time that occurred again.
 const goldenNow = goldenRecent + `batch 7: 1@241=5 1@241.5=7 1@242=6 2@241=13
 batch 8: 2@242=14 1@243=5

@@ -28,8 +28,8 @@ type Newest struct {
 // use a collector on another machine. It is safe for concurrent use.
 type Collector struct{ client *client.Client }
 
-// NewCollector returns a client of the collector that serves HTTP at address, "host:port" or a URL, with the credentials
-// and TLS settings of access.
+// NewCollector returns a client of the collector that serves HTTP at address, "host:port" or a URL, with the
+// credentials and TLS settings of access.
 func NewCollector(address string, access CollectorAccess) (*Collector, error) {
 	asked, err := client.New(address, access)
 	if err != nil {

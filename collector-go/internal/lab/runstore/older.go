@@ -2,10 +2,10 @@ package runstore
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 
-// Complete sets the fields that follow from others, because older runs lack them: what limited the step, the percentiles
-// that it was judged by, and its volume. It never computes the verdict again. The verdict decided how the search
-// continued, and nothing may contradict the run. The volume comes from the bytes that the source counted, or else it is
-// an estimate from the stated record size.
+// Complete sets the fields that follow from others, because older runs lack them: what limited the step, the
+// percentiles that it was judged by, and its volume. It never computes the verdict again. The verdict decided how the
+// search continued, and nothing may contradict the run. The volume comes from the bytes that the source counted, or
+// else it is an estimate from the stated record size.
 func (s *Step) Complete() {
 	if s.Limitation != nil && s.Verdict == tuning.OK {
 		l := s.Limitation.OfOK() // older programs named a limiter

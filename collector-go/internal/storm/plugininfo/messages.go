@@ -140,8 +140,8 @@ var Messages = []Message{
 		Fix:   sendTheLog},
 }
 
-// Read returns the message that matches the text after LogMark, or nil if this release of the plugin has no such message.
-// If several match, it returns the one with the longest fixed text.
+// Read returns the message that matches the text after LogMark, or nil if this release of the plugin has no such
+// message. If several match, it returns the one with the longest fixed text.
 func Read(text string) *Message {
 	var best *Message
 	most := -1
