@@ -2,10 +2,11 @@ package feed
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
-	"sort"
+	"strings"
 
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
@@ -94,7 +95,7 @@ func (l *stats) snapshot() []byte {
 	for _, s := range l.senders {
 		data = append(data, s.epoch[:]...)
 		data = binary.AppendUvarint(data, uint64(len(s.last)))
-		for _, reason := range sortedKeys(s.last) {
+		for _, reason := range slices.Sorted(maps.Keys(s.last)) {
 			data = binary.AppendUvarint(data, uint64(reason))
 			data = binary.AppendUvarint(data, s.last[reason])
 		}
@@ -118,24 +119,9 @@ func (l *stats) snapshot() []byte {
 }
 
 func (l *stats) dropKeys() []dropKey {
-	keys := make([]dropKey, 0, len(l.drops))
-	for key := range l.drops {
-		keys = append(keys, key)
-	}
-	sort.Slice(keys, func(i, j int) bool {
-		return keys[i].topology < keys[j].topology ||
-			(keys[i].topology == keys[j].topology && keys[i].reason < keys[j].reason)
+	return slices.SortedFunc(maps.Keys(l.drops), func(a, b dropKey) int {
+		return cmp.Or(strings.Compare(a.topology, b.topology), strings.Compare(a.reason, b.reason))
 	})
-	return keys
-}
-
-func sortedKeys(m map[int32]uint64) []int32 {
-	keys := make([]int32, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	sort.Slice(keys, func(i, j int) bool { return keys[i] < keys[j] })
-	return keys
 }
 
 func appendText(data []byte, s string) []byte {

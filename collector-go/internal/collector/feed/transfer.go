@@ -133,7 +133,7 @@ func (p *pipeline) carry(topology string, r *reach) []byte {
 	}
 	drops := p.stats.sender(r.epoch).last
 	data = binary.AppendUvarint(data, uint64(len(drops)))
-	for _, reason := range sortedKeys(drops) {
+	for _, reason := range slices.Sorted(maps.Keys(drops)) {
 		data = binary.AppendUvarint(binary.AppendUvarint(data, uint64(reason)), drops[reason])
 	}
 	if len(data) > maxUnpackedBytes {
