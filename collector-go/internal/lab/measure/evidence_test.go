@@ -82,7 +82,8 @@ func testTopology() Topology {
 			Name        string
 			Kind        string
 			Parallelism int
-		}{c.name, c.kind, c.parallelism})
+			Tasks       []int32
+		}{c.name, c.kind, c.parallelism, nil})
 	}
 	return t
 }

@@ -15,12 +15,16 @@ import (
 // Topology is what a collector reports about a topology, as far as runs need it (docs/topologies.md). It is decoded
 // from the JSON of the collector's answer. A field that an older collector lacks is empty.
 type Topology struct {
-	Name, ID   string
+	Name, ID string
+	Alive    bool
+	// Condition is whether the topology runs or how it ended, and who reported that (docs/topologies.md).
+	Condition  struct{ State, By string }
 	Versions   struct{ Storm, Bullet, Java, Plugin string }
 	Components []struct {
 		Name        string
 		Kind        string
 		Parallelism int
+		Tasks       []int32
 	}
 	Resources struct {
 		Rows   []runstore.Component
@@ -39,7 +43,10 @@ type Topology struct {
 type KnownWorker struct {
 	Worker     string
 	Host       string
+	Port       int
+	Pid        int
 	Alive      bool
+	Restarts   int
 	Components []ComponentTasks
 }
 
