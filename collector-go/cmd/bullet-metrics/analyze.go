@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // analysis is a subcommand of tune analyze, in a file of its own. The page with its sample is in docs/analysis.md or
@@ -39,22 +40,25 @@ wrong usage.`, commands...)
 }
 
 func (a analysis) command() *cobra.Command {
-	var in inputFlag
+	path := ""
 	var show presentation
 	command := &cobra.Command{Use: a.name, Short: a.short, Example: "  bullet-metrics tune analyze " + a.name + " " +
 		a.example, Args: noArguments}
 	flags := command.Flags()
-	in.addFlag(flags, a.columns)
+	flags.Var(textfile.PathFlag(&path, ""), "input", "run directory, or CSV file with the columns "+a.columns)
 	show.addFlags(flags, "table", "json", "markdown")
 	check, run := a.prepare(flags)
 	command.RunE = runTune(func() error {
-		wrong := errors.Join(in.validate(), show.validate())
+		wrong := show.validate()
+		if path == "" {
+			wrong = errors.Join(errors.New("--input is missing; name a CSV file with measurements, or a run directory"), wrong)
+		}
 		if check != nil {
 			wrong = errors.Join(wrong, check())
 		}
 		return wrong
 	}, func(out io.Writer) error {
-		found, shown, err := run(in.path)
+		found, shown, err := run(path)
 		if err != nil {
 			return err
 		}

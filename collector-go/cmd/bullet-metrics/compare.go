@@ -67,20 +67,10 @@ baseline with fewer than 3 launches therefore proves no regression: the result i
 					return err
 				}
 				if c.Guard != nil && c.Guard.Verdict == compare.Regressed {
-					return regressionError{c.Guard.Regressions}
+					return missed("worse than --fail-on-regression allows: " + strings.Join(c.Guard.Regressions, "; "))
 				}
 				return nil
 			})(cmd, nil)
 	}
 	return command
 }
-
-// regressionError is that figures got worse by more than they may.
-type regressionError struct{ worse []string }
-
-func (e regressionError) Error() string {
-	return "worse than --fail-on-regression allows: " + strings.Join(e.worse, "; ")
-}
-
-// ExitCode states that a threshold was not met.
-func (regressionError) ExitCode() int { return exitMissed }

@@ -174,16 +174,7 @@ func (e *engine) report(dir string, result runstore.Result, began time.Time) err
 	case exitDone:
 		return nil
 	case exitMissed:
-		return verdictFailed{exitMissed, "a goal was missed: " + string(result.Verdict)}
+		return missed("a goal was missed: " + string(result.Verdict))
 	}
-	return verdictFailed{exitFailed, "some trials could not be measured; to repeat them: bullet-metrics tune run --resume " + dir}
+	return errors.New("some trials could not be measured; to repeat them: bullet-metrics tune run --resume " + dir)
 }
-
-// verdictFailed is the end of a run that missed its goals, or could not be measured.
-type verdictFailed struct {
-	code int
-	text string
-}
-
-func (v verdictFailed) Error() string { return v.text }
-func (v verdictFailed) ExitCode() int { return v.code }

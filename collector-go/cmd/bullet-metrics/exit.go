@@ -10,3 +10,11 @@ const (
 	exitMissed      = runstore.ExitMissed // a goal or threshold was missed; k6 uses the same code
 	exitInterrupted = 130                 // the code that shells expect after SIGINT
 )
+
+// missed is the error of a command that did its work, with the result that a goal or a threshold was missed.
+type missed string
+
+func (m missed) Error() string { return string(m) }
+
+// ExitCode returns the code of a missed goal.
+func (missed) ExitCode() int { return exitMissed }

@@ -208,15 +208,3 @@ func (o *loadOptions) run(ctx context.Context, s *load.Session, out io.Writer) e
 	}
 	return err
 }
-
-// thresholdsCrossed is how many.
-type thresholdsCrossed int
-
-func (n thresholdsCrossed) Error() string {
-	if n == 1 {
-		return "a threshold was crossed"
-	}
-	return fmt.Sprintf("%d thresholds were crossed", int(n))
-}
-
-func (thresholdsCrossed) ExitCode() int { return exitMissed }

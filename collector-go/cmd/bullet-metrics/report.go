@@ -24,36 +24,23 @@ DIR is a directory of tune run, of the demo, or of a single trial. The run may b
 progress. The exit code is 0 if the report was written, even for the verdict FAIL.`,
 		Example: `  bullet-metrics tune report runs/test7
   bullet-metrics tune report out/demo --out again`,
-		Args: oneDirectory,
+		Args: oneArgument("run directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
 			if out == "" {
 				out = filepath.Join(dir, runstore.ReportDir)
 			}
-			if err := writeReportOf(dir, out); err != nil {
+			written, err := report.OpenRunReport(dir)
+			if err == nil {
+				err = written.Write(out)
+			}
+			if err != nil {
 				return err
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, "report.html"))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(out, "report.html"))
 			return err
 		},
 	}
 	command.Flags().Var(textfile.PathFlag(&out, ""), "out", "directory for the report (default DIR/report)")
 	return command
-}
-
-// oneDirectory takes the directory of a run.
-func oneDirectory(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return usageError{fmt.Errorf("%s takes one run directory, not %d", cmd.CommandPath(), len(args))}
-	}
-	return nil
-}
-
-// writeReportOf reports a run's directory, or that of a trial.
-func writeReportOf(dir, out string) error {
-	written, err := report.OpenRunReport(dir)
-	if err != nil {
-		return err
-	}
-	return written.Write(out)
 }

@@ -82,20 +82,6 @@ func (p *presentation) writeFigures(d *document.Document) error {
 	return nil
 }
 
-// inputFlag is the file or run directory that a command reads.
-type inputFlag struct{ path string }
-
-func (i *inputFlag) addFlag(flags *pflag.FlagSet, columns string) {
-	flags.Var(textfile.PathFlag(&i.path, ""), "input", "run directory, or CSV file with the columns "+columns)
-}
-
-func (i *inputFlag) validate() error {
-	if i.path == "" {
-		return errors.New("--input is missing; name a CSV file with measurements, or a run directory")
-	}
-	return nil
-}
-
 // machineFlags are what one machine has to give; unknown memory is 0.
 type machineFlags struct{ cores, memoryMiB float64 }
 

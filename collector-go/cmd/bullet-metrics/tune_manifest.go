@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ import (
 func (e *engine) manifest(ctx context.Context, file *experimentfile.File, now time.Time) runstore.Manifest {
 	m := file.Manifest()
 	m.ID, m.StartedMs, m.Command, m.ExperimentPath, m.Versions.BulletMetrics = runID(file, now), now.UnixMilli(),
-		commandLine(), file.Path(), version
+		strings.Join(os.Args, " "), file.Path(), version
 	if absolute, err := filepath.Abs(file.Path()); err == nil {
 		m.ExperimentPath = absolute
 	}

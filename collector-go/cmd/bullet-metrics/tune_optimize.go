@@ -165,7 +165,7 @@ func ending(result *optimize.Result) error {
 	case !result.Proven:
 		return errors.New(result.Outcome() + "; increase the budget or the repeats, or see the open configurations")
 	case result.Best == nil:
-		return verdictFailed{exitMissed, result.Outcome()}
+		return missed(result.Outcome())
 	}
 	return nil
 }

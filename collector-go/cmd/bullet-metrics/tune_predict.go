@@ -173,16 +173,8 @@ func (o *predictOptions) validateModel(sources []*predict.Source, out io.Writer)
 	if err := o.show.write(out, check, check.Document()); err != nil {
 		return err
 	}
-	if missed := check.Missed(); len(missed) > 0 {
-		return predictionsMissed{missed}
+	if wrong := check.Missed(); len(wrong) > 0 {
+		return missed(strings.Join(wrong, "; "))
 	}
 	return nil
 }
-
-// predictionsMissed is that a check missed its goals.
-type predictionsMissed struct{ missed []string }
-
-func (e predictionsMissed) Error() string { return strings.Join(e.missed, "; ") }
-
-// ExitCode states that a goal was missed.
-func (predictionsMissed) ExitCode() int { return exitMissed }

@@ -44,7 +44,7 @@ func TestTuneCompareShowsWhatChanged(t *testing.T) {
 	assert.Contains(t, text, "Guard at 10%: not provable.")
 	assert.Contains(t, text,
 		"80 queries: the baseline was launched once, but a proof needs 3 launches (steps.repeats: 3)")
-	assert.Equal(t, exitMissed, exitCode(regressionError{[]string{"80 queries: filter latency, mean +30%"}}))
+	assert.Equal(t, exitMissed, exitCode(missed("80 queries: filter latency, mean +30%")))
 }
 
 func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
@@ -58,10 +58,10 @@ func TestTuneReportAndCompareSayWhatIsWrong(t *testing.T) {
 		assert.Equal(t, exitFailed, exitCode(err))
 	}
 	for want, line := range map[string][]string{
-		"takes one run directory": {"tune", "report"},
-		"takes two directories":   {"tune", "compare", sampleRun},
-		"must not be negative":    {"tune", "compare", sampleRun, sampleRun, "--fail-on-regression", "-1"},
-		"choose one of":           {"tune", "compare", sampleRun, sampleRun, "--output", "xml"},
+		"takes one argument (run directory)": {"tune", "report"},
+		"takes two directories":              {"tune", "compare", sampleRun},
+		"must not be negative":               {"tune", "compare", sampleRun, sampleRun, "--fail-on-regression", "-1"},
+		"choose one of":                      {"tune", "compare", sampleRun, sampleRun, "--output", "xml"},
 	} {
 		_, err := program(line...)
 		require.ErrorContains(t, err, want)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -195,5 +194,3 @@ func (o *tuneRunOptions) reopen() (*experimentfile.File, *runstore.Writer, error
 func runID(file *experimentfile.File, now time.Time) string {
 	return file.Experiment + "-" + now.Format("20060102-150405")
 }
-
-func commandLine() string { return strings.Join(os.Args, " ") }

@@ -72,11 +72,7 @@ func (c *coder) healthSeries(t *healthSeries) {
 // intervals codes the report intervals of the metrics of each topology.
 func (c *coder) intervals(all map[string]*topologyState) {
 	names := slices.Sorted(maps.Keys(all))
-	for i := range c.Each(len(names)) {
-		var name string
-		if !c.Reads() {
-			name = names[i]
-		}
+	for name := range metric.Elements(c.Coder, names) {
 		c.String(&name)
 		state := c.s.topologyState(name)
 		c.Int(&state.writtenMs)

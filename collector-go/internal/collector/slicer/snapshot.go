@@ -131,11 +131,7 @@ func (c *coder) all(x part) {
 	c.Uint32((*uint32)(x.nextRef))
 	c.counts(x.counts)
 	c.producers(x.producers)
-	for i := range c.Each(len(x.sources)) {
-		var src *source
-		if !c.Reads() {
-			src = x.sources[i]
-		}
+	for src := range metric.Elements(c.Coder, x.sources) {
 		c.source(src)
 	}
 	if c.Reads() {
@@ -163,11 +159,7 @@ func (c *coder) counts(n *Counts) {
 // producers codes the senders in the order of their ids.
 func (c *coder) producers(all map[uint32]*producer) {
 	ids := slices.Sorted(maps.Keys(all))
-	for i := range c.Each(len(ids)) {
-		var id uint32
-		if !c.Reads() {
-			id = ids[i]
-		}
+	for id := range metric.Elements(c.Coder, ids) {
 		c.by(&id)
 		p := c.s.producer(id)
 		c.Bool(&p.connected)
@@ -186,11 +178,7 @@ func (c *coder) producers(all map[uint32]*producer) {
 // none.
 func (c *coder) topologies(all map[string][]*info, sources []*source) {
 	names := slices.Sorted(maps.Keys(all))
-	for i := range c.Each(len(names)) {
-		var name string
-		if !c.Reads() {
-			name = names[i]
-		}
+	for name := range metric.Elements(c.Coder, names) {
 		c.String(&name)
 		infos := all[name]
 		metric.List(c.Coder, &infos, func(in **info) {
@@ -328,11 +316,7 @@ func (c *coder) seriesState(t *seriesState) {
 // slots codes the slots in their order, including the free ones. A restored series therefore has the same slot, and
 // samples that were open keep their place.
 func (c *coder) slots(t *seriesState) {
-	for i := range c.Each(len(t.inputs)) {
-		var in *input
-		if !c.Reads() {
-			in = t.inputs[i]
-		}
+	for in := range metric.Elements(c.Coder, t.inputs) {
 		taken := in != nil
 		switch c.Bool(&taken); {
 		case taken:

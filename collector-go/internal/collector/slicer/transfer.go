@@ -320,11 +320,7 @@ func (c *coder) transfers() {
 	s := c.s
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(s.topologyStates)),
 		func(name string) bool { return !s.topologyStates[name].transfer.owned })
-	for i := range c.Each(len(names)) {
-		var name string
-		if !c.Reads() {
-			name = names[i]
-		}
+	for name := range metric.Elements(c.Coder, names) {
 		c.String(&name)
 		x := &s.topologyState(name).transfer
 		x.owned = true

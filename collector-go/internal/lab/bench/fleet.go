@@ -263,13 +263,6 @@ func (f *Fleet) Latency() Quantiles {
 	return Quantiles{P50: at(50), P99: at(99), P999: at(99.9)}
 }
 
-// Quantiles are quantiles of a duration, in ms.
-type Quantiles struct {
-	P50  float64 `json:"p50"`
-	P99  float64 `json:"p99"`
-	P999 float64 `json:"p999"`
-}
-
 // Pace sends one step at its scheduled time: the messages of all clients are spread over the step that begins then.
 func (f *Fleet) Pace(ctx context.Context, begins time.Time) error {
 	const slots = 50

@@ -30,42 +30,6 @@ type Remote struct {
 	Server *Server
 }
 
-// Step is the result with one number of clients.
-type Step struct {
-	Clients int `json:"clients"`
-	// Rows and Samples count what was written and checked. One further row of each host only closed the last slices.
-	Rows    int     `json:"rows"`
-	Samples int     `json:"samples"`
-	Seconds float64 `json:"seconds"`
-	// RowsPerS and SamplesPerS are over the time until every slice can be queried. AckedRowsPerS is over the time
-	// until the last acknowledgement.
-	RowsPerS      float64 `json:"rows_per_s"`
-	SamplesPerS   float64 `json:"samples_per_s"`
-	AckedRowsPerS float64 `json:"acknowledged_rows_per_s"`
-	// SamplesPerCPUSecond uses the server's CPU without that of definitions and of the checking queries. It is 0 if
-	// the CPU could not be measured.
-	SamplesPerCPUSecond float64          `json:"samples_per_server_cpu_second"`
-	CPUSeconds          float64          `json:"server_cpu_seconds"`
-	DefiningCPUSeconds  float64          `json:"server_cpu_seconds_of_definitions"`
-	Ack                 Quantiles        `json:"ack_ms"`
-	Stages              map[string]Stage `json:"stages"`
-	// Rejected is how often the collector refused a batch for lack of capacity; refused batches are sent again.
-	Rejected  int     `json:"rejected"`
-	ServerMiB float64 `json:"server_rss_mib"`
-	WireBytes float64 `json:"wire_bytes_per_sample"`
-	Journal   float64 `json:"journal_bytes_per_sample"`
-	// Disk is the size of the store, including its index, after everything was written to parts. It is nil if unknown.
-	Disk    *float64 `json:"disk_bytes_per_sample"`
-	Written *float64 `json:"written_bytes_per_sample"`
-	// Workers is the number of workers that these samples/s correspond to, with WorkerSamples each.
-	Workers int `json:"workers"`
-	// EndedBy is the reason why sending ended: duration, rows, or window (the day for which samples are accepted).
-	EndedBy string `json:"ended_by"`
-	// SaturatedBy is the reason why the curve ended at this step; "" for all but the last step.
-	SaturatedBy string `json:"saturated_by,omitempty"`
-	Best        bool   `json:"best,omitempty"`
-}
-
 // back is the age of the first rows. Samples older than a day are rejected, and the run itself takes time.
 const back = 22 * time.Hour
 

@@ -14,6 +14,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
+// Step is the result with one number of clients, as the report shows it.
+type (
+	Step      = report.IngestStep
+	Stage     = report.IngestStage
+	Quantiles = report.Quantiles
+)
+
 // IngestResult is the result of a whole curve of `bench ingest`, as JSON that other programs read. Units end the keys,
 // and unknown values are null. The first figures are those of the step with the most rows/s, which is the capacity;
 // rejected is the sum over all steps.
@@ -102,27 +109,16 @@ func (r *IngestResult) best() *Step { return &r.Steps[Best(r.Steps)] }
 
 // report returns the content of the report. It contains a scaling law if the curve has enough steps to fit one.
 func (r *IngestResult) report() *report.Ingest {
-	i := &report.Ingest{Capacity: r.capacity(), Findings: []string{r.full()}, Notes: r.notes()}
+	i := &report.Ingest{Capacity: r.capacity(), Findings: []string{r.full()}, Steps: r.Steps, Notes: r.notes()}
 	var rows []tuning.ScalingRow
 	for _, s := range r.Steps {
-		disk := tuning.Unknown
-		if s.Disk != nil {
-			disk = tuning.Figure(*s.Disk)
-		}
-		i.Steps = append(i.Steps, report.IngestStep{Clients: s.Clients, RowsPerS: figure(s.RowsPerS),
-			AckedRowsPerS: figure(s.AckedRowsPerS), SamplesPerS: figure(s.SamplesPerS),
-			SamplesPerCPUSecond: figure(s.SamplesPerCPUSecond), AckP50Ms: figure(s.Ack.P50),
-			AckP99Ms: figure(s.Ack.P99), AckP999Ms: figure(s.Ack.P999), Rejected: s.Rejected,
-			ServerMiB: figure(s.ServerMiB), WireBytes: figure(s.WireBytes), JournalBytes: figure(s.Journal),
-			DiskBytes: disk})
 		if s.Rows > 0 {
 			rows = append(rows, tuning.ScalingRow{Size: float64(s.Clients), Throughput: s.RowsPerS})
 		}
 	}
 	for _, stage := range stages {
 		if s, there := r.Stages[stage.name]; there {
-			i.Stages = append(i.Stages, report.IngestStage{Name: stage.name, Of: stage.of, Count: s.Count,
-				P50Ms: figure(s.P50), P99Ms: figure(s.P99), P999Ms: figure(s.P999)})
+			i.Stages = append(i.Stages, report.NamedStage{Name: stage.name, Of: stage.of, IngestStage: s})
 		}
 	}
 	if scaling, err := tuning.AnalyzeScaling(rows, tuning.ScalingColumns{Size: "senders", Throughput: "rows_per_s"},
@@ -155,14 +151,6 @@ func orNone(n int) string {
 		return "any number of"
 	}
 	return strconv.Itoa(n)
-}
-
-// figure returns a number as a Figure. 0 is unknown, because a step without rows has no throughput.
-func figure(v float64) tuning.Figure {
-	if v == 0 {
-		return tuning.Unknown
-	}
-	return tuning.Figure(v)
 }
 
 // capacity states the result in a sentence. It counts workers of the reader's kind, because nobody plans in rows/s.

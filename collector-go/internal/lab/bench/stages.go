@@ -22,13 +22,6 @@ var stages = []struct{ name, metric, of string }{
 	{"write", "bullet_metrics_feed_write_duration_seconds", "slices that are handed to the store at once"},
 }
 
-// Stage states how long one stage took, in ms, and how often it ran. It runs once per batch, per group of batches
-// (journal), or per write to the store (write). The counts of different stages are therefore not comparable.
-type Stage struct {
-	Count uint64 `json:"count"`
-	Quantiles
-}
-
 // StageReading holds the stages' histograms at one moment. They count since the collector's start, so only the
 // difference of two readings (Since) describes a measurement.
 type StageReading map[string]*histogram.FloatHistogram
@@ -94,7 +87,7 @@ func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
 			}
 			h = less
 		}
-		out[name] = Stage{uint64(h.Count), Quantiles{P50: quantileMs(h, 0.5), P99: quantileMs(h, 0.99),
+		out[name] = Stage{Count: uint64(h.Count), Quantiles: Quantiles{P50: quantileMs(h, 0.5), P99: quantileMs(h, 0.99),
 			P999: quantileMs(h, 0.999)}}
 	}
 	return out, nil

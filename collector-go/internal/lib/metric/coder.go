@@ -79,6 +79,22 @@ func (c *Coder) Each(n int) iter.Seq[int] {
 	}
 }
 
+// Elements codes the number of elements of a list, and yields those of a writer, or zero values to a reader, until an
+// error occurs. The body of the loop codes the element.
+func Elements[T any](c *Coder, all []T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for i := range c.Each(len(all)) {
+			var element T
+			if c.d == nil {
+				element = all[i]
+			}
+			if !yield(element) {
+				return
+			}
+		}
+	}
+}
+
 // Count codes the number of elements of a list. A reader gets at most as many as the rest of its bytes can have, and
 // none after an error.
 func (c *Coder) Count(n int) int {
@@ -226,11 +242,7 @@ func (c *Coder) Strings(all *[]string) { List(c, all, func(s *string) { c.String
 // bytes. It fails if a reader reads a key twice, because the second entry would silently replace the first.
 func Map[K comparable, V any](c *Coder, all map[K]V, compare func(a, b K) int, key func(*K), value func(*K, *V)) {
 	keys := slices.SortedFunc(maps.Keys(all), compare)
-	for i := range c.Each(len(keys)) {
-		var k K
-		if !c.Reads() {
-			k = keys[i]
-		}
+	for k := range Elements(c, keys) {
 		key(&k)
 		v, twice := all[k]
 		value(&k, &v)
