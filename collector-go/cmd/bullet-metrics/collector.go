@@ -73,7 +73,7 @@ type collector struct {
 	failed     chan error
 	door       task // ingest
 	clock      task // ticks into the journal
-	room       task // on the disk of the embedded store
+	reclaimer  task // on the disk of the embedded store
 	feeder     task // of the embedded store
 	releaser   task // of the journal, where stores are behind
 	registrar  task // the registry
@@ -375,7 +375,7 @@ func (col *collector) start() <-chan error {
 	col.startup = feed.NewStartup(uint64(col.journal.Durable()), col.position)
 	if col.feed != nil {
 		col.run(&col.feeder, col.feed.Run)
-		col.run(&col.room, eachSecond(col.makeRoom))
+		col.run(&col.reclaimer, eachSecond(col.reclaim))
 	}
 	if col.own != nil {
 		col.run(&col.ownFigures, col.own.Run)
@@ -424,8 +424,8 @@ func (col *collector) tick(now time.Time) {
 	}
 }
 
-// makeRoom has the store look for room on the disk, also while no slice reaches it.
-func (col *collector) makeRoom(time.Time) {
+// reclaim has the store look for room on the disk, also while no slice reaches it.
+func (col *collector) reclaim(time.Time) {
 	if err := col.store.Reclaim(); err != nil && !errors.Is(err, grid.ErrClosed) {
 		col.logger.Debug("freeing disk space failed", "error", err)
 	}
@@ -455,7 +455,7 @@ func (col *collector) close(ctx context.Context) error {
 			t.end(ctx)
 		}
 	}
-	end(&col.reloading, &col.door, &col.clock, &col.releaser, &col.room, &col.storm)
+	end(&col.reloading, &col.door, &col.clock, &col.releaser, &col.reclaimer, &col.storm)
 	err := col.journal.Close()
 	for _, reader := range []*task{&col.feeder, &col.registrar} {
 		reader.wait(ctx) // the journal's end is its own

@@ -120,7 +120,8 @@ func checkCPU(cpu string) error {
 func asUsage(err error) error {
 	var outside tuning.OutOfRange
 	var tables input.WrongTables
-	if errors.As(err, &tables) || errors.Is(err, csvtable.ErrCPUUnsaid) || errors.Is(err, csvtable.ErrCPUSaidTwice) || errors.As(err, &outside) {
+	if errors.As(err, &tables) || errors.As(err, &outside) || errors.Is(err, csvtable.ErrCPUUnsaid) ||
+		errors.Is(err, csvtable.ErrCPUSaidTwice) {
 		return usageError{err}
 	}
 	return err

@@ -152,8 +152,8 @@ func (o *predictOptions) run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	base := predict.Scenario{Over: over, Records: figureOf(o.recordsPerS), LimitMs: float64(o.limit.Microseconds()) / 1000,
-		Machine: o.machine.machine()}
+	base := predict.Scenario{Over: over, Records: figureOf(o.recordsPerS), Machine: o.machine.machine(),
+		LimitMs: float64(o.limit.Microseconds()) / 1000}
 	asked, err := predict.Scenarios(strings.Join(args, ""), base, o.queries)
 	if err != nil {
 		return err

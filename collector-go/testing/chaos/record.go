@@ -56,10 +56,10 @@ func (r *Record) path() string {
 
 // Whole reports whether a scenario is there with all its tries and every promise kept by this version of the program. A
 // version that is -dirty names no program.
-func (r *Record) Whole(row Scenario, version string) bool {
+func (r *Record) Whole(scenario Scenario, version string) bool {
 	return slices.ContainsFunc(r.Faults, func(f Result) bool {
-		return f.Number == row.Number && f.Version == version && !strings.HasSuffix(version, "-dirty") && f.Kept() &&
-			f.Tries >= row.Tries(r.Scale)
+		return f.Number == scenario.Number && f.Version == version && !strings.HasSuffix(version, "-dirty") && f.Kept() &&
+			f.Tries >= scenario.Tries(r.Scale)
 	})
 }
 

@@ -14,7 +14,7 @@ func crash() Scenario {
 	p := property{pkg: "./internal/collector/feed", test: "TestCrashAtEveryPoint", first: "crash.first",
 		count: "crash.seeds", atOnce: 1}
 	p.each = []string{"create", "write", "sync", "rename", "remove", "syncdir", "acknowledge"}
-	return p.row(Scenario{Number: 2, Fault: "crash at a point", Full: 50}, "write", "sync", "create", "rename", "remove",
+	return p.scenario(Scenario{Number: 2, Fault: "crash at a point", Full: 50}, "write", "sync", "create", "rename", "remove",
 		"syncdir", "truncate", "acknowledge")
 }
 
@@ -22,7 +22,7 @@ func crash() Scenario {
 func powerLoss() Scenario {
 	p := property{pkg: "./internal/collector/feed", test: "TestWhateverHappens", first: "core.first", count: "core.seeds",
 		atOnce: 500}
-	return p.row(Scenario{Number: 3, Fault: "power loss", Full: 10_000}, "power_losses", "kills", "restarts",
+	return p.scenario(Scenario{Number: 3, Fault: "power loss", Full: 10_000}, "power_losses", "kills", "restarts",
 		"refused_batches", "late")
 }
 
@@ -30,7 +30,7 @@ func powerLoss() Scenario {
 func damagedTail() Scenario {
 	p := property{pkg: "./internal/collector/journal", test: "TestDamagedTail", first: "journal.first", count: "journal.cases",
 		atOnce: 250}
-	return p.row(Scenario{Number: 4, Fault: "damaged tail", Full: 5000}, "cases")
+	return p.scenario(Scenario{Number: 4, Fault: "damaged tail", Full: 5000}, "cases")
 }
 
 // inputOutput is row 6.
@@ -38,7 +38,7 @@ func inputOutput() Scenario {
 	p := property{pkg: "./internal/collector/feed", test: "TestInputOutputErrorAtEveryCall", first: "crash.first",
 		count: "crash.seeds", atOnce: 1}
 	p.each = []string{"create", "write", "sync", "rename", "remove", "syncdir", "not_ready", "sealed_segments"}
-	return p.row(Scenario{Number: 6, Fault: "I/O errors", Full: 50}, "write", "sync", "create", "rename", "remove",
+	return p.scenario(Scenario{Number: 6, Fault: "I/O errors", Full: 50}, "write", "sync", "create", "rename", "remove",
 		"syncdir", "truncate", "sealed_segments", "refused", "not_ready")
 }
 
@@ -46,14 +46,14 @@ func inputOutput() Scenario {
 // one seed, and any of the faults at any time.
 func everything() Scenario {
 	p := property{pkg: "./internal/collector/feed", test: "TestSimulation", first: "sim.first", count: "sim.seeds", atOnce: 250}
-	return p.row(Scenario{Number: 25, Fault: "all at once", Full: 20_000}, "kills", "power_losses", "disk_errors", "fills",
+	return p.scenario(Scenario{Number: 25, Fault: "all at once", Full: 20_000}, "kills", "power_losses", "disk_errors", "fills",
 		"cuts", "partitions", "clock_steps", "store_away", "duplicates", "late",
 		"expired", "forgotten")
 }
 
-// row is one that plays nothing but a property; figures are those of its tally that are worth keeping.
-func (p property) row(row Scenario, figures ...string) Scenario {
-	row.Try = func(ctx context.Context, g *Ground, tries int) (Outcome, error) {
+// scenario is one that plays nothing but a property; figures are those of its tally that are worth keeping.
+func (p property) scenario(scenario Scenario, figures ...string) Scenario {
+	scenario.Try = func(ctx context.Context, g *Ground, tries int) (Outcome, error) {
 		p.atOnce = max(1, min(p.atOnce, (tries+runtime.NumCPU()-1)/runtime.NumCPU())) // each processor has its part
 		all, broken, err := p.play(ctx, g, tries)
 		if err != nil {
@@ -67,5 +67,5 @@ func (p property) row(row Scenario, figures ...string) Scenario {
 		return Outcome{Tries: tries, Acknowledged: all["samples"], Damaged: all["damaged"], Broken: broken,
 			Measured: []string{all.text(figures...)}}, nil
 	}
-	return row
+	return scenario
 }

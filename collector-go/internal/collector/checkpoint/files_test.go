@@ -106,7 +106,7 @@ func TestCheckpointsAreBounded(t *testing.T) {
 	}
 }
 
-func TestCheckpointsBehindTheJournalsEndAreDiscarded(t *testing.T) {
+func TestCheckpointsAfterTheJournalsEndAreDiscarded(t *testing.T) {
 	c := saved(t, t.TempDir(), 10, 20, 30)
 	c.Discard(20)
 	assert.Equal(t, []journal.Position{10, 20}, c.positions)

@@ -97,7 +97,7 @@ func (l *life) feed(ctx context.Context, store Store, name string) error {
 		r.receiver.pause = f.pause
 	}
 	l.feeds = append(l.feeds, s)
-	l.wake(s, 0)
+	l.schedule(s, 0)
 	return nil
 }
 
@@ -150,13 +150,13 @@ func (l *life) commit() {
 	for _, s := range l.feeds {
 		if s.idle {
 			s.idle = false
-			l.wake(s, l.upTo(5))
+			l.schedule(s, l.upTo(5))
 		}
 	}
 }
 
-// wake lets a feed continue.
-func (l *life) wake(s *strand, afterMs int64) {
+// schedule lets a feed continue.
+func (l *life) schedule(s *strand, afterMs int64) {
 	l.at(afterMs, s.name, func() {
 		if l.life != l || s.over {
 			return
@@ -173,7 +173,7 @@ func (l *life) wake(s *strand, afterMs int64) {
 		case wait == 0:
 			s.idle = true
 		default:
-			l.wake(s, wait.Milliseconds())
+			l.schedule(s, wait.Milliseconds())
 		}
 	})
 }

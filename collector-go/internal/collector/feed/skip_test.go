@@ -84,10 +84,10 @@ func (r *running) awaitEnd(t *testing.T, w *world) {
 	require.Eventually(t, func() bool { return journal.Position(r.Position()) == w.journal.Durable() }, 10e9, 1e6)
 }
 
-// TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind covers a store that becomes unavailable after its feed has read
+// TestAStoreThatWasAheadOfItsCheckpointIsSkipped covers a store that becomes unavailable after its feed has read
 // beyond the oldest segment, before the next checkpoint. It is left behind like any other: slices that it does not
 // accept are dropped and counted, and the feed continues.
-func TestAStoreThatWasAheadOfItsCheckpointIsLeftBehind(t *testing.T) {
+func TestAStoreThatWasAheadOfItsCheckpointIsSkipped(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
 	w := newWorldIn(t, small)
@@ -154,10 +154,10 @@ func TestAStoreThatIsAwayLosesTheOldestSegmentOnly(t *testing.T) {
 	assert.Less(t, expired, float64(len(store.slices()))/3, "one of eight segments had to go")
 }
 
-// TestAStoreThatIsDownForTooLongIsLeftBehind covers a store that is down for longer than the journal can store. It
+// TestAStoreThatIsDownForTooLongIsSkipped covers a store that is down for longer than the journal can store. It
 // blocks neither ingest nor another store, even across restarts. When it is up again, it continues with what the
 // journal still has. Missing samples are counted exactly and shown as a gap, and no counter falls.
-func TestAStoreThatIsDownForTooLongIsLeftBehind(t *testing.T) {
+func TestAStoreThatIsDownForTooLongIsSkipped(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 32<<10
 	w := newWorldIn(t, small)
@@ -262,8 +262,8 @@ func assertRising(t *testing.T, slices map[string]uint64) {
 	require.NotEmpty(t, last)
 }
 
-// TestARequiredStoreIsNotLeftBehind checks that the journal fills up if a store must receive everything.
-func TestARequiredStoreIsNotLeftBehind(t *testing.T) {
+// TestARequiredStoreIsNotSkipped checks that the journal fills up if a store must receive everything.
+func TestARequiredStoreIsNotSkipped(t *testing.T) {
 	small := journal.DefaultOptions()
 	small.SegmentBytes, small.MaxBytes = 4<<10, 16<<10
 	w := newWorldIn(t, small)

@@ -349,9 +349,9 @@ func TestWhatWasForgottenIsDefinedAgain(t *testing.T) {
 	require.Zero(t, s.Totals().Balance())
 }
 
-// TestSeriesThatHadNoRoomAreTriedAgain checks that a topology at its limit gets more series when there is capacity
+// TestSeriesAboveTheLimitAreTriedAgain checks that a topology at its limit gets more series when there is capacity
 // again. The sender need not do anything.
-func TestSeriesThatHadNoRoomAreTriedAgain(t *testing.T) {
+func TestSeriesAboveTheLimitAreTriedAgain(t *testing.T) {
 	k := newKeptJournal()
 	now := time.Now()
 	s, l := localOn(t, k, func(o *Options) {

@@ -35,8 +35,8 @@ func openJournal(t *testing.T, series int) *journal.Journal {
 	return j
 }
 
-// TestTopologiesShareTheRoom checks that a new topology finds capacity, however much the first ones use.
-func TestTopologiesShareTheRoom(t *testing.T) {
+// TestTopologiesShareTheCapacity checks that a new topology finds capacity, however much the first ones use.
+func TestTopologiesShareTheCapacity(t *testing.T) {
 	s, err := New(openJournal(t, 9000), DefaultOptions())
 	require.NoError(t, err)
 	require.Equal(t, 6000, takeAll(t, s, "first"))
@@ -49,9 +49,9 @@ func TestTopologiesShareTheRoom(t *testing.T) {
 	}
 }
 
-// TestIdleSeriesMakeRoom checks that a topology at its limit gets capacity when its idle series are forgotten. Other
-// topologies keep theirs.
-func TestIdleSeriesMakeRoom(t *testing.T) {
+// TestIdleSeriesFreeCapacity checks that a topology at its limit gets capacity when its idle series are forgotten.
+// Other topologies keep theirs.
+func TestIdleSeriesFreeCapacity(t *testing.T) {
 	j := openJournal(t, 9000)
 	o := DefaultOptions()
 	o.MaxTopologySeries = 100

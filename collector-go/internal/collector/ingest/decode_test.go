@@ -144,8 +144,8 @@ func TestBlocksKeepNoMessageThatIsMuchLarger(t *testing.T) {
 func TestAMessageIsOwned(t *testing.T) {
 	pool := mem.DefaultBufferPool()
 	pooled := mem.Copy(bytes.Repeat([]byte{1}, 5000), pool)
-	whole := owned(mem.BufferSlice{pooled})
+	complete := owned(mem.BufferSlice{pooled})
 	pooled.ReadOnlyData()[0] = 9
-	require.Equal(t, bytes.Repeat([]byte{1}, 5000), whole)
+	require.Equal(t, bytes.Repeat([]byte{1}, 5000), complete)
 	require.Equal(t, []byte{1, 2, 3}, owned(mem.BufferSlice{mem.SliceBuffer{1}, mem.SliceBuffer{2, 3}}))
 }

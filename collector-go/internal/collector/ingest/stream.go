@@ -62,10 +62,10 @@ func (a *answers) put(err error) {
 	a.mu.Lock()
 	a.list = append(a.list, err)
 	a.mu.Unlock()
-	a.wake()
+	a.notify()
 }
 
-func (a *answers) wake() { signal(a.signal) }
+func (a *answers) notify() { signal(a.signal) }
 
 // signal puts a token into a channel of capacity one, unless it holds one already.
 func signal(c chan struct{}) {
@@ -413,7 +413,7 @@ func (s *stream) sayFull(sequence uint64, reason error) {
 	s.server.stats.full.Inc()
 	if s.window.refuse(sequence) {
 		s.full = append(s.full, &pb.Full{Epoch: s.epoch, Sequence: sequence, RetryAfterMs: retryAfterMs(reason)})
-		s.answers.wake()
+		s.answers.notify()
 	}
 }
 

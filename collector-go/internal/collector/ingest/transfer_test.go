@@ -56,8 +56,8 @@ func (c *client) one(sequence uint64) {
 	c.batch(&pb.Batch{Sequence: sequence, Series: []*pb.SeriesDefinition{series(1, "a")}, Samples: samples(1, 1)})
 }
 
-// whole receives all parts of a state.
-func (c *client) whole() (sequence uint64, data []byte) {
+// complete receives all parts of a state.
+func (c *client) complete() (sequence uint64, data []byte) {
 	for {
 		part := c.receive().GetState()
 		require.NotNil(c.t, part)
@@ -91,18 +91,18 @@ func TestASenderIsHandedWhatItCarries(t *testing.T) {
 	desk.Put("bullet", checkpoint.TransferState{Epoch: journal.Epoch{1}, Sequence: 9, Data: []byte("another sender's")})
 	large := bytes.Repeat([]byte{5}, 2*maxStatePart+1)
 	desk.Put("bullet", checkpoint.TransferState{Epoch: epoch, Sequence: 1, Data: large})
-	sequence, data := x.whole()
+	sequence, data := x.complete()
 	assert.EqualValues(t, 1, sequence)
 	assert.Equal(t, large, data)
 	desk.Put("bullet", checkpoint.TransferState{Epoch: epoch, Sequence: 2})
-	sequence, data = x.whole()
+	sequence, data = x.complete()
 	assert.EqualValues(t, 2, sequence, "one that was too large")
 	assert.Empty(t, data)
 
 	y, o := carry(t, c, 1, 7)
 	assert.EqualValues(t, 1, o.GetTakenSequence(), "after a cut")
 	assert.False(t, o.GetWantsState())
-	sequence, _ = y.whole()
+	sequence, _ = y.complete()
 	assert.EqualValues(t, 2, sequence, "the newest, at once")
 	z := carryOn(t, c, 1, 8)
 	z.fails(codes.InvalidArgument, "set bullet.topology.metrics.collector.parallelism to 1")
@@ -137,7 +137,7 @@ func TestASenderThatComesFromElsewhereBringsWhatItCarries(t *testing.T) {
 	assert.Equal(t, moves[1].Epoch, batches[1].Epoch)
 
 	desk.Put("bullet", checkpoint.TransferState{Epoch: moves[1].Epoch, Sequence: 1, Data: []byte("newer")})
-	sequence, data := x.whole()
+	sequence, data := x.complete()
 	assert.EqualValues(t, 1, sequence)
 	assert.Equal(t, "newer", string(data))
 	_, o = carry(t, c, 3, 7)

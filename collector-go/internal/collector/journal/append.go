@@ -205,5 +205,5 @@ func (j *Journal) enqueue(r queued) {
 	if j.queue.plenty() {
 		signal(j.committer.plenty)
 	}
-	j.committer.wake()
+	j.committer.notify()
 }

@@ -62,7 +62,7 @@ func (c *committer) open() {
 	if err := c.startSegment(nil); err != nil {
 		c.fail(nil, err)
 	}
-	c.wake()
+	c.notify()
 }
 
 // Commit does the work of the goroutine, for a journal with Options.Stepped. It tries a new segment after a failure,
@@ -74,7 +74,7 @@ func (j *Journal) Commit() {
 	j.committer.drain()
 }
 
-func (c *committer) wake() { signal(c.work) }
+func (c *committer) notify() { signal(c.work) }
 
 // signal puts a token into a channel of capacity one, unless it holds one already. The receiver checks the state
 // itself, so one token stands for any number of changes.
@@ -256,13 +256,13 @@ func writeDurably(f disk.File, b []byte, at int64) error {
 }
 
 // rotate closes the full segment and starts the next one. taken is the group that will be written first to it.
-func (c *committer) rotate(taken []queued) error {
+func (c *committer) rotate(dequeued []queued) error {
 	if err := c.active.Close(); err != nil {
 		c.active = nil
 		return fmt.Errorf("journal: close %s: %w", segmentName(c.number), err)
 	}
 	c.active = nil
-	return c.startSegment(taken)
+	return c.startSegment(dequeued)
 }
 
 // succeed publishes a durable group to readers and calls its callbacks. It calls them without mu, because they may lock

@@ -205,9 +205,9 @@ func TestDamageInTheMiddleIsSteppedOver(t *testing.T) {
 	})
 }
 
-// TestARecordInsideATextIsNotTaken writes the bytes of a complete record into a name, then damages the record around
+// TestARecordInsideATextIsNotRead writes the bytes of a complete record into a name, then damages the record around
 // it.
-func TestARecordInsideATextIsNotTaken(t *testing.T) {
+func TestARecordInsideATextIsNotRead(t *testing.T) {
 	forged := appendRecord(nil, positionOf(1, 5000), kindTick, []byte{2})
 	b := append(make([]byte, 0, 100), magic[:]...)
 	b = appendRecord(b, positionOf(1, int64(len(b))), kindStarted, append(bytes.Repeat([]byte{1}, 20), forged...))

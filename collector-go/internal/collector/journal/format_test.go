@@ -62,16 +62,16 @@ func writeGolden(t *testing.T, dir string) {
 		if run == 0 {
 			defineIdle(t, j, 1_500_000_000_000-40*hourMs)
 		}
-		for _, mark := range []Entry{&Started{TimeMs: 1_500_000_000_000},
+		for _, control := range []Entry{&Started{TimeMs: 1_500_000_000_000},
 			&Connected{Producer: producer, TimeMs: 1_500_000_000_001},
 			&Moved{Producer: producer, Epoch: Epoch{9, 8, 7}, First: run == 1, Series: []SeriesID{b.IDs[4], b.IDs[1]},
 				State: []byte("state"), TimeMs: 1_500_000_000_002}} {
-			require.NoError(t, j.AppendControl(mark))
+			require.NoError(t, j.AppendControl(control))
 		}
 		appended(t, j, b)
-		for _, mark := range []Entry{&Tick{TimeMs: 1_500_000_001_000},
+		for _, control := range []Entry{&Tick{TimeMs: 1_500_000_001_000},
 			&Disconnected{Producer: producer, TimeMs: 1_500_000_001_001}} {
-			require.NoError(t, j.AppendControl(mark))
+			require.NoError(t, j.AppendControl(control))
 		}
 		require.NoError(t, j.Close())
 	}

@@ -178,7 +178,7 @@ func (j *Journal) Close() error {
 		j.mu.Unlock()
 		err = j.committer.stop()
 		j.mu.Lock()
-		j.wakeReaders()
+		j.notifyReaders()
 		j.mu.Unlock()
 		if unlockErr := j.lock.Close(); err == nil {
 			err = unlockErr
@@ -204,9 +204,9 @@ func (j *Journal) Ready() error {
 	return nil
 }
 
-// wakeReaders makes waiting readers check for new entries. Closing a channel notifies any number of readers, and a
+// notifyReaders makes waiting readers check for new entries. Closing a channel notifies any number of readers, and a
 // reader that is busy does not miss it. The caller must hold mu.
-func (j *Journal) wakeReaders() {
+func (j *Journal) notifyReaders() {
 	close(j.changed)
 	j.changed = make(chan struct{})
 }

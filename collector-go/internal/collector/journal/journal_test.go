@@ -179,18 +179,18 @@ func TestFullQueue(t *testing.T) {
 	gate.shut.Store(true)
 	var full *FullError
 	answers := make(chan error, 10_000)
-	taken := 0
+	accepted := 0
 	for sequence := uint64(1); ; sequence++ {
 		if _, err := j.Append(oneBatch(t, j, sequence), func(err error) { answers <- err }); err != nil {
 			require.ErrorIs(t, err, ErrFull)
 			require.ErrorAs(t, err, &full)
 			break
 		}
-		taken++
+		accepted++
 	}
 	require.Equal(t, "share", full.Reason)
 	require.Equal(t, o.RetryInterval, full.RetryAfter)
-	require.Positive(t, taken)
+	require.Positive(t, accepted)
 	second := 0 // of another topology, which finds capacity
 	for s := (&sender{producer: ProducerDefined{Topology: "another", Host: "h", Port: 1},
 		epoch: Epoch{9}}); ; second++ {
@@ -199,10 +199,10 @@ func TestFullQueue(t *testing.T) {
 		}
 	}
 	require.Positive(t, second)
-	require.Less(t, second, taken)
-	taken += second
+	require.Less(t, second, accepted)
+	accepted += second
 	gate.open()
-	for range taken {
+	for range accepted {
 		require.NoError(t, <-answers)
 	}
 	appended(t, j, oneBatch(t, j, 1_000))

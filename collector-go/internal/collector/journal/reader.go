@@ -232,13 +232,13 @@ func (r *Reader) decodeBatch(rec record) (Entry, error) {
 // Retained returns a copy of the batch that stays valid after the Reader's next call. Blocks that were read from a file
 // refer to the reader's buffer, which the next call overwrites.
 func (b *Batch) Retained() *Batch {
-	kept := *b
-	kept.Blocks = slices.Clone(b.Blocks)
-	for i := range kept.Blocks {
-		of := &kept.Blocks[i]
+	copied := *b
+	copied.Blocks = slices.Clone(b.Blocks)
+	for i := range copied.Blocks {
+		of := &copied.Blocks[i]
 		of.Values, of.Presence = slices.Clone(of.Values), slices.Clone(of.Presence)
 	}
-	return &kept
+	return &copied
 }
 
 // decodeDefinitions returns the entries of a record that defines something. The records that occur only in segment

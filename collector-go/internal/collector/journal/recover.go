@@ -205,5 +205,5 @@ func (j *Journal) adopt(s segment) {
 	j.bytes += s.size
 	j.durable = max(j.durable, s.endPosition())
 	j.showSizes()
-	j.wakeReaders()
+	j.notifyReaders()
 }

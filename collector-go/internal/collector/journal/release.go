@@ -65,7 +65,7 @@ func (j *Journal) forgetOldest(s segment) {
 	j.bytes -= s.size
 	j.before = s.endPosition()
 	j.showSizes()
-	j.wakeReaders()
+	j.notifyReaders()
 }
 
 // NearlyFull reports whether segments should be released although a store still needs them, and where the oldest one

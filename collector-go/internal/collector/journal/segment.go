@@ -21,14 +21,14 @@ func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
 
 // startSegment opens a new segment. If the recovered segments are not settled yet, it settles them first. taken is the
 // group that will be written first. The new header must already contain the definitions in that group.
-func (c *committer) startSegment(taken []queued) error {
+func (c *committer) startSegment(dequeued []queued) error {
 	if err := c.j.keepLock(); err != nil {
 		return err
 	}
 	if err := c.settle(); err != nil {
 		return err
 	}
-	snapshot, fresh := c.j.nextHeader(taken)
+	snapshot, fresh := c.j.nextHeader(dequeued)
 	number, header := snapshot.header.number, snapshot.encode()
 	file, err := c.createSegment(number, header)
 	if err != nil {
@@ -48,7 +48,7 @@ func (c *committer) startSegment(taken []queued) error {
 // nextHeader returns the content of a new segment header: an unused number, and everything defined so far. fresh holds
 // the definitions that no earlier record has, including those of queued records. A reader of files finds them in the
 // header. Readers from memory receive fresh at the same place, so that all readers see the same order.
-func (j *Journal) nextHeader(taken []queued) (_ *snapshot, fresh []queued) {
+func (j *Journal) nextHeader(dequeued []queued) (_ *snapshot, fresh []queued) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.newest++
@@ -56,14 +56,14 @@ func (j *Journal) nextHeader(taken []queued) (_ *snapshot, fresh []queued) {
 	if n := len(j.segments); n > 0 {
 		previous = j.segments[n-1].endPosition()
 	}
-	fresh = []queued{{defined: j.unwritten(taken)}}
+	fresh = []queued{{defined: j.unwritten(dequeued)}}
 	j.fresh = definitions{}
 	return j.state.snapshot(j.newest, previous), fresh
 }
 
 // unwritten returns the definitions that are in no written record yet, in the order of a segment header: series before
 // the layouts that list them. The caller must hold mu.
-func (j *Journal) unwritten(taken []queued) []Entry {
+func (j *Journal) unwritten(dequeued []queued) []Entry {
 	var series, layouts, producers []Entry
 	add := func(defined []Entry) {
 		for _, entry := range defined {
@@ -77,7 +77,7 @@ func (j *Journal) unwritten(taken []queued) []Entry {
 			}
 		}
 	}
-	for _, waiting := range [][]queued{taken, j.queue.records} {
+	for _, waiting := range [][]queued{dequeued, j.queue.records} {
 		for i := range waiting {
 			add(waiting[i].defined)
 		}
@@ -124,7 +124,7 @@ func (j *Journal) addSegment(s segment, fresh []queued) {
 	j.bytes += s.size
 	j.durable = s.endPosition()
 	j.showSizes()
-	j.wakeReaders()
+	j.notifyReaders()
 }
 
 // grow sets the end of the newest segment to what is durable now, so that readers can continue. The caller must hold
@@ -139,7 +139,7 @@ func (j *Journal) grow(end int64) {
 	newest.end, newest.size = end, end
 	j.durable = newest.endPosition()
 	j.showSizes()
-	j.wakeReaders()
+	j.notifyReaders()
 }
 
 // showSizes updates the gauges. The caller must hold mu.

@@ -263,8 +263,8 @@ func TestASeriesTakesAnothersPlaceWithinABlock(t *testing.T) {
 	}
 }
 
-// TestATopologyCannotTakeTheRoomOfAll checks that one topology's open samples leave capacity for another's.
-func TestATopologyCannotTakeTheRoomOfAll(t *testing.T) {
+// TestATopologyCannotTakeTheCapacityOfAll checks that one topology's open samples leave capacity for another's.
+func TestATopologyCannotTakeTheCapacityOfAll(t *testing.T) {
 	o := DefaultOptions()
 	o.MaxOpenSamples, o.MaxTopologyOpenSamples = 100, 60
 	s, err := New(o)

@@ -132,7 +132,7 @@ func (s *Slicer) touch(src *source, timeMs int64) {
 	s.batch.touched = append(s.batch.touched, src)
 	if p := s.batch.producer; src.carrier != p {
 		if !slices.Contains(src.carriers, p) {
-			src.carry(p)
+			src.addCarrier(p)
 		}
 		src.carrier = nil
 		if slices.Contains(src.carriers, p) {
@@ -141,8 +141,9 @@ func (s *Slicer) touch(src *source, timeMs int64) {
 	}
 }
 
-// carry adds a producer to the carriers of a source. If there are too many, those that are not connected are forgotten.
-func (src *source) carry(p *producer) {
+// addCarrier adds a producer to the carriers of a source. If there are too many, those that are not connected are
+// forgotten.
+func (src *source) addCarrier(p *producer) {
 	if len(src.carriers) >= maxCarriers {
 		src.carriers = slices.DeleteFunc(src.carriers, func(c *producer) bool { return !c.connected })
 	}

@@ -76,7 +76,7 @@ func TestAGroupsHolesShowToTheRecord(t *testing.T) {
 	assert.Equal(t, 26, check.Missing, "1040 to 1090 of those due, the even ones")
 }
 
-func TestEstimatesAreHeldToTheirBounds(t *testing.T) {
+func TestEstimatesAreCheckedAgainstTheirBounds(t *testing.T) {
 	query := CountDistinctQuery{Aggregate{Duration: 10 * time.Second, PerSecond: 10}}
 	for count, want := range map[string]int{
 		`{"records":[{"count":70}],"meta":{"Sketch":{"Standard Deviations":{"3":{"lowerBound":60.5,"upperBound":81.5}}}}}`: 0,
@@ -91,7 +91,7 @@ func TestEstimatesAreHeldToTheirBounds(t *testing.T) {
 	}
 }
 
-func TestAQueryIsHeldToWhatWasMadeSinceItArrived(t *testing.T) {
+func TestAQueryIsCheckedAgainstTheRecordsSinceItArrived(t *testing.T) {
 	submitted, finished := time.UnixMilli(10_000), time.UnixMilli(20_000)
 	for meta, want := range map[string]int64{
 		`{"Query":{"Receive Time":13000}}`: 13_000,

@@ -156,7 +156,7 @@ func TestWhatIsSkippedCounts(t *testing.T) {
 
 // A client that gets no CPU at the end still submits the queries that were scheduled, late, because only the client was
 // in the way.
-func TestALateClientStillSubmitsWhatWasDue(t *testing.T) {
+func TestALateClientStillSubmitsWhatWasScheduled(t *testing.T) {
 	var ledger ledger
 	loop, err := NewOpenLoop(quick(), answering{}, DefaultOpenOptions(100, 200*time.Millisecond), ledger.add)
 	require.NoError(t, err)

@@ -76,7 +76,7 @@ func TestPartsOfAnOpenLoopAreOneRun(t *testing.T) {
 	})
 }
 
-func TestPartsOfHeldQueriesHaveTheirOwnSlots(t *testing.T) {
+func TestPartsOfClosedQueriesHaveTheirOwnSlots(t *testing.T) {
 	asked := newGate()
 	for number := 1; number <= 3; number++ {
 		options := DefaultClosedOptions()

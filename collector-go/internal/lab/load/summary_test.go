@@ -54,7 +54,7 @@ func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 }
 
 // Expected records count only if they are known, and no query lacks more records than were expected.
-func TestSummariseCountsWhatWasDue(t *testing.T) {
+func TestSummariseCountsWhatWasScheduled(t *testing.T) {
 	s := Summarise([]Outcome{
 		{SubmittedMs: 1, FinishedMs: 5, End: Returned, Records: 9, Generated: 12, Expected: 10, Missing: 1},
 		// too short to know which records were expected

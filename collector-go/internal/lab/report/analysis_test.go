@@ -96,7 +96,7 @@ func TestEveryPointIsDrawn(t *testing.T) {
 }
 
 // The chart of completeness comes first if a step lost records, else the chart of the cost.
-func TestTheFigureThatAStepWasJudgedByComesFirst(t *testing.T) {
+func TestTheFigureOfAStepsGoalComesFirst(t *testing.T) {
 	for lost, want := range map[bool][]string{true: {"concurrency-completeness", "concurrency-cpu"},
 		false: {"concurrency-cpu", "concurrency-completeness"}} {
 		rows := []tuning.ConcurrencyRow{{Queries: 100, AverageResultSize: 10}, {Queries: 200, AverageResultSize: 10,

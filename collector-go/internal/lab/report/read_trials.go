@@ -23,7 +23,7 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		StartedMs: manifest.StartedMs, Goals: plan.Goals, Manifest: manifest, Load: plan.Load.Describe(plan.Axis),
 		Notes: []string{}, plan: plan, unanswered: run.Unanswered(),
 	}
-	result := run.Judged()
+	result := run.ResultSoFar()
 	r.Verdict, r.Finished = result.Verdict, run.Result != nil
 	r.Notes = append(r.Notes, result.Notes...)
 	// Changes are relative to the last trial that was measured, which need not be the previous trial of the plan. A

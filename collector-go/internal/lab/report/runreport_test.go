@@ -63,16 +63,16 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 		assert.Contains(t, first, want, "on the first page")
 	}
 	var decoded struct {
-		Verdict tuning.Verdict
-		Rows    []struct{ Capacity tuning.Interval }
-		Judged  struct{ Queries *tuning.Queries }
+		Verdict  tuning.Verdict
+		Rows     []struct{ Capacity tuning.Interval }
+		Verdicts struct{ Queries *tuning.Queries } `json:"judged"`
 	}
 	data, err := os.ReadFile(filepath.Join(out, "report.json"))
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(data, &decoded))
 	assert.Equal(t, tuning.Fail, decoded.Verdict)
 	assert.InDelta(t, 80, *decoded.Rows[0].Capacity.FirstFail, 0)
-	assert.Len(t, decoded.Judged.Queries.Rows, 2)
+	assert.Len(t, decoded.Verdicts.Queries.Rows, 2)
 }
 
 // An interrupted run has no result, but its measurements are reported.

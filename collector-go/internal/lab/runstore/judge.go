@@ -49,8 +49,9 @@ func (r *Run) Judge() Result {
 	return out
 }
 
-// Judged returns the stored result or, before the run has ended, the result so far. Its verdicts are then inconclusive.
-func (r *Run) Judged() Result {
+// ResultSoFar returns the stored result or, before the run has ended, the result so far. Its verdicts are then
+// inconclusive.
+func (r *Run) ResultSoFar() Result {
 	if r.Result != nil {
 		return *r.Result
 	}

@@ -355,7 +355,7 @@ func TestOneTrialAndARunThatHasNotEnded(t *testing.T) {
 		run, err := runstore.Read(dir)
 		require.NoError(t, err)
 		assert.Nil(t, run.Result)
-		so := run.Judged()
+		so := run.ResultSoFar()
 		assert.Equal(t, tuning.Inconclusive, so.Verdict)
 		assert.Equal(t, tuning.Inconclusive, so.Rows[0].Verdict)
 		assert.Equal(t, "[40, 80)", so.Rows[0].Capacity.Text())

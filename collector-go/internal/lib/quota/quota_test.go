@@ -21,7 +21,7 @@ func takeAll(p *Slots, keys ...string) (releases []func(), err error) {
 	}
 }
 
-func TestNobodyHasAllPlaces(t *testing.T) {
+func TestNobodyHasAllSlots(t *testing.T) {
 	p := New(30)
 	hostile, err := takeAll(p, "hostile")
 	assert.Len(t, hostile, 20)
@@ -50,7 +50,7 @@ func TestEveryKeyOfATakerHasAShare(t *testing.T) {
 	require.EqualError(t, err, "all 9 slots are in use")
 }
 
-func TestOnePlaceIsTheFirstOnes(t *testing.T) {
+func TestOneSlotIsTheFirstOnes(t *testing.T) {
 	p := New(1)
 	release, err := p.Take("a")
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestOnePlaceIsTheFirstOnes(t *testing.T) {
 }
 
 // Whatever is taken and returned, the sums are right, and keys without slots are forgotten.
-func TestPlacesBalance(t *testing.T) {
+func TestSlotsBalance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := New(rapid.IntRange(1, 20).Draw(t, "limit"))
 		byKey := []func(){}

@@ -94,9 +94,9 @@ func timeRange(r request) (start, end time.Time, invalid *answer) {
 // parseTime parses seconds since 1970, rounded to the millisecond, or an RFC 3339 time.
 func parseTime(text string) (time.Time, error) {
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		whole, part := math.Modf(seconds)
-		part = math.Round(part*1000) / 1000
-		return time.Unix(int64(whole), int64(part*float64(time.Second))).UTC(), nil
+		integer, fraction := math.Modf(seconds)
+		fraction = math.Round(fraction*1000) / 1000
+		return time.Unix(int64(integer), int64(fraction*float64(time.Second))).UTC(), nil
 	}
 	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return t, nil

@@ -182,7 +182,7 @@ func TestABacklogBeyondTheWindowIsSentAndCounted(t *testing.T) {
 	assert.Less(t, r.requests, 300)
 }
 
-func TestAFailureIsGoneOnWithBehindWhatWasAcknowledged(t *testing.T) {
+func TestAFailureContinuesAfterWhatWasAcknowledged(t *testing.T) {
 	r, failures := newReceiver(), 0
 	r.windowMs = -1 // an accepted point that is repeated after a newer one would be refused
 	r.fail = func() error {

@@ -17,8 +17,8 @@ import (
 // statePeriod is how often a client reports its state.
 const statePeriod = time.Second
 
-// maxHeldQueries is the largest number of held queries: the number of probes of the record source.
-const maxHeldQueries = 1000
+// maxClosedQueries is the largest number of held queries: the number of probes of the record source.
+const maxClosedQueries = 1000
 
 // client is a load client: it executes its orders in this process. One goroutine follows the orders, one reports the
 // state, and the queries run in goroutines of the asker. All of them write answers, so mu guards the writer and its
@@ -106,9 +106,9 @@ func (c *client) follow(ctx context.Context, o order) error {
 	case c.asker == nil:
 		return errors.New("the first order must be begin")
 	case o.Hold != nil:
-		if o.Hold.Queries < 0 || o.Hold.Queries > maxHeldQueries || o.Hold.SpreadMs < 0 {
+		if o.Hold.Queries < 0 || o.Hold.Queries > maxClosedQueries || o.Hold.SpreadMs < 0 {
 			return fmt.Errorf("hold: the number of queries must be between 0 and %d, and the time not negative, not %d within %d ms",
-				maxHeldQueries, o.Hold.Queries, o.Hold.SpreadMs)
+				maxClosedQueries, o.Hold.Queries, o.Hold.SpreadMs)
 		}
 		c.asker.Hold(o.Hold.Queries, time.UnixMilli(o.Hold.FromMs), milliseconds(o.Hold.SpreadMs))
 		return nil

@@ -132,8 +132,8 @@ func TestThePartsAreTheWhole(t *testing.T) {
 	assert.Empty(t, l.failed, "an end that was ordered is none")
 }
 
-// Held queries are counted on all hosts, and those that the end cuts off are reported too.
-func TestHeldQueriesEndWithTheRun(t *testing.T) {
+// Queries of the closed model are counted on all hosts, and those that the end cuts off are reported too.
+func TestClosedQueriesEndWithTheRun(t *testing.T) {
 	g, l := startGateway(t), newLedger()
 	h, err := Start(t.Context(), g.options(here(t.Context()), "a", "b"))
 	require.NoError(t, err)
