@@ -15,11 +15,11 @@ import (
 )
 
 // Step is the result with one number of clients, as the report shows it.
-type (
-	Step      = report.IngestStep
-	Stage     = report.IngestStage
-	Quantiles = report.Quantiles
-)
+type Step = report.IngestStep
+
+// Stage is how long one stage took, and Quantiles are quantiles of a duration in ms.
+type Stage = report.IngestStage
+type Quantiles = report.Quantiles
 
 // IngestResult is the result of a whole curve of `bench ingest`, as JSON that other programs read. Units end the keys,
 // and unknown values are null. The first figures are those of the step with the most rows/s, which is the capacity;

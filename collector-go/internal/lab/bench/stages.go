@@ -87,8 +87,8 @@ func (r StageReading) Since(before StageReading) (map[string]Stage, error) {
 			}
 			h = less
 		}
-		out[name] = Stage{Count: uint64(h.Count), Quantiles: Quantiles{P50: quantileMs(h, 0.5),
-			P99: quantileMs(h, 0.99), P999: quantileMs(h, 0.999)}}
+		out[name] = Stage{Count: uint64(h.Count),
+			Quantiles: Quantiles{P50: quantileMs(h, 0.5), P99: quantileMs(h, 0.99), P999: quantileMs(h, 0.999)}}
 	}
 	return out, nil
 }
