@@ -35,16 +35,21 @@ toolchain:
 build/toolchain.env: .ci/toolchain
 	@.ci/toolchain && touch $@
 
+# Go and Maven fetch and compile at the same time: on a new machine, each waits for the network half of its time.
 .PHONY: build
-build: toolchain build/bullet-metrics build/java.stamp ## Build the program, the plugin's jar, the topology, the local cluster and the local Kafka into build/
+build: toolchain ## Build the program, the plugin's jar, the topology, the local cluster and the local Kafka into build/
+	@$(MAKE) --jobs=2 build/bullet-metrics build/java.stamp
 
 build/bullet-metrics: $(go_sources) VERSION | build/toolchain.env
 	@echo "building build/bullet-metrics (Go)"
 	@$(run) cd collector-go && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o ../$@ ./cmd/bullet-metrics
 
+# What is built without its tests; the other modules are tests, and fetch other releases of Storm.
+built_modules := plugin-java,topology/bullet-topology,topology/local-storm,topology/local-kafka
+
 build/java.stamp: $(java_sources) | build/toolchain.env
 	@echo "building the Java parts (the first time Maven fetches Storm and Bullet)"
-	@$(run) $(mvn) --quiet -DskipTests package
+	@$(run) $(mvn) --quiet -Dmaven.test.skip=true -pl $(built_modules) -am package
 	@cp plugin-java/target/bullet-metrics-storm.jar topology/bullet-topology/target/bullet-topology.jar \
 	  topology/local-storm/target/local-storm.jar topology/local-kafka/target/local-kafka.jar build/
 	@cp plugin-java/target/bom.json build/bullet-metrics-storm.cdx.json; cp topology/bullet-topology/target/bom.json build/bullet-topology.cdx.json
