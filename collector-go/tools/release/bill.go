@@ -40,7 +40,7 @@ func (r *release) writeBill() error {
 		CreationInfo: &v2_3.CreationInfo{Created: r.time.Format("2006-01-02T15:04:05Z"),
 			Creators: []common.Creator{{CreatorType: "Organization", Creator: "Bullet Metrics contributors"}}},
 	}}
-	page, err := pagePackages(filepath.Join(r.tree, "collector-go", "internal", "webui", "static", "vendor"))
+	page, err := pagePackages(filepath.Join(r.tree, "collector-go", "internal", "serve", "webui", "static", "vendor"))
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func noticesOf(tree string) ([]notice, error) {
 			return nil, err
 		}
 	}
-	page := filepath.Join(tree, "collector-go", "internal", "webui", "static", "vendor")
+	page := filepath.Join(tree, "collector-go", "internal", "serve", "webui", "static", "vendor")
 	jar := filepath.Join(tree, "plugin-java", "src", "main", "resources", "META-INF", "licenses")
 	for path, of := range map[string]string{
 		filepath.Join(page, "uplot", "LICENSE"):         "uPlot, in the page",
