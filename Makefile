@@ -44,7 +44,7 @@ build/bullet-metrics: $(go_sources) VERSION | build/toolchain.env
 	@echo "building build/bullet-metrics (Go)"
 	@$(run) cd collector-go && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o ../$@ ./cmd/bullet-metrics
 
-# What is built without its tests; the other modules are tests, and fetch other releases of Storm.
+# Modules of make build, without tests. The other modules contain only tests.
 built_modules := plugin-java,topology/bullet-topology,topology/local-storm,topology/local-kafka
 
 build/java.stamp: $(java_sources) | build/toolchain.env

@@ -84,7 +84,7 @@ func (m *measuring) remote() (*bench.Remote, error) {
 }
 
 // within runs what needs a directory of its own, and removes that. It sets the directory and the collector to measure,
-// and describes what surrounds the measurement on this machine.
+// and passes a description of the machine and the version.
 func (m *measuring) within(work func(bench.Run) error) error {
 	proc, err := measure.NewProc()
 	if err != nil {
@@ -99,12 +99,11 @@ func (m *measuring) within(work func(bench.Run) error) error {
 	if m.Dir, err = os.MkdirTemp(m.dir, "bullet-metrics-bench-"); err != nil {
 		return err
 	}
-	run := bench.Run{Machine: proc.Describe(), Version: version, Target: m.target}
-	return errors.Join(work(run), os.RemoveAll(m.Dir))
+	return errors.Join(work(bench.Run{Machine: proc.Describe(), Version: version, Target: m.target}), os.RemoveAll(m.Dir))
 }
 
-// command checks the flags, measures, and prints the result. Where somebody interrupted a measurement, that is how the
-// command ends.
+// command checks the flags, measures, and prints the result. If the user interrupts the measurement, it returns
+// interrupted.
 func (m *measuring) command(cmd *cobra.Command, wrong error,
 	measure func(context.Context, *terminal, bench.Run) (result any, text string, err error)) error {
 	if err := errors.Join(m.validate(), wrong); err != nil {

@@ -73,7 +73,7 @@ type collector struct {
 	failed     chan error
 	door       task // ingest
 	clock      task // ticks into the journal
-	reclaimer  task // on the disk of the embedded store
+	reclaimer  task // frees disk space of the embedded store
 	feeder     task // of the embedded store
 	releaser   task // of the journal, where stores are behind
 	registrar  task // the registry
@@ -424,7 +424,7 @@ func (col *collector) tick(now time.Time) {
 	}
 }
 
-// reclaim has the store look for room on the disk, also while no slice reaches it.
+// reclaim lets the embedded store free disk space, even if no slice reaches it.
 func (col *collector) reclaim(time.Time) {
 	if err := col.store.Reclaim(); err != nil && !errors.Is(err, grid.ErrClosed) {
 		col.logger.Debug("freeing disk space failed", "error", err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -138,11 +139,7 @@ func (o *predictOptions) run(args []string, out io.Writer) error {
 	}
 	for _, s := range sources {
 		if o.limit > 0 || s.LimitMs == 0 {
-			limit := o.limit
-			if limit == 0 {
-				limit = defaultLimit
-			}
-			s.LimitMs = float64(limit.Microseconds()) / 1000
+			s.LimitMs = float64(cmp.Or(o.limit, defaultLimit).Microseconds()) / 1000
 		}
 	}
 	if o.check {

@@ -122,7 +122,6 @@ func TestPredictStatesWhatIsWrong(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		assert.Equal(t, exitFailed, exitCode(err), want)
 	}
-	assert.Equal(t, exitMissed, exitCode(missed("x")))
 }
 
 // The check of a table, as text and as JSON.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,10 +150,7 @@ func (o *tuneRunOptions) open(ctx context.Context, e *engine, args []string, now
 	if err != nil {
 		return nil, nil, err
 	}
-	dir := o.out
-	if dir == "" {
-		dir = filepath.Join(o.runs, runID(file, now))
-	}
+	dir := cmp.Or(o.out, filepath.Join(o.runs, runID(file, now)))
 	if err := mustBeEmpty(dir); err != nil {
 		return nil, nil, err
 	}

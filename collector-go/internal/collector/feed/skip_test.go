@@ -85,7 +85,7 @@ func (r *running) awaitEnd(t *testing.T, w *world) {
 }
 
 // TestAStoreThatWasAheadOfItsCheckpointIsSkipped covers a store that becomes unavailable after its feed has read
-// beyond the oldest segment, before the next checkpoint. It is left behind like any other: slices that it does not
+// beyond the oldest segment, before the next checkpoint. Its feed skips like any other: slices that the store does not
 // accept are dropped and counted, and the feed continues.
 func TestAStoreThatWasAheadOfItsCheckpointIsSkipped(t *testing.T) {
 	small := journal.DefaultOptions()

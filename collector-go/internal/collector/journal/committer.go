@@ -255,7 +255,7 @@ func writeDurably(f disk.File, b []byte, at int64) error {
 	return nil
 }
 
-// rotate closes the full segment and starts the next one. taken is the group that will be written first to it.
+// rotate closes the full segment and starts the next one. dequeued is the group that will be written first to it.
 func (c *committer) rotate(dequeued []queued) error {
 	if err := c.active.Close(); err != nil {
 		c.active = nil

@@ -19,8 +19,8 @@ type segment struct {
 
 func (s segment) endPosition() Position { return positionOf(s.number, s.end) }
 
-// startSegment opens a new segment. If the recovered segments are not settled yet, it settles them first. taken is the
-// group that will be written first. The new header must already contain the definitions in that group.
+// startSegment opens a new segment. If the recovered segments are not settled yet, it settles them first. dequeued is
+// the group that will be written first. The new header must already contain the definitions in that group.
 func (c *committer) startSegment(dequeued []queued) error {
 	if err := c.j.keepLock(); err != nil {
 		return err

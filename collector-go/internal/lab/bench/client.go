@@ -16,7 +16,7 @@ import (
 )
 
 // client is one sender: a stream, and the hosts whose rows it sends. One goroutine sends. Another one handles the
-// collector's answers; what it writes is read after await.
+// collector's answers; what it writes is read after await(0).
 type client struct {
 	load   Load
 	hosts  []int

@@ -35,7 +35,7 @@ type Load struct {
 	Tags bool
 	// Trimmed sends each value in as few bytes as it needs, as Storm's plugin does, instead of 8 bytes.
 	Trimmed bool
-	// Lead bounds how many steps a client may be ahead of the slowest.
+	// Lead bounds how many steps a client may be ahead of the slowest. It must be at least 1.
 	Lead int
 }
 

@@ -60,7 +60,7 @@ func (f *fullAtTimes) Export(g grpc.BidiStreamingServer[pb.ExportRequest, pb.Exp
 }
 
 // Batches that a collector refuses are sent again, in order, and are counted.
-func TestAClientSendsAgainWhatThereWasNoRoomFor(t *testing.T) {
+func TestAClientSendsRefusedBatchesAgain(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	collector, server := &fullAtTimes{}, grpc.NewServer()

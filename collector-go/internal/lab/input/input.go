@@ -1,8 +1,8 @@
 // Package input reads the measurements that an analysis, a sizing or a scaling curve uses: from a CSV file, or from the
 // directory of a run. The rows of a run are those that its report has as CSV, so that both give the same figures.
 //
-// It must not judge: it returns rows, and Table.Locate names the place of what tuning found wrong with them. Start
-// reading at source.read.
+// It does not decide what the rows mean; tuning does. Sizing analyzes each table once, so that an error names its
+// place. Start reading at source.read.
 package input
 
 import (

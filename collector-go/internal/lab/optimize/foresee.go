@@ -30,7 +30,7 @@ func (s *Search) Foresee(trials []Trial) (way []Proposal, err error) {
 	return way, nil
 }
 
-// maxListed is the largest number of trials that an outlook lists after the first one.
+// maxListed is the largest number of trials that an outlook lists, including the first one.
 const maxListed = 10
 
 // Outlook is what a dry run shows: the trials that are left, and about how long they take.
@@ -41,7 +41,7 @@ type Outlook struct {
 	// First is the next configuration; null if none is left.
 	First map[string]any `json:"first"`
 	Why   string         `json:"why"`
-	// Then are the configurations after it, at most maxListed, if each trial has the outcome that the model expects.
+	// Then are the configurations after it, at most maxListed-1, if each trial has the outcome that the model expects.
 	Then []string `json:"then"`
 	// AboutTrials is the number of trials if each has the outcome that the model expects and none is repeated.
 	AboutTrials  int     `json:"about_trials"`

@@ -2,8 +2,8 @@ package runstore
 
 import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 
-// Complete sets the fields that follow from others, because older runs lack them: what limited the step, the
-// percentiles that it was judged by, and its volume. It never computes the verdict again. The verdict decided how the
+// Complete corrects the limitation of a step that met its goals. It sets the percentiles that the step was judged by
+// and its volume, because older runs lack them. It never computes the verdict again. The verdict decided how the
 // search continued, and nothing may contradict the run. The volume comes from the bytes that the source counted, or
 // else it is an estimate from the stated record size.
 func (s *Step) Complete() {

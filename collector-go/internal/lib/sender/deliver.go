@@ -9,8 +9,8 @@ import (
 )
 
 // Run connects and delivers until ctx ends. After a failure it reconnects after a pause that doubles each time; it
-// starts again with MinBackoff once a stream was accepted. It returns an error only if connecting can never work, for
-// example because of an unreadable CA.
+// starts again with MinBackoff once a stream was accepted. It returns an error only if the files of the TLS settings
+// cannot be used.
 func (s *Sender) Run(ctx context.Context) error {
 	transport, err := s.options.TLS.Credentials()
 	if err != nil {

@@ -5,7 +5,7 @@
 // The package does not know the meaning of the samples. It never blocks the program that it measures: if the collector
 // cannot be reached, the oldest batches are dropped and counted. Start with Sender.Offer and Sender.Run.
 //
-// Stream is the client of the protocol below it, for programs that choose themselves which batches they send.
+// Stream is the lower-level client: it sends the batches that its caller chooses.
 package sender
 
 import (

@@ -2,7 +2,9 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -41,7 +43,8 @@ type Stream struct {
 
 // Dial connects to the collector at an address, opens a stream, and waits until it is admitted. The stream ends when
 // ctx ends. tokenFile has the token for the collector; "" for none. handle is called for each answer by another
-// goroutine, and must not call the stream. What handle has changed can be read once Await has returned.
+// goroutine, and must not call the stream. What handle has changed can be read once Await(ctx, 0) or Close has
+// returned.
 func Dial(ctx context.Context, address, tokenFile string, open *pb.Open, handle func(*pb.ExportResponse),
 	options ...grpc.DialOption) (*Stream, error) {
 	ctx, err := authorized(ctx, tokenFile)
@@ -64,8 +67,10 @@ func (s *Stream) open(ctx context.Context, open *pb.Open) (err error) {
 	if s.export, err = pb.NewIngestServiceClient(s.connection).Export(ctx); err != nil {
 		return err
 	}
-	// Send returns only io.EOF; the reason comes from Recv
-	_ = s.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}})
+	err = s.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Open{Open: open}})
+	if err != nil && !errors.Is(err, io.EOF) { // the reason of io.EOF comes from Recv
+		return err
+	}
 	limit := time.AfterFunc(answerLimit, func() { _ = s.connection.Close() })
 	response, err := s.export.Recv()
 	switch {
@@ -112,17 +117,18 @@ func (s *Stream) Send(b *pb.Batch) error {
 	s.inFlight = append(s.inFlight, b)
 	b.OldestHeldSequence = s.inFlight[0].GetSequence()
 	s.mu.Unlock()
-	if s.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}}) != nil {
-		<-s.ended // Send returns only io.EOF; the reason comes from Recv
+	err := s.export.Send(&pb.ExportRequest{Message: &pb.ExportRequest_Batch{Batch: b}})
+	if errors.Is(err, io.EOF) {
+		<-s.ended // the reason comes from Recv
 		return s.failure
 	}
-	return nil
+	return err
 }
 
 // Await waits until at most the given number of batches are in flight. If the collector refuses batches for lack of
 // capacity, Await waits for as long as the collector asks, and returns them: they are no longer in flight, and the
-// caller sends them again or gives them up. An error is the reason why the stream has ended, or the cause of the end
-// of ctx.
+// caller sends them again or drops them. Only the end of the stream cuts that wait short. An error is the reason why
+// the stream has ended, or the cause of the end of ctx.
 func (s *Stream) Await(ctx context.Context, inFlight int) (refused []*pb.Batch, err error) {
 	for {
 		s.mu.Lock()

@@ -17,7 +17,7 @@ import (
 // statePeriod is how often a client reports its state.
 const statePeriod = time.Second
 
-// maxClosedQueries is the largest number of held queries: the number of probes of the record source.
+// maxClosedQueries is the largest number of queries of the closed model: the number of probes of the record source.
 const maxClosedQueries = 1000
 
 // client is a load client: it executes its orders in this process. One goroutine follows the orders, one reports the

@@ -37,7 +37,7 @@ public final class QueryGateway implements Callable<Integer> {
     private Map<String, String> overrides = new LinkedHashMap<>();
 
     @Option(names = "--listen", paramLabel = "HOST:PORT", defaultValue = "127.0.0.1:9901",
-        description = "Where to listen; port 0 for any. Clients are not authenticated: admit only trusted hosts.")
+        description = "Where to listen; port 0 for any. Clients are not authenticated: let a firewall admit trusted hosts.")
     private String listen;
 
     @Option(names = "--advertise", paramLabel = "HOST:PORT",
