@@ -34,6 +34,7 @@ var betterNames = map[string]string{
 var betterNamesIn = map[string]map[string]string{
 	"internal/collector":        {"behind": "lag or after", "wake": "activate or notify", "sleep": "deactivate"},
 	"internal/collector/slicer": {"room": "topology state", "calm": "healthy", "whole": "complete", "carry": "transfer"},
+	"internal/collector/feed":   {"carry": "export"},
 	"internal/collector/ingest": {"room": "capacity", "whole": "complete"},
 	"internal/collector/journal": {"head": "segment header", "mark": "control record", "taken": "last sequence",
 		"kept": "retained", "patience": "backoff"},

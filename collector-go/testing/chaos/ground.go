@@ -23,7 +23,7 @@ type Ground struct {
 	Seed uint64
 	// Scale shortens durations: see Duration.
 	Scale float64
-	// Repository is the root of the checkout, for rows that run a `go test` with other flags, or Java parts.
+	// Repository is the root of the checkout, for scenarios that run a `go test` with other flags, or Java parts.
 	Repository string
 	// Log gets a line a try at debug, and progress at info.
 	Log *slog.Logger

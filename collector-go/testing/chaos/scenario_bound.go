@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// The bounded half of row 7: a store is away for longer than the journal has room for. The collector goes on taking
-// samples, the journal stays at its bound, and once the store is back it has all but the oldest, which are counted.
+// The bounded half of scenario 7: a store is away for longer than the journal has room for. The collector goes on
+// taking samples, the journal stays at its bound, and once the store is back it has all but the oldest, which are
+// counted.
 const (
 	boundedJournal = 1 << 20
 	boundedSegment = 64 << 10

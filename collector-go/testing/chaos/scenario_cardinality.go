@@ -12,7 +12,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// cardinality is row 17: one topology makes up a million label sets in a minute. A try is a label set.
+// cardinality is scenario 17: one topology makes up a million label sets in a minute. A try is a label set.
 func cardinality() Scenario {
 	return Scenario{Number: 17, Fault: "cardinality", Full: 1_000_000, Short: 20_000, Try: playCardinality}
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// catchUp is row 8: a store on the network has been down for an hour of event time, and is back. A try is such an hour.
+// catchUp is scenario 8: a store on the network has been down for an hour of event time, and is back. A try is such an
+// hour.
 func catchUp() Scenario {
 	return Scenario{Number: 8, Fault: "catching up", Full: 3, Long: true, Try: playCatchUps}
 }

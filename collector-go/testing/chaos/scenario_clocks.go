@@ -15,7 +15,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// clocks is row 11: clocks step by a second to twelve hours. A try is a producer whose clock steps, against the
+// clocks is scenario 11: clocks step by a second to twelve hours. A try is a producer whose clock steps, against the
 // program, and a history in which the collector's does, inside the process: the system lets nobody step the clock of
 // one process.
 func clocks() Scenario {

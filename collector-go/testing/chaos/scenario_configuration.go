@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// configuration is row 22: a good file of settings that someone changed for the worse. A try is a file; the program is
-// started with it, and has to refuse it with the file, the line and, of a key that is not known, the nearest that is.
+// configuration is scenario 22: a good file of settings that someone changed for the worse. A try is a file; the
+// program is started with it, and has to refuse it with the file, the line and, of a key that is not known, the nearest
+// that is.
 func configuration() Scenario {
 	return Scenario{Number: 22, Fault: "configuration", Full: 200, Short: 8, Try: playConfigurations}
 }

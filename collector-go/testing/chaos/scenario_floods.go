@@ -13,7 +13,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// floods is row 15: ten thousand connections, and a thousand streams on one. A try is a connection.
+// floods is scenario 15: ten thousand connections, and a thousand streams on one. A try is a connection.
 func floods() Scenario {
 	return Scenario{Number: 15, Fault: "floods", Full: 10_000, Long: true, Try: playFloods}
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// fullDisk is row 5: a small tmpfs is filled to its last byte, batches are turned away, room comes back, batches are
-// taken, and the collector is opened again. Some tries start the collector while not a byte is free, and some have data
-// that is old enough to go.
+// fullDisk is scenario 5: a small tmpfs is filled to its last byte, batches are turned away, room comes back, batches
+// are taken, and the collector is opened again. Some tries start the collector while not a byte is free, and some have
+// data that is old enough to go.
 func fullDisk() Scenario {
 	return Scenario{Number: 5, Fault: "disk full", Full: 100, Short: 3, Try: playFullDisks}
 }

@@ -18,8 +18,8 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// identities is row 16: who may not send, and certificates and tokens that change in mid-stream. A try is one of the
-// wrong callers, or a rotation: there are as many of these as rounds through all callers.
+// identities is scenario 16: who may not send, and certificates and tokens that change in mid-stream. A try is one of
+// the wrong callers, or a rotation: there are as many of these as rounds through all callers.
 func identities() Scenario {
 	return Scenario{Number: 16, Fault: "identities", Full: 300, Short: 12, Try: playIdentities}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kill is row 1: SIGKILL in a loop, 50 to 600 ms after the process' start or after it was ready, under load.
+// kill is scenario 1: SIGKILL in a loop, 50 to 600 ms after the process' start or after it was ready, under load.
 func kill() Scenario {
 	return Scenario{Number: 1, Fault: "SIGKILL", Full: 1000, Short: 12, Try: playKills}
 }

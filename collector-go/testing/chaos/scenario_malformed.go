@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// malformed is row 12: every decoder of what comes from outside is fuzzed for a minute. A try is a fuzz target; fewer
-// tries than there are draw theirs by the seed. `make test` runs the corpus that is in the repository.
+// malformed is scenario 12: every decoder of what comes from outside is fuzzed for a minute. A try is a fuzz target;
+// fewer tries than there are draw theirs by the seed. `make test` runs the corpus that is in the repository.
 func malformed() Scenario {
 	return Scenario{Number: 12, Fault: "malformed input", Full: 40, Try: playMalformed}
 }

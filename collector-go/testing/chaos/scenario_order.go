@@ -2,9 +2,9 @@ package chaos
 
 import "context"
 
-// order is row 10: batches come in any order and up to three times, up to the allowed lateness, and some come later. It
-// is played inside the process, over a journal, a feed and a store on a disk in memory, beside the run in which all
-// comes in order.
+// order is scenario 10: batches come in any order and up to three times, up to the allowed lateness, and some come
+// later. It is played inside the process, over a journal, a feed and a store on a disk in memory, beside the run in
+// which all comes in order.
 func order() Scenario {
 	return Scenario{Number: 10, Fault: "order of arrival", Full: 2000, Try: playOrder}
 }

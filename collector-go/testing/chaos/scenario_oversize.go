@@ -19,7 +19,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-// oversize is row 13: what is far too large. A try is one such request.
+// oversize is scenario 13: what is far too large. A try is one such request.
 func oversize() Scenario {
 	return Scenario{Number: 13, Fault: "oversize", Full: 300, Short: len(oversizes), Try: playOversizes}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// partition is row 21: the network between producers and collector fails, in both directions or one, once or again and
-// again. A try is a failure.
+// partition is scenario 21: the network between producers and collector fails, in both directions or one, once or again
+// and again. A try is a failure.
 func partition() Scenario {
 	return Scenario{Number: 21, Fault: "partition", Full: 200, Short: 4, Try: playPartitions}
 }

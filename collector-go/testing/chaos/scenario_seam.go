@@ -5,11 +5,11 @@ import (
 	"runtime"
 )
 
-// These rows are played on a disk in memory, in the tests of the rooms that write: no process on a real disk can be
-// stopped at its every call, or lose its power ten thousand times. The tests themselves hold what was acknowledged
+// These scenarios are played on a disk in memory, in the tests of the rooms that write: no process on a real disk can
+// be stopped at its every call, or lose its power ten thousand times. The tests themselves hold what was acknowledged
 // against what is there.
 
-// crash is row 2: the machine or the process ends at every call of the disk, and before every acknowledgement.
+// crash is scenario 2: the machine or the process ends at every call of the disk, and before every acknowledgement.
 func crash() Scenario {
 	p := property{pkg: "./internal/collector/feed", test: "TestCrashAtEveryPoint", first: "crash.first",
 		count: "crash.seeds", atOnce: 1}
@@ -18,7 +18,7 @@ func crash() Scenario {
 		"syncdir", "truncate", "acknowledge")
 }
 
-// powerLoss is row 3.
+// powerLoss is scenario 3.
 func powerLoss() Scenario {
 	p := property{pkg: "./internal/collector/feed", test: "TestWhateverHappens", first: "core.first", count: "core.seeds",
 		atOnce: 500}
@@ -26,14 +26,14 @@ func powerLoss() Scenario {
 		"refused_batches", "late")
 }
 
-// damagedTail is row 4.
+// damagedTail is scenario 4.
 func damagedTail() Scenario {
 	p := property{pkg: "./internal/collector/journal", test: "TestDamagedTail", first: "journal.first", count: "journal.cases",
 		atOnce: 250}
 	return p.scenario(Scenario{Number: 4, Fault: "damaged tail", Full: 5000}, "cases")
 }
 
-// inputOutput is row 6.
+// inputOutput is scenario 6.
 func inputOutput() Scenario {
 	p := property{pkg: "./internal/collector/feed", test: "TestInputOutputErrorAtEveryCall", first: "crash.first",
 		count: "crash.seeds", atOnce: 1}

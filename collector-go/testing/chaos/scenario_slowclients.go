@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// slowClientScenario is row 14: a thousand connections that send a byte a second, on both ports. A try is a connection.
+// slowClientScenario is scenario 14: a thousand connections that send a byte a second, on both ports. A try is a
+// connection.
 func slowClientScenario() Scenario {
 	return Scenario{Number: 14, Fault: "slow-loris", Full: 1000, Long: true, Try: playSlowClients}
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// slowStore is row 9: of two stores on the network one answers a byte a second, or after half a minute, or not at all.
-// A try is one of these for a while.
+// slowStore is scenario 9: of two stores on the network one answers a byte a second, or after half a minute, or not at
+// all. A try is one of these for a while.
 func slowStore() Scenario {
 	return Scenario{Number: 9, Fault: "slow store", Full: 20, Short: 1, Try: playSlowStores}
 }

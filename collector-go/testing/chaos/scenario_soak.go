@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// soak is row 23: load for an hour, a kill every ten minutes, and what the process takes is looked at all the while.
+// soak is scenario 23: load for an hour, a kill every ten minutes, and what the process takes is looked at all the
+// while.
 func soak() Scenario {
 	return Scenario{Number: 23, Fault: "soak", Full: 1, Long: true, Try: playSoak}
 }

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// storeDown is row 7: a store on the network is away for a day of event time, in which the collector is killed three
-// times; then it is back, and has each slice once. Then another is away for longer than a small journal has room for.
+// storeDown is scenario 7: a store on the network is away for a day of event time, in which the collector is killed
+// three times; then it is back, and has each slice once. Then another is away for longer than a small journal has room
+// for.
 func storeDown() Scenario {
 	return Scenario{Number: 7, Fault: "store down", Full: 1, Short: 1,
 		Try: func(ctx context.Context, g *Ground, _ int) (Outcome, error) {

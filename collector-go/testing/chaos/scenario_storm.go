@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// The rows that need Storm are played by the tests of a real cluster (collector-go/testing/e2e) and by the plugin's own
-// measuring programs (plugin-java/bench): what they say at their end is held to the table here. `make chaos` builds
-// both.
+// The scenarios that need Storm are played by the tests of a real cluster (collector-go/testing/e2e) and by the
+// plugin's own measuring programs (plugin-java/bench): what they say at their end is held to the table here. `make
+// chaos` builds both.
 
-// worker is row 18: SIGKILL of a worker under load; one that stays away and is rebalanced away, and topologies that are
-// killed, are played with it, since each goes by the alerts that wake somebody; a part of the scenario is the SIGKILL
-// alone, since the others take eight minutes. TestRunningTopology plays them in make test-long too, and the worker's
-// SIGKILL in make test.
+// worker is scenario 18: SIGKILL of a worker under load; one that stays away and is rebalanced away, and topologies
+// that are killed, are played with it, since each goes by the alerts that wake somebody; a part of the scenario is the
+// SIGKILL alone, since the others take eight minutes. TestRunningTopology plays them in make test-long too, and the
+// worker's SIGKILL in make test.
 func worker() Scenario {
 	return Scenario{Number: 18, Fault: "worker killed", Full: 3, Long: true,
 		Try: func(ctx context.Context, g *Ground, tries int) (all Outcome, err error) {
@@ -41,8 +41,8 @@ func worker() Scenario {
 		}}
 }
 
-// collectorRestarts is row 19: the collector killed again and again while a topology runs. So many kills in a run of
-// the cluster, since the launcher abandons a collector that died ten times.
+// collectorRestarts is scenario 19: the collector killed again and again while a topology runs. So many kills in a run
+// of the cluster, since the launcher abandons a collector that died ten times.
 func collectorRestarts() Scenario {
 	const killsOfARun = 8
 	return Scenario{Number: 19, Fault: "collector restarted", Full: 24, Long: true,
@@ -64,7 +64,7 @@ func collectorRestarts() Scenario {
 		}}
 }
 
-// blackhole is row 20: a collector that accepts connections and never answers, for an hour.
+// blackhole is scenario 20: a collector that accepts connections and never answers, for an hour.
 func blackhole() Scenario {
 	return Scenario{Number: 20, Fault: "collector dead for an hour", Full: 1, Long: true,
 		Try: func(ctx context.Context, g *Ground, _ int) (Outcome, error) {
@@ -108,7 +108,7 @@ func keep(dir string, printed []byte) (path string, err error) {
 	return f.Name(), errors.Join(err, f.Close())
 }
 
-// What the plugin may cost its worker (the table's rows 19 and 20): of a core, so of a worker that has one, and of its
+// What the plugin may cost its worker (scenarios 19 and 20): of a core, so of a worker that has one, and of its
 // heap.
 const (
 	mostOfACorePPM      = 10_000

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// upgrade is row 24: the program of today opens what older ones left. A try is a data directory, or a journal, of an
-// older format: it is started over a copy, and killed while it takes that over. What a collector then answers is what
-// the older one had, also after it was opened once more, and it goes on.
+// upgrade is scenario 24: the program of today opens what older ones left. A try is a data directory, or a journal, of
+// an older format: it is started over a copy, and killed while it takes that over. What a collector then answers is
+// what the older one had, also after it was opened once more, and it goes on.
 func upgrade() Scenario {
 	return Scenario{Number: 24, Fault: "upgrade", Full: 40, Short: 3,
 		Try: func(ctx context.Context, g *Ground, tries int) (o Outcome, err error) {

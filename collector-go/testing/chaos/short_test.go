@@ -15,7 +15,7 @@ import (
 // mostOfAScenario is how long the durations of a scenario are that has one try.
 const mostOfAScenario = 0.05
 
-// TestAFewOfEach plays a few tries of each row that no other test plays, but for those about time and memory.
+// TestAFewOfEach plays a few tries of each scenario that no other test plays, but for those about time and memory.
 func TestAFewOfEach(t *testing.T) {
 	repository, err := filepath.Abs("../../..")
 	require.NoError(t, err)

@@ -220,7 +220,7 @@ func (c *moveCollector) state(generation byte) (state []byte, sequence uint64, t
 	if r == nil || r.epoch != (journal.Epoch{generation}) || len(c.outbox) > 0 && !c.broken.early {
 		return nil, 0, false
 	}
-	return c.pipeline.carry(moveTopology, r), r.sequence, true
+	return c.pipeline.exportTopology(moveTopology, r), r.sequence, true
 }
 
 type moveSample struct {

@@ -45,8 +45,8 @@ type oneWay struct {
 	held   []func()
 }
 
-// carry sends something to the other end.
-func (c *conn) carry(direction int, arrive func()) {
+// transmit sends something to the other end.
+func (c *conn) transmit(direction int, arrive func()) {
 	to := &c.ways[direction]
 	to.lastMs = max(to.lastMs, c.nowMs+1+c.upTo(c.delayMs))
 	c.at(to.lastMs-c.nowMs, "arrival", func() { c.arrive(direction, arrive) })
@@ -120,7 +120,7 @@ func (k *link) reset() {
 func (p *plugin) dial() *conn {
 	c := &conn{link: p.link, plugin: p}
 	p.link.conns = append(p.link.conns, c)
-	c.carry(up, c.open)
+	c.transmit(up, c.open)
 	return c
 }
 
@@ -128,7 +128,7 @@ func (p *plugin) dial() *conn {
 func (c *conn) open() {
 	c.life = c.simulated.life
 	if c.life == nil {
-		c.carry(down, func() { c.plugin.lost(c, 0) })
+		c.transmit(down, func() { c.plugin.lost(c, 0) })
 		return
 	}
 	place := c.plugin.place
@@ -138,7 +138,7 @@ func (c *conn) open() {
 	if err != nil {
 		c.note("refused stream")
 		c.happen["streams_refused"]++
-		c.carry(down, func() { c.plugin.lost(c, 5000) })
+		c.transmit(down, func() { c.plugin.lost(c, 5000) })
 		return
 	}
 	c.happen["streams"]++
@@ -153,7 +153,7 @@ func (c *conn) say(response *bulletmetricsv1.ExportResponse) {
 	encoded, err := proto.MarshalOptions{Deterministic: true}.Marshal(response)
 	require.NoError(c.t, err)
 	c.note("answer", hashOf(string(encoded), 0))
-	c.carry(down, func() {
+	c.transmit(down, func() {
 		said := &bulletmetricsv1.ExportResponse{}
 		require.NoError(c.t, proto.Unmarshal(encoded, said))
 		c.plugin.hear(c, said)
@@ -181,7 +181,7 @@ func (c *conn) keepAlive() {
 
 // send sends an encoded request.
 func (c *conn) send(encoded []byte) {
-	c.carry(up, func() {
+	c.transmit(up, func() {
 		if c.stream != nil {
 			c.heardMs = c.nowMs
 			c.stalled = append(c.stalled, encoded)
@@ -221,7 +221,7 @@ func (c *conn) answerSoon() {
 
 // finish closes the plugin's end of the connection.
 func (c *conn) finish() {
-	c.carry(up, func() {
+	c.transmit(up, func() {
 		c.closing = true
 		c.take()
 	})
@@ -239,7 +239,7 @@ func (c *conn) closeServer() {
 
 func (c *conn) forget() {
 	c.stream, c.stalled = nil, nil
-	c.carry(down, func() { c.plugin.lost(c, 0) })
+	c.transmit(down, func() { c.plugin.lost(c, 0) })
 }
 
 // lostServer ends the collector's end together with its process. If the machine died too, nobody is notified.

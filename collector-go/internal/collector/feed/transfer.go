@@ -123,9 +123,9 @@ func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 	return nil
 }
 
-// carry returns the state of a topology, packed for its sender. It returns nil if the state is too large for a message.
+// exportTopology returns the state of a topology, packed for its sender. It returns nil if the state is too large for a message.
 // The sender must then start afresh on another collector.
-func (p *pipeline) carry(topology string, r *reach) []byte {
+func (p *pipeline) exportTopology(topology string, r *reach) []byte {
 	data := append([]byte(transferMagic), transferVersion)
 	data = appendText(data, topology)
 	for _, part := range [][]byte{p.catalog.SnapshotOf(topology), p.slicer.SnapshotOf(topology)} {
@@ -215,7 +215,7 @@ type imported struct {
 	drops         map[int32]uint64
 }
 
-// unpackTransfer reads what carry wrote. It fails if the bytes are damaged, of another version, or about another
+// unpackTransfer reads what exportTopology wrote. It fails if the bytes are damaged, of another version, or about another
 // topology.
 func unpackTransfer(topology string, packed []byte) (imported, error) {
 	u, err := unpack(packed)
@@ -288,7 +288,7 @@ func (f *Feed) handOut() {
 			continue
 		}
 		begun := time.Now()
-		data := f.pipeline.carry(topology, r)
+		data := f.pipeline.exportTopology(topology, r)
 		r.newer, r.nextMs = false, f.tickMs+max(handOutMs, mostOfTime*time.Since(begun).Milliseconds())
 		if data == nil {
 			f.options.Logger.Error("the state of a topology is too large to transfer; another collector would start without it",
