@@ -45,7 +45,7 @@ func newReloads(col *collector, c config.Config, figures prometheus.Registerer) 
 	r.at.Store(&now)
 	figures.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_config_last_reload_successful",
-			Help: "1 if the last reload of rules and access files succeeded or there was none yet. 0 if it failed: the previous rules and files stay in force."},
+			Help: "1 if the last reload of rules and access files succeeded or there was none yet. 0 if it failed: the previous rules stay in use."},
 			func() float64 { return map[bool]float64{false: 1}[r.failed.Load()] }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "bullet_metrics_config_last_reload_success_timestamp_seconds",
