@@ -99,7 +99,8 @@ func (m *measuring) within(work func(bench.Run) error) error {
 	if m.Dir, err = os.MkdirTemp(m.dir, "bullet-metrics-bench-"); err != nil {
 		return err
 	}
-	return errors.Join(work(bench.Run{Machine: proc.Describe(), Version: version, Target: m.target}), os.RemoveAll(m.Dir))
+	err = work(bench.Run{Machine: proc.Describe(), Version: version, Target: m.target})
+	return errors.Join(err, os.RemoveAll(m.Dir))
 }
 
 // command checks the flags, measures, and prints the result. If the user interrupts the measurement, it returns

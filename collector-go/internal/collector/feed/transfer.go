@@ -123,8 +123,8 @@ func (p *pipeline) takeUp(topology string, e *journal.Moved) error {
 	return nil
 }
 
-// exportTopology returns the state of a topology, packed for its sender. It returns nil if the state is too large for a message.
-// The sender must then start afresh on another collector.
+// exportTopology returns the state of a topology, packed for its sender. It returns nil if the state is too large for a
+// message. The sender must then start afresh on another collector.
 func (p *pipeline) exportTopology(topology string, r *reach) []byte {
 	data := append([]byte(transferMagic), transferVersion)
 	data = appendText(data, topology)
@@ -215,8 +215,8 @@ type imported struct {
 	drops         map[int32]uint64
 }
 
-// unpackTransfer reads what exportTopology wrote. It fails if the bytes are damaged, of another version, or about another
-// topology.
+// unpackTransfer reads what exportTopology wrote. It fails if the bytes are damaged, of another version, or about
+// another topology.
 func unpackTransfer(topology string, packed []byte) (imported, error) {
 	u, err := unpack(packed)
 	if err != nil {

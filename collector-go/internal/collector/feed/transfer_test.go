@@ -189,9 +189,9 @@ func TestASenderThatCarriesNothingTakesATopologyOver(t *testing.T) {
 	requireBalance(t, c.pipeline)
 }
 
-// BenchmarkCarry measures exporting and importing a topology of 500 workers with 100 series each, in the middle of a
+// BenchmarkExport measures exporting and importing a topology of 500 workers with 100 series each, in the middle of a
 // slice.
-func BenchmarkCarry(b *testing.B) {
+func BenchmarkExport(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
 	c := newMoveCollector(&testing.T{}, moveBroken{}, random)
 	c.open(1, nil, t0)

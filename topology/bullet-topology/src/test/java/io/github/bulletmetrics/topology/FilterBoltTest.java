@@ -141,7 +141,7 @@ class FilterBoltTest {
         });
 
         assertThat(reports).hasSize(2)
-                .allSatisfy(report -> assertThat(report).contains("QUERY_COUNT=1").endsWith("came twice: 1"));
+                .allSatisfy(report -> assertThat(report).contains("QUERY_COUNT=1").endsWith("duplicates: 1"));
     }
 
     /** What the bolt logs meanwhile. */
