@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,13 +82,28 @@ func buildDir(t *testing.T) string {
 	return filepath.Join(root(t), "build")
 }
 
-// freeAddress is a loopback address that nobody listens on now.
+// firstPort is above the ports that Linux gives to outgoing connections by default (up to 60,999), and above those of
+// the launchers of Storm and Kafka.
+const firstPort = 61_000
+
+// ports counts the ports that freeAddress has tried.
+var ports atomic.Int32
+
+// freeAddress returns a loopback address on which nothing listens. It returns each address once, so that tests that
+// run at the same time do not get the same one, although they listen on theirs later.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
+	const all = 65_536 - firstPort
+	for range all {
+		n := os.Getpid() + int(ports.Add(1))
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+n%all))
+		if err == nil {
+			defer listener.Close()
+			return listener.Addr().String()
+		}
+	}
+	require.Fail(t, "no port is free")
+	return ""
 }
 
 // startBench starts collector, cluster and gateway, submits the topology, and returns when both workers report.
