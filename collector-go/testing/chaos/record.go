@@ -24,9 +24,9 @@ type Result struct {
 	Date    time.Time `json:"date"`
 }
 
-// Record is what scenarios came to that were played with one seed and at one scale, the newest of each scenario. It is
-// kept in a file of its own, and chaos.json is the same of whoever wrote last: a run that was ended goes on where it
-// was, and scenarios that other processes play meanwhile are kept too.
+// Record has the results of the scenarios that were played with one seed and at one scale, the newest of each scenario.
+// It is stored in a file of its own, and chaos.json is a copy of the file that was written last. An interrupted run
+// continues, and the results of scenarios that other processes play at the same time are kept.
 type Record struct {
 	dir    string
 	Seed   uint64   `json:"seed"`
