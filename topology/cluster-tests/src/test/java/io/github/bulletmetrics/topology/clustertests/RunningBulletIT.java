@@ -24,7 +24,7 @@ import java.util.regex.Pattern;
 @ExtendWith(ClusterExtension.class)
 class RunningBulletIT {
     private static final Path PAGE = StormCluster.TOPOLOGY.resolveSibling("docs/running-bullet.md");
-    private static final Duration LIMIT = Duration.ofSeconds(120);
+    private static final Duration LIMIT = Duration.ofSeconds(600);
     private static final String STORM = """
         #!/bin/bash
         set -euo pipefail

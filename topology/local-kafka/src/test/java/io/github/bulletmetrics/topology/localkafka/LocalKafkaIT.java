@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The finished launcher with a real broker. */
 class LocalKafkaIT {
-    private static final Duration UP_LIMIT = Duration.ofSeconds(120);
+    private static final Duration UP_LIMIT = Duration.ofSeconds(600);
     private static final int STOP_LIMIT_SECS = 15;
 
     @TempDir

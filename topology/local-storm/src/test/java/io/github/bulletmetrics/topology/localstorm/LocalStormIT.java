@@ -23,8 +23,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The finished launcher with a real cluster. */
 class LocalStormIT {
-    private static final Duration UP_LIMIT = Duration.ofSeconds(120);
-    private static final Duration WORKERS_LIMIT = Duration.ofSeconds(120);
+    private static final Duration UP_LIMIT = Duration.ofSeconds(600);
+    private static final Duration WORKERS_LIMIT = Duration.ofSeconds(600);
     private static final int STOP_LIMIT_SECS = 20;
 
     @TempDir
