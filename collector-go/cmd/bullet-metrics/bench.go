@@ -12,7 +12,6 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/bench"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
@@ -22,7 +21,7 @@ func newBenchCommand() *cobra.Command {
 	return group("bench", "Measure the throughput of a collector on this machine, and its limit",
 		`Measure the throughput of a collector: rows, small senders, queries.
 
-Without --target, the command starts a local collector on loopback, in an empty directory that is removed afterwards.
+Without --grpc, the command starts a local collector on loopback, in an empty directory that is removed afterwards.
 It counts and adds up what it wrote through queries. A difference is an error.`,
 		newBenchIngestCommand(), newBenchSendersCommand(), newBenchQueryCommand())
 }
@@ -31,19 +30,19 @@ It counts and adds up what it wrote through queries. A difference is an error.`,
 type measuring struct {
 	bench.Ingest
 	collectorFlags
-	target string
-	tls    bool
-	dir    string
+	grpc string
+	tls  bool
+	dir  string
 	outputForm
 }
 
 func (m *measuring) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&m.target, "target", "",
+	flags.StringVar(&m.grpc, "grpc", "",
 		"gRPC address of a running collector, HOST:PORT (default a new local collector)")
 	m.collectorFlags.addFlags(flags, "",
-		"HTTP address of the target, HOST:PORT or URL (default the host of --target, port 9320)")
+		"HTTP address of that collector, HOST:PORT or URL (default the host of --grpc, port 9320)")
 	flags.Lookup("token-file").Usage = "file with a token that has the scopes read and write"
-	flags.BoolVar(&m.tls, "tls", false, "use TLS to connect to the gRPC address of the target")
+	flags.BoolVar(&m.tls, "tls", false, "use TLS to connect to --grpc")
 	flags.Var(textfile.PathFlag(&m.dir, ""), "dir",
 		"directory for the data of a local collector, which are removed afterwards (default the system's directory for temporary files)")
 	flags.Uint64Var(&m.Seed, "seed", 1, "seed of the generated rows; the same seed gives the same rows")
@@ -51,23 +50,18 @@ func (m *measuring) addFlags(flags *pflag.FlagSet) {
 }
 
 func (m *measuring) validate() error {
-	if m.target == "" && (m.collector != "" || m.tls || m.access != client.Access{}) {
-		return errors.New("--collector, --tls... and --token-file require --target")
-	}
-	if m.target != "" {
-		if err := address.HostPort(m.target).Server("127.0.0.1:4320"); err != nil {
-			return fmt.Errorf("--target %w", err)
-		}
+	if m.grpc == "" && (m.collector != "" || m.tls || m.access != client.Access{}) {
+		return errors.New("--collector, --tls... and --token-file require --grpc")
 	}
 	return m.check()
 }
 
 // remote is the collector that was named; nil for none.
 func (m *measuring) remote() (*bench.Remote, error) {
-	if m.target == "" {
+	if m.grpc == "" {
 		return nil, nil
 	}
-	host, _, err := net.SplitHostPort(m.target)
+	host, _, err := net.SplitHostPort(m.grpc)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +72,7 @@ func (m *measuring) remote() (*bench.Remote, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	target := bench.Target{Address: m.target, TLS: sender.TLS{Enabled: m.tls, CA: m.access.CA, Cert: m.access.Cert,
+	target := bench.Target{Address: m.grpc, TLS: sender.TLS{Enabled: m.tls, CA: m.access.CA, Cert: m.access.Cert,
 		Key: m.access.Key}, TokenFile: m.access.TokenFile}
 	return &bench.Remote{Target: target, Server: bench.NewServer(base, caller)}, nil
 }
@@ -99,7 +93,7 @@ func (m *measuring) within(work func(bench.Run) error) error {
 	if m.Dir, err = os.MkdirTemp(m.dir, "bullet-metrics-bench-"); err != nil {
 		return err
 	}
-	err = work(bench.Run{Machine: proc.Describe(), Version: version, Target: m.target})
+	err = work(bench.Run{Machine: proc.Describe(), Version: version, Target: m.grpc})
 	return errors.Join(err, os.RemoveAll(m.Dir))
 }
 

@@ -45,7 +45,7 @@ A local collector starts again for each step, and ends before its disk usage is 
 A step ends when that time is used up.`,
 		Example: `  bullet-metrics bench ingest
   bullet-metrics bench ingest --step 1s --slice-width 60s --duration 5m --clients 4 --output json
-  bullet-metrics bench ingest --target collector.example:4320 --tls --tls-ca ca.pem --token-file token --collector https://collector.example:9320`,
+  bullet-metrics bench ingest --grpc collector.example:4320 --tls --tls-ca ca.pem --token-file token --collector https://collector.example:9320`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.command(cmd, o.validate(), o.measure)
@@ -63,7 +63,7 @@ A step ends when that time is used up.`,
 	flags.IntVar(&o.InFlight, "in-flight", 1, "maximum number of unacknowledged batches of a client")
 	flags.DurationVar(&o.Step, "step", 10*time.Second, "interval between two rows of a host, in the rows' own time")
 	flags.DurationVar(&o.Width, "slice-width", 10*time.Second,
-		"width of the collector's slices; a local collector uses it, a --target must already have it")
+		"width of the collector's slices; a local collector uses it, the one at --grpc must already have it")
 	flags.DurationVar(&o.Duration, "duration", 10*time.Second,
 		"how long each number of clients sends; 0 sends all --rows")
 	flags.Float64Var(&o.WorkerSamples, "worker-samples", 100,

@@ -87,7 +87,7 @@ func TestBenchIngestOfACollectorThatRuns(t *testing.T) {
 	c := startCollector(t, settings(filepath.Join(t.TempDir(), "data")))
 	printed, err := program("bench", "ingest", "--hosts", "20", "--rows", "400", "--clients", "3", "--duration", "0",
 		"--out", "none", "--output", "json",
-		"--target", c.col.grpcListener.Addr().String(), "--collector", c.col.httpListener.Addr().String())
+		"--grpc", c.col.grpcListener.Addr().String(), "--collector", c.col.httpListener.Addr().String())
 	require.NoError(t, err)
 	var result bench.IngestResult
 	require.NoError(t, json.Unmarshal([]byte(printed), &result))
@@ -135,7 +135,7 @@ func TestBenchOfWrongUsage(t *testing.T) {
 		{"ingest", "--rows", "10"},
 		{"ingest", "--worker-samples", "0"},
 		{"ingest", "--output", "yaml"},
-		{"ingest", "--target", "nowhere"},
+		{"ingest", "--grpc", "nowhere"},
 		{"ingest", "--token-file", "token"},
 		{"senders", "--streams", "1001"},
 		{"senders", "--workers", "0"},

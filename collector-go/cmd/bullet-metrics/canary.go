@@ -45,11 +45,11 @@ no such source. Use --query to run your own BQL, and --expect-records and --expe
 must contain.
 
 The canary continues if the collector, the gateway or the topology is unavailable. Ctrl-C ends it.`,
-		Example: `  bullet-metrics canary --url 127.0.0.1:9901 --collector 127.0.0.1:4320 --topology bullet
+		Example: `  bullet-metrics canary --url 127.0.0.1:9901 --grpc 127.0.0.1:4320 --topology bullet
   bullet-metrics canary --url gateway.example:9901 --classes raw,group --every 30s --output json
   bullet-metrics canary --url bullet.example:5555 --query "SELECT * FROM STREAM(5000, TIME) WHERE country = 'x' LIMIT 3" \
       --expect-records 3 --expect-field country
-  bullet-metrics canary --target drpc --url drpc.example:3774 --collector collector.example:4320 --tls --tls-ca ca.pem --token-file token`,
+  bullet-metrics canary --target drpc --url drpc.example:3774 --grpc collector.example:4320 --tls --tls-ca ca.pem --token-file token`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(o.own.texts) > 0 && !cmd.Flags().Changed("classes") {
@@ -76,7 +76,7 @@ The canary continues if the collector, the gateway or the topology is unavailabl
 	flags.DurationVar(&o.canary.Grace, "timeout", o.canary.Grace,
 		"how long to wait for an answer after the end of the query")
 	flags.DurationVar(&o.duration, "duration", 0, "stop after this time; 0 means never")
-	flags.StringVar(&o.sender.Address, "collector", "",
+	flags.StringVar(&o.sender.Address, "grpc", "",
 		"gRPC address of the collector, HOST:PORT; if not set, nothing is sent")
 	flags.StringVar(&o.sender.Topology, "topology", o.sender.Topology,
 		"name of the topology, in the label \"topology\"")
@@ -88,10 +88,10 @@ The canary continues if the collector, the gateway or the topology is unavailabl
 		"PEM file with this client's certificate, if the collector requires one")
 	flags.Var(textfile.PathFlag(&o.sender.TLS.Key, ""), "tls-key", "PEM file with the private key of --tls-cert")
 	flags.StringVar(&o.sender.TLS.ServerName, "tls-server-name", "",
-		"host name in the collector's certificate (default the host of --collector)")
+		"host name in the collector's certificate (default the host of --grpc)")
 	flags.Var(textfile.PathFlag(&o.sender.TokenFile, ""), "token-file", "file with a token that has the scope write")
-	flags.StringVar(&o.output.form, "output", outputText,
-		"output format: text, or json with one line per minute, hour and class")
+	o.output.addForms(flags, "output format: text, or json with one line per minute, hour and class",
+		outputText, outputJSON)
 	return command
 }
 

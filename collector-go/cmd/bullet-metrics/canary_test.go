@@ -55,7 +55,7 @@ func TestCanaryReportsWhatFails(t *testing.T) {
 	t.Parallel()
 	_, address := startFakeBullet(t)
 	out, said, code := runCanary(t, "--url", address, "--classes", "raw,top-k", "--every", "1s", "--query-duration",
-		"1s", "--duration", "2s", "--collector", "127.0.0.1:1")
+		"1s", "--duration", "2s", "--grpc", "127.0.0.1:1")
 	assert.Equal(t, exitFailed, code)
 	assert.Regexp(t, `(?m)^minute to \d\d:\d\d:\d\d +returned +failed +timed out +missed +p50 ms`, out)
 	assert.Regexp(t, `(?m)^top_k +0 +[12] `, out)
@@ -69,12 +69,12 @@ func TestCanaryRefusesWhatCannotBeMeant(t *testing.T) {
 	for message, args := range map[string][]string{
 		"unknown query class":                                 {"--url", "h:1", "--classes", "raw,median"},
 		"listed twice":                                        {"--url", "h:1", "--classes", "raw,raw"},
-		"missing port; use HOST:PORT":                         {"--url", "h:1", "--collector", "collector"},
+		"missing port; use HOST:PORT":                         {"--url", "h:1", "--grpc", "collector"},
 		`--url "h:99999": port 99999 is above 65535`:          {"--url", "h:99999"},
 		`--source "ftp://(hidden)@h": the scheme`:             {"--url", "h:1", "--source", "ftp://u:s3cret@h"},
 		"--target must be gateway or drpc":                    {"--target", "kafka"},
-		"require --tls":                                       {"--url", "h:1", "--collector", "h:1", "--tls-server-name", "h"},
-		"--url is required, for example --url 127.0.0.1:9901": {"--collector", "h:1"},
+		"require --tls":                                       {"--url", "h:1", "--grpc", "h:1", "--tls-server-name", "h"},
+		"--url is required, for example --url 127.0.0.1:9901": {"--grpc", "h:1"},
 		"have the name own":                                   {"--url", "h:1", "--query", "SELECT 1", "--query", "SELECT 2"},
 		"no --query has the name b":                           {"--url", "h:1", "--query", "a=SELECT 1", "--expect-records", "b=1"},
 		"there is no --query":                                 {"--url", "h:1", "--expect-field", "x"},

@@ -69,6 +69,7 @@ type collector struct {
 	http      *httpapi.Server
 	startup   *feed.Startup  // nil before the start
 	replay    *replay.Intake // where captures are played: what the store is given; nil in a collector that serves
+	played    *replay.Clock  // the clock of data that are played and looked at (tour); nil otherwise
 
 	failed     chan error
 	door       task // ingest
@@ -95,12 +96,14 @@ type task struct {
 // openCollector reads what the settings name and takes the ports, and reports all that is wrong with either: a taken
 // port hides no mistake in a file. Only then does it touch data, so that a second collector touches none.
 func openCollector(c config.Config, logger *slog.Logger) (*collector, error) {
-	return openCollectorWith(c, logger, newFigures())
+	return openCollectorWith(c, logger, newFigures(), nil)
 }
 
-func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (_ *collector, err error) {
+// openCollectorWith opens a collector. played is the clock of data that are played into it, or nil for the system's.
+func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus.Registry, played *replay.Clock) (
+	_ *collector, err error) {
 	private := c.Secrets()
-	col := &collector{logger: private.Logger(logger), failed: make(chan error, 12)}
+	col := &collector{logger: private.Logger(logger), failed: make(chan error, 12), played: played}
 	defer func() {
 		if err != nil {
 			err = private.HideError(errors.Join(err, col.release(context.Background())))
@@ -108,6 +111,9 @@ func openCollectorWith(c config.Config, logger *slog.Logger, figures *prometheus
 	}()
 	if err = errors.Join(col.openAccess(c, figures), checkNamed(c), col.listen(c)); err != nil {
 		return nil, err
+	}
+	if played != nil {
+		c.HTTP.Listen = col.httpListener.Addr().String() // links in alerts need the chosen port
 	}
 	if err = col.openData(c, figures); err != nil {
 		return nil, err
@@ -291,6 +297,9 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	}
 	taking := ingestOptions(c)
 	taking.Guard, taking.Logger, taking.Registerer = col.senders, col.logger, figures
+	if col.played != nil {
+		taking.Now = col.played.Now
+	}
 	if col.desk != nil {
 		cutting := slicerOptions(feed.DefaultOptions("", "").Slicer, c)
 		taking.StateTransfer = &ingest.StateTransfer{Transfers: col.desk, MaxBytes: feed.MaxTransferBytes,

@@ -17,7 +17,8 @@ const (
 	commandsHead = "# Commands and flags\n\nThis page lists the output of `--help` for each command, in alphabetical order. Related pages:\n\n" +
 		"- The [README](../README.md#the-commands) lists the commands by purpose.\n" +
 		"- [Settings of the collector](configuration.md) lists the settings of `serve` with their keys in the configuration file.\n" +
-		"- The [operating guide](operating.md#exit-codes) lists the exit codes.\n"
+		"- The [operating guide](operating.md#exit-codes) lists the exit codes.\n" +
+		"- Each flag is also an [environment variable](configuration.md#environment-variables).\n"
 )
 
 // The page is what --help prints; UPDATE_DOCS=1 go test writes it.

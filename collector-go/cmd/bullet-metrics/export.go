@@ -26,25 +26,29 @@ type blockExport struct {
 func newExportCommand() *cobra.Command {
 	command := &cobra.Command{Use: "export", Short: "Export the slices of a data directory to another program"}
 	var e blockExport
+	var data dataDirFlag
 	blocks := &cobra.Command{
-		Use:   "blocks DIR",
+		Use:   "blocks [DIR]",
 		Short: "Write slices as Prometheus blocks, for promtool, Thanos and Mimir",
 		Long: `Write the slices of a data directory as Prometheus blocks of two hours each, oldest first.
 
 No collector may use the directory: stop the collector, or export a copy. Native histograms and gap markers are kept.
 Copy the blocks into the data directory of Prometheus, or upload them to Thanos or Mimir. "promtool tsdb list DIR"
 lists them.`,
-		Example: `  bullet-metrics export blocks /var/lib/bullet-metrics --out blocks
-  bullet-metrics export blocks data --out blocks --start 2026-11-01T00:00:00Z --end 2026-11-02T00:00:00Z`,
-		Args: oneArgument("data directory"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			e.dataDir = args[0]
+		Example: `  bullet-metrics export blocks --data-dir /var/lib/bullet-metrics --out blocks
+  bullet-metrics export blocks --data-dir data --out blocks --start 2026-11-01T00:00:00Z --end 2026-11-02T00:00:00Z`,
+		Args: dataDirArgument,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if e.dataDir, err = data.oneDataDir(cmd, args); err != nil {
+				return err
+			}
 			if e.out == "" {
 				return usageError{errors.New("--out is required: the directory for the blocks")}
 			}
 			return e.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
+	data.addFlag(blocks.Flags())
 	blocks.Flags().Var(textfile.PathFlag(&e.out, ""), "out", "directory for the blocks; created if missing; required")
 	blocks.Flags().StringVar(&e.start, "start", "", "first time: Unix seconds or RFC 3339 (default the oldest slice)")
 	blocks.Flags().StringVar(&e.end, "end", "", "last time: Unix seconds or RFC 3339 (default the newest slice)")

@@ -115,7 +115,7 @@ func TestExportBlocksStatesWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{nil, "export blocks takes one argument (data directory), got 0", exitUsage},
+		{nil, "export blocks takes one argument (data directory), or --data-dir", exitUsage},
 		{[]string{data, data, "--out", "x"}, "(data directory), got 2", exitUsage},
 		{[]string{data}, "--out is required", exitUsage},
 		{[]string{data, "--out", taken, "--start", "yesterday"},

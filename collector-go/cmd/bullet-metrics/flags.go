@@ -62,18 +62,26 @@ func abridged(value string) string {
 // checkFlags refuses values that no flag of ours has a meaning for, whatever it is called: a text that is empty, a
 // number or a time below zero, and what is no number.
 func checkFlags(command *cobra.Command, _ []string) (err error) {
+	takeOldNames(command)
+	if err := takeEnvironment(command); err != nil {
+		return err
+	}
 	command.Flags().Visit(func(f *pflag.Flag) {
+		name := f.Name
+		if now := f.Annotations[nowCalled]; now != nil {
+			name = now[0]
+		}
 		for _, value := range valuesOf(f) {
 			if err != nil {
 				return
 			}
-			if problem := inputProblem(command, f.Name, value); problem != "" {
+			if problem := inputProblem(command, name, value); problem != "" {
 				err = usageError{fmt.Errorf("--%s %s: %s", f.Name, abridged(value), problem)}
 			} else if problem := flagProblem(f.Value.Type(), value); problem != "" {
 				err = usageError{fmt.Errorf("--%s %s: %s", f.Name, abridged(value), problem)}
-			} else if problem := addressProblem(f.Name, value); problem != nil {
+			} else if problem := addressProblem(name, value); problem != nil {
 				err = usageError{fmt.Errorf("--%s %w", f.Name, problem)}
-			} else if !manyLines[f.Name] && f.Value.Type() != "bool" && strings.ContainsFunc(value, unicode.IsControl) {
+			} else if !manyLines[name] && f.Value.Type() != "bool" && strings.ContainsFunc(value, unicode.IsControl) {
 				err = usageError{fmt.Errorf("--%s %s: the value contains a control character", f.Name,
 					abridged(value))}
 			}
@@ -116,6 +124,8 @@ func addressProblem(name, value string) error {
 		return address.HostPort(value).Listen("127.0.0.1:9320")
 	case name == "nimbus":
 		return address.HostPort(value).Server("nimbus:6627")
+	case name == "grpc":
+		return address.HostPort(value).Server("127.0.0.1:4320")
 	case (name == "collector" || name == "url" || name == "source") && value != "none":
 		_, err := address.URL(value).Parse(url)
 		return err

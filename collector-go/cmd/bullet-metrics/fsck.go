@@ -11,8 +11,9 @@ import (
 func newFsckCommand() *cobra.Command {
 	var output outputForm
 	var repair bool
+	var data dataDirFlag
 	command := &cobra.Command{
-		Use:   "fsck DIR",
+		Use:   "fsck [DIR]",
 		Short: "Check a data directory for damage, and repair its store",
 		Long: `Check a data directory that no collector uses. Every record of the journal and every page of the store has a checksum.
 
@@ -26,13 +27,17 @@ because its newest files were removed or emptied. Files of a newer program are n
 journal keep their data and continue from the end of the journal.
 
 The exit code is 0 if nothing is damaged, and 1 otherwise.`,
-		Example: "  bullet-metrics fsck /var/lib/bullet-metrics\n  bullet-metrics fsck /var/lib/bullet-metrics --repair",
-		Args:    oneArgument("data directory"),
+		Example: "  bullet-metrics fsck --data-dir /var/lib/bullet-metrics\n  bullet-metrics fsck --data-dir /var/lib/bullet-metrics --repair",
+		Args:    dataDirArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := output.check(); err != nil {
 				return err
 			}
-			report, err := datadir.Check(args[0], repair)
+			dir, err := data.oneDataDir(cmd, args)
+			if err != nil {
+				return err
+			}
+			report, err := datadir.Check(dir, repair)
 			if err != nil {
 				return fmt.Errorf("fsck: %w", err)
 			}
@@ -40,12 +45,13 @@ The exit code is 0 if nothing is damaged, and 1 otherwise.`,
 				return err
 			}
 			if report.Damaged > 0 {
-				return fmt.Errorf("fsck: %d damaged places in %s", report.Damaged, args[0])
+				return fmt.Errorf("fsck: %d damaged places in %s", report.Damaged, dir)
 			}
 			return nil
 		},
 	}
 	command.Flags().BoolVar(&repair, "repair", false, "rewrite the store without the damaged places")
+	data.addFlag(command.Flags())
 	output.addFlag(command.Flags())
 	return command
 }

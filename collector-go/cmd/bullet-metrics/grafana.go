@@ -31,7 +31,7 @@ func newGrafanaCommand() *cobra.Command {
 func newGrafanaExportCommand() *cobra.Command {
 	var e grafanaExport
 	command := &cobra.Command{
-		Use:   "export --dir DIR",
+		Use:   "export --out DIR",
 		Short: "Write dashboards, provisioning files and alert rules for Grafana and Prometheus",
 		Long: `Write dashboards, provisioning files and alert rules for Grafana and Prometheus into a directory:
 
@@ -46,13 +46,13 @@ other files are changed.
 
 The dashboards and Grafana's alert rules need Grafana 12. Prometheus' rules need Prometheus ` + alertrules.OffsetSince + `. For an older
 Prometheus, or for vmalert (tested with ` + alertrules.Vmalert + `), use --prometheus-version ` + alertrules.OldestKnown + `.`,
-		Example: `  bullet-metrics grafana export --dir grafana
-  bullet-metrics grafana export --dir /etc/grafana --url http://collector.example:9320 --dashboards-dir /etc/grafana/dashboards
-  bullet-metrics grafana export --dir /etc/grafana --url https://collector.example:9320 --tls-ca /etc/grafana/ca.pem --token-file /etc/grafana/token`,
+		Example: `  bullet-metrics grafana export --out grafana
+  bullet-metrics grafana export --out /etc/grafana --datasource-url http://collector.example:9320 --dashboards-dir /etc/grafana/dashboards
+  bullet-metrics grafana export --out /etc/grafana --datasource-url https://collector.example:9320 --tls-ca /etc/grafana/ca.pem --token-file /etc/grafana/token`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if e.dir == "" {
-				return usageError{errors.New("--dir is required: the directory for the files")}
+				return usageError{errors.New("--out is required: the directory for the files")}
 			}
 			if _, err := alertrules.QueryOffsetFor(e.prometheus); err != nil {
 				return usageError{fmt.Errorf("--prometheus-version %w", err)}
@@ -74,10 +74,10 @@ Prometheus, or for vmalert (tested with ` + alertrules.Vmalert + `), use --prome
 		},
 	}
 	flags := command.Flags()
-	flags.Var(textfile.PathFlag(&e.dir, ""), "dir", "directory to write into; created if missing; required")
-	flags.StringVar(&e.url, "url", "http://127.0.0.1:9320",
+	flags.Var(textfile.PathFlag(&e.dir, ""), "out", "directory to write into; created if missing; required")
+	flags.StringVar(&e.url, "datasource-url", "http://127.0.0.1:9320",
 		"URL that Grafana queries: the collector, or a Prometheus that it writes to and that scrapes it")
-	flags.StringVar(&e.runbooks, "runbooks-url", "", "URL of the collector's runbooks in links (default URL/runbooks/)")
+	flags.StringVar(&e.runbooks, "runbooks-url", "", "URL of the collector's runbooks in links (default runbooks/ below --datasource-url)")
 	flags.StringVar(&e.prometheus, "prometheus-version", alertrules.OffsetSince,
 		"version of the Prometheus that evaluates the rules, "+alertrules.OldestKnown+" or later")
 	flags.Var(textfile.PathFlag(&e.access.TokenFile, ""), "token-file",
@@ -92,7 +92,7 @@ Prometheus, or for vmalert (tested with ` + alertrules.Vmalert + `), use --prome
 	flags.Var(textfile.PathFlag(&e.access.KeyFile, ""), "tls-key",
 		"path on Grafana's machine: PEM file with the private key of --tls-cert")
 	flags.Var(textfile.PathFlag(&e.dashboards, ""), "dashboards-dir",
-		"path on Grafana's machine: directory of the dashboards (default DIR/dashboards)")
+		"path on Grafana's machine: directory of the dashboards (default dashboards/ below --out)")
 	return command
 }
 
@@ -102,7 +102,7 @@ func (e *grafanaExport) check(ownRunbooks bool) error {
 	form := address.Form{Example: "http://127.0.0.1:9320", Secrets: "the file of --password-file"}
 	source, err := address.URL(e.url).Parse(form)
 	if err != nil {
-		return fmt.Errorf("--url %w", err)
+		return fmt.Errorf("--datasource-url %w", err)
 	}
 	runbooks := source.JoinPath("runbooks")
 	if ownRunbooks {

@@ -58,7 +58,7 @@ func TestCommittedGrafanaFilesAreCurrent(t *testing.T) {
 
 func TestGrafanaExport(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "grafana")
-	out, err := program("grafana", "export", "--dir", dir, "--url", "https://prometheus.example/a")
+	out, err := program("grafana", "export", "--out", dir, "--datasource-url", "https://prometheus.example/a")
 	require.NoError(t, err)
 	lines := strings.Fields(out)
 	assert.Len(t, lines, len(dashboard.All())+4)
@@ -76,7 +76,7 @@ func TestGrafanaExport(t *testing.T) {
 // Grafana expands $NAME in what it provisions, and reads $$ as one dollar sign; a path in $__file{} it takes as it is.
 func TestGrafanaExportKeepsDollarSigns(t *testing.T) {
 	dir := t.TempDir()
-	_, err := program("grafana", "export", "--dir", dir, "--url", "https://a.example/$HOME", "--user", "$USER",
+	_, err := program("grafana", "export", "--out", dir, "--datasource-url", "https://a.example/$HOME", "--user", "$USER",
 		"--password-file", "/p$x", "--dashboards-dir", "/var/$HOME/${PATH}")
 	require.NoError(t, err)
 	read := func(path string) string {
@@ -98,7 +98,7 @@ func TestGrafanaExportKeepsDollarSigns(t *testing.T) {
 func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
 	exported := func(args ...string) string {
 		dir := t.TempDir()
-		_, err := program(append([]string{"grafana", "export", "--dir", dir, "--url", "https://collector.example:9320"},
+		_, err := program(append([]string{"grafana", "export", "--out", dir, "--datasource-url", "https://collector.example:9320"},
 			args...)...)
 		require.NoError(t, err)
 		text, err := os.ReadFile(filepath.Join(dir, "provisioning/datasources/bullet-metrics.yaml"))
@@ -120,7 +120,7 @@ func TestGrafanaExportOfAGuardedCollector(t *testing.T) {
 		exported("--user", "viewer", "--password-file", "/p", "--tls-cert", "/c", "--tls-key", "/k"))
 	for _, args := range [][]string{{"--user", "a"}, {"--user", "a", "--password-file", "p", "--token-file", "t"},
 		{"--tls-key", "k"}} {
-		_, err := program(append([]string{"grafana", "export", "--dir", t.TempDir()}, args...)...)
+		_, err := program(append([]string{"grafana", "export", "--out", t.TempDir()}, args...)...)
 		assert.Equal(t, exitUsage, exitCode(err), args)
 	}
 }
@@ -133,20 +133,20 @@ func TestGrafanaExportNamesWhatIsWrong(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{"grafana", "export"}, "--dir is required", exitUsage},
+		{[]string{"grafana", "export"}, "--out is required", exitUsage},
 		{[]string{"grafana", "import"}, `unknown command "import"`, exitUsage},
 		{[]string{"grafana", "export", "x"}, "takes no argument", exitUsage},
-		{[]string{"grafana", "export", "--dir", "d", "--url", ""}, `--url "": the value is empty`, exitUsage},
-		{[]string{"grafana", "export", "--dir", "d", "--url", "a.example:9320"}, `--url "a.example:9320": missing scheme`, exitUsage},
-		{[]string{"grafana", "export", "--dir", "d", "--url", "ftp://a.example"}, "neither http nor https", exitUsage},
-		{[]string{"grafana", "export", "--dir", "d", "--url", "http://u:secret@a.example"},
-			`--url "http://(hidden)@a.example": a URL holds no user or password here: they belong in the file of --password-file`, exitUsage},
-		{[]string{"grafana", "export", "--dir", "d", "--runbooks-url", ""}, `--runbooks-url "": the value is empty`, exitUsage},
-		{[]string{"grafana", "export", "--dir", "d", "--runbooks-url", "books"}, `--runbooks-url "books": missing scheme`, exitUsage},
-		{[]string{"grafana", "export", "--dir", "d", "--token-file", "/a}b"},
+		{[]string{"grafana", "export", "--out", "d", "--datasource-url", ""}, `--datasource-url "": the value is empty`, exitUsage},
+		{[]string{"grafana", "export", "--out", "d", "--datasource-url", "a.example:9320"}, `--datasource-url "a.example:9320": missing scheme`, exitUsage},
+		{[]string{"grafana", "export", "--out", "d", "--datasource-url", "ftp://a.example"}, "neither http nor https", exitUsage},
+		{[]string{"grafana", "export", "--out", "d", "--datasource-url", "http://u:secret@a.example"},
+			`--datasource-url "http://(hidden)@a.example": a URL holds no user or password here: they belong in the file of --password-file`, exitUsage},
+		{[]string{"grafana", "export", "--out", "d", "--runbooks-url", ""}, `--runbooks-url "": the value is empty`, exitUsage},
+		{[]string{"grafana", "export", "--out", "d", "--runbooks-url", "books"}, `--runbooks-url "books": missing scheme`, exitUsage},
+		{[]string{"grafana", "export", "--out", "d", "--token-file", "/a}b"},
 			`--token-file "/a}b": Grafana cannot read a file with } or $$ in its path`, exitUsage},
-		{[]string{"grafana", "export", "--dir", "d", "--user", "", "--password-file", "p"}, `--user "": the value is empty`, exitUsage},
-		{[]string{"grafana", "export", "--dir", taken}, "grafana export: mkdir", exitFailed},
+		{[]string{"grafana", "export", "--out", "d", "--user", "", "--password-file", "p"}, `--user "": the value is empty`, exitUsage},
+		{[]string{"grafana", "export", "--out", taken}, "grafana export: mkdir", exitFailed},
 	} {
 		_, err := program(test.args...)
 		if assert.ErrorContains(t, err, test.want) {
@@ -196,7 +196,7 @@ func TestGrafanaSeesAnnotations(t *testing.T) {
 func TestGrafanaExportForAnOlderPrometheus(t *testing.T) {
 	rules := func(version string) (string, error) {
 		dir := t.TempDir()
-		if _, err := program("grafana", "export", "--dir", dir, "--prometheus-version", version); err != nil {
+		if _, err := program("grafana", "export", "--out", dir, "--prometheus-version", version); err != nil {
 			return "", err
 		}
 		text, err := os.ReadFile(filepath.Join(dir, "prometheus/bullet-metrics.rules.yaml"))

@@ -76,7 +76,7 @@ Ctrl-C ends the queries and prints the results so far.`,
 		"how long to wait for an answer after the end of the query")
 	flags.DurationVar(&o.query.Duration, "query-duration", load.DefaultRawQuery().Duration,
 		"maximum duration of a query in the topology")
-	flags.IntVar(&o.query.Limit, "limit", 0,
+	flags.IntVar(&o.query.Limit, "query-limit", 0,
 		"records of a RAW query, groups, points of a DISTRIBUTION, or K (default 10, 4, 10, 3)")
 	flags.Float64Var(&o.query.PerSecond, "matching-per-second", 0,
 		"matching records per second that the source makes for each probe (default 0.4 for RAW, otherwise 10)")

@@ -134,7 +134,7 @@ func TestLoadAtARate(t *testing.T) {
 	t.Parallel()
 	bullet, address := startFakeBullet(t)
 	dir := t.TempDir()
-	args := []string{"--url", address, "--rate", "20", "--duration", "3s", "--query-duration", "3s", "--limit", "5",
+	args := []string{"--url", address, "--rate", "20", "--duration", "3s", "--query-duration", "3s", "--query-limit", "5",
 		"--matching-per-second", "10", "--background", "100"}
 	for _, name := range []string{"l.csv", "l.png", "l.jsonl"} {
 		args = append(args, map[string]string{".csv": "--histogram", ".png": "--picture",
@@ -168,7 +168,7 @@ func TestLoadReportsCrossedThresholdsAndLostRecords(t *testing.T) {
 	bullet, address := startFakeBullet(t)
 	bullet.drop = true
 	text, code := runLoad(t, t.Context(), "--url", address, "--held", "3", "--duration", "1s", "--query-duration", "4s",
-		"--limit", "50", "--matching-per-second", "10",
+		"--query-limit", "50", "--matching-per-second", "10",
 		"--threshold", "completeness>=99.9%", "--threshold", "p50 > 1ms")
 	assert.Equal(t, exitMissed, code, text)
 	assert.Contains(t, text, "✗ completeness>=99.9%")
@@ -190,7 +190,7 @@ func TestLoadInPartsAddsUpToOneRun(t *testing.T) {
 		files = append(files, file)
 		clients.Go(func() {
 			text, code := runLoad(t, t.Context(), "--url", address, "--rate", "20", "--duration", "2s",
-				"--query-duration", "2s", "--timeout", "1s", "--limit", "5", "--matching-per-second", "10",
+				"--query-duration", "2s", "--timeout", "1s", "--query-limit", "5", "--matching-per-second", "10",
 				"--part", fmt.Sprintf("%d/3", number), "--start", start, "--outcomes", file)
 			assert.Equal(t, exitDone, code, text)
 			assert.Contains(t, text, fmt.Sprintf("20/s, part %d/3, for", number))
@@ -243,7 +243,7 @@ func TestLoadEndsWithCtrlCAndReportsWhatItHas(t *testing.T) {
 		<-bullet.ten
 		cancel()
 	}()
-	text, code := runLoad(t, ctx, "--url", address, "--rate", "10", "--duration", "10m", "--limit", "1",
+	text, code := runLoad(t, ctx, "--url", address, "--rate", "10", "--duration", "10m", "--query-limit", "1",
 		"--matching-per-second", "20")
 	assert.Equal(t, 130, code, text)
 	assert.Regexp(t, `returned +([1-9]|\d{2,})\D`, text)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -29,13 +30,44 @@ func main() {
 // run is main without the process around it.
 func run(ctx context.Context, args []string) int {
 	root := newRootCommand()
+	out := &checkedWriter{out: os.Stdout}
+	root.SetOut(out)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		addCompletions(root)
+	}
+	err := execute(ctx, root)
+	if err == nil && out.err != nil {
+		err = fmt.Errorf("print the result: %w", out.err)
+	}
 	if err == nil {
 		return exitDone
 	}
 	fmt.Fprintf(os.Stderr, "bullet-metrics: %s\n", address.Hide(err.Error()))
 	return exitCode(err)
+}
+
+// execute runs a command line.
+func execute(ctx context.Context, root *cobra.Command) error {
+	command, err := root.ExecuteContextC(ctx)
+	if err != nil {
+		err = namingVariables(command, err)
+	}
+	return err
+}
+
+// checkedWriter remembers that a write failed, since cobra exits with 0 if it could not print a help text.
+type checkedWriter struct {
+	out io.Writer
+	err error
+}
+
+func (w *checkedWriter) Write(text []byte) (int, error) {
+	n, err := w.out.Write(text)
+	if w.err == nil {
+		w.err = err
+	}
+	return n, err
 }
 
 // exitCoder is an error that knows the exit code it stands for.
@@ -109,12 +141,51 @@ func newRootCommand() *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(flagFault)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpColumns)))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", helpColumns)) +
+		"{{if not .HasParent}}" + variablesFooter + "{{end}}")
 	root.PersistentPreRunE = checkFlags
-	root.AddCommand(newServeCommand(), newDemoCommand(), newTuneCommand(), newReplayCommand(), newQueryCommand(),
-		newExportCommand(), newFsckCommand(),
-		newStormCommand(), newDoctorCommand(), newWhyCommand(), newRunbookCommand(), newGrafanaCommand(),
-		newLoadCommand(), newCanaryCommand(), newBenchCommand(),
-		newVersionCommand())
+	addGroup(root, "Run it", newServeCommand(), newStatusCommand(), newDoctorCommand(), newWhyCommand(),
+		newRunbookCommand(), newStormCommand(), newGrafanaCommand())
+	addGroup(root, "Tune it", newTuneCommand())
+	addGroup(root, "Try it", newTourCommand(), newDemoCommand())
+	addGroup(root, "Data", newQueryCommand(), newReplayCommand(), newExportCommand(), newFsckCommand())
+	addGroup(root, "Measure it", newLoadCommand(), newCanaryCommand(), newBenchCommand())
+	root.AddCommand(newVersionCommand())
+	for _, further := range furtherCommands {
+		root.AddCommand(further())
+	}
+	addOldNames(root)
+	refuseUnknownHelp(root)
 	return root
+}
+
+// furtherCommands are those of build tags.
+var furtherCommands []func() *cobra.Command
+
+const variablesFooter = `
+Each flag is also an environment variable: BULLET_METRICS_DATA_DIR sets --data-dir. A flag takes precedence.
+`
+
+// addGroup adds commands under a title of the help.
+func addGroup(root *cobra.Command, title string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+	for _, command := range commands {
+		command.GroupID = title
+	}
+	root.AddCommand(commands...)
+}
+
+// refuseUnknownHelp makes the help of an unknown command wrong usage. cobra's own prints the help of the program.
+func refuseUnknownHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.RunE = func(_ *cobra.Command, args []string) error {
+		about, unknown, err := root.Find(args)
+		if err != nil || len(unknown) > 0 {
+			return errors.Join(err, subcommands(about, unknown))
+		}
+		about.InitDefaultHelpFlag()
+		about.InitDefaultVersionFlag()
+		return about.Help()
+	}
 }

@@ -65,7 +65,7 @@ func metricsRows(t *testing.T) string {
 	c.Stores["influxdb"]["by-influxdb"].Own["database"] = "d"
 	c.Query.URL = "http://127.0.0.1:1/"
 	figures := newFigures()
-	col, err := openCollectorWith(c, slog.New(slog.NewTextHandler(t.Output(), nil)), figures)
+	col, err := openCollectorWith(c, slog.New(slog.NewTextHandler(t.Output(), nil)), figures, nil)
 	require.NoError(t, err)
 	r := &running{t: t, col: col, failed: col.start()}
 	t.Cleanup(r.close)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 )
@@ -13,16 +15,32 @@ const (
 	outputJSON = "json"
 )
 
-// outputForm is --output of a command that prints its result for people or as JSON.
-type outputForm struct{ form string }
+// outputForm is --output of a command, which prints its result for people or as JSON.
+type outputForm struct {
+	form  string
+	forms []string // which the flag takes; the first is the default
+}
 
 func (o *outputForm) addFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&o.form, "output", outputText, "output format: text or json")
+	o.addForms(flags, "output format: text or json", outputText, outputJSON)
+}
+
+// addForms adds the flag with forms and a usage of its own.
+func (o *outputForm) addForms(flags *pflag.FlagSet, usage string, forms ...string) {
+	o.forms = forms
+	addOutput(flags, &o.form, usage, forms)
+}
+
+// addOutput adds the flag --output of any command. The first form is the default.
+func addOutput(flags *pflag.FlagSet, form *string, usage string, forms []string) {
+	flags.StringVarP(form, "output", "o", forms[0], usage)
+	f := flags.Lookup("output")
+	f.Annotations = withAnnotation(f.Annotations, oneOfValues, forms...)
 }
 
 func (o *outputForm) check() error {
-	if o.form != outputText && o.form != outputJSON {
-		return usageError{fmt.Errorf("--output %q: use %s or %s", o.form, outputText, outputJSON)}
+	if !slices.Contains(o.forms, o.form) {
+		return usageError{fmt.Errorf("--output %q: use %s", o.form, strings.Join(o.forms, " or "))}
 	}
 	return nil
 }

@@ -14,40 +14,57 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 )
 
-func newQueryCommand() *cobra.Command {
-	var q httpapi.Question
-	var output outputForm
-	command := &cobra.Command{
-		Use:   "query DIR EXPR",
-		Short: "Evaluate PromQL over a data directory that no collector uses",
-		Long: `Evaluate PromQL over a data directory that no collector uses, for example after a replay. Query a running collector
-over its HTTP API instead.
+// queryCommand are the command's flags.
+type queryCommand struct {
+	question httpapi.Question
+	data     dataDirFlag
+	to       collectorFlags
+	output   outputForm
+}
 
-Times are Unix seconds or RFC 3339. The default time is that of the newest slice. With --start, --end and --step the
-result is a range. JSON is the answer of Prometheus' HTTP API, errors included.`,
-		Example: `  bullet-metrics query data bullet_active_queries
-  bullet-metrics query data 'rate(storm_acked_total[2m])' --start 1795199800 --end 1795199940 --step 10s --output json`,
+func newQueryCommand() *cobra.Command {
+	var o queryCommand
+	command := &cobra.Command{
+		Use:   "query [DIR] EXPR",
+		Short: "Evaluate PromQL over a running collector, or over a data directory that no collector uses",
+		Long: `Evaluate PromQL. --collector queries a running collector. --data-dir, or DIR, queries a data directory that no collector
+uses, for example after a replay.
+
+Times are Unix seconds or RFC 3339. The default time is now for a collector, and that of the newest slice for a
+directory. With --start, --end and --step the result is a range. JSON is the answer of Prometheus' HTTP API, errors
+included.`,
+		Example: `  bullet-metrics query --collector 127.0.0.1:9320 'sum by (topology) (bullet_active_queries)'
+  bullet-metrics query --data-dir data bullet_active_queries
+  bullet-metrics query --data-dir data 'rate(storm_acked_total[2m])' --start 1795199800 --end 1795199940 --step 10s --output json`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
+			if len(args) < 1 || len(args) > 2 {
 				return usageError{fmt.Errorf(
-					"query takes two arguments, a directory and an expression, not %d; quote the expression", len(args))}
+					"query takes a directory and an expression, or only an expression, not %d arguments; quote the expression",
+					len(args))}
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q.Expression = args[1]
-			if err := errors.Join(output.check(), checkTimes(q)); err != nil {
+			o.question.Expression = args[len(args)-1]
+			if err := errors.Join(o.output.check(), checkTimes(o.question)); err != nil {
 				return usageError{err}
 			}
-			return runQuery(cmd.Context(), cmd.OutOrStdout(), args[0], q, output.form == outputJSON)
+			ask, err := o.source(cmd, args[:len(args)-1])
+			if err != nil {
+				return err
+			}
+			return printReply(cmd.OutOrStdout(), ask, o.output.form == outputJSON)
 		},
 	}
-	command.Flags().StringVar(&q.Time, "time", "", "evaluation time (default the newest slice)")
-	command.Flags().StringVar(&q.Start, "start", "", "start of a range")
-	command.Flags().StringVar(&q.End, "end", "", "end of a range")
-	command.Flags().StringVar(&q.Step, "step", "",
+	flags := command.Flags()
+	o.data.addFlag(flags)
+	o.to.addFlags(flags, "", "HTTP address of a running collector, HOST:PORT or URL")
+	flags.StringVar(&o.question.Time, "time", "", "evaluation time (default the newest slice, or now for a collector)")
+	flags.StringVar(&o.question.Start, "start", "", "start of a range")
+	flags.StringVar(&o.question.End, "end", "", "end of a range")
+	flags.StringVar(&o.question.Step, "step", "",
 		"interval between two points of a range: seconds, or a duration such as 1m")
-	output.addFlag(command.Flags())
+	o.output.addFlag(flags)
 	return command
 }
 
@@ -61,19 +78,58 @@ func checkTimes(q httpapi.Question) error {
 	return nil
 }
 
-// runQuery prints the answer to a question about a data directory. An error of the API is an error of the command, and
-// a bad expression is wrong usage.
-func runQuery(ctx context.Context, out io.Writer, dir string, q httpapi.Question, asJSON bool) (err error) {
+// source returns what is asked: a collector or a data directory. What is on the command line takes precedence over
+// environment variables.
+func (o *queryCommand) source(cmd *cobra.Command, dirs []string) (func() (*httpapi.Reply, error), error) {
+	flags := cmd.Flags()
+	isDir := len(dirs) > 0 || isTyped(flags, "data-dir")
+	switch {
+	case isDir && isTyped(flags, "collector"):
+		return nil, usageError{errors.New("query takes either --collector or a data directory")}
+	case !isDir && o.to.collector != "":
+		asked, err := o.to.client()
+		if err != nil {
+			return nil, err
+		}
+		return func() (*httpapi.Reply, error) {
+			path, form := o.question.Form()
+			asked.Timeout = queryTimeout
+			code, body, err := asked.Post(cmd.Context(), path, form)
+			if err != nil {
+				return nil, err
+			}
+			return httpapi.ParseReply(code, body)
+		}, nil
+	case !isDir && o.data.path == "":
+		return nil, usageError{errors.New("query takes a directory and an expression; set --data-dir, or --collector for a running collector")}
+	}
+	dir, err := o.data.oneDataDir(cmd, dirs)
+	if err != nil {
+		return nil, err
+	}
+	return func() (*httpapi.Reply, error) { return askDirectory(cmd.Context(), dir, o.question) }, nil
+}
+
+// queryTimeout bounds a query of a collector, which has a limit of its own (query.timeout).
+const queryTimeout = 10 * time.Minute
+
+func askDirectory(ctx context.Context, dir string, q httpapi.Question) (reply *httpapi.Reply, err error) {
 	store, err := datadir.OpenStore(dir)
 	if err != nil {
-		return fmt.Errorf("query: %w", err)
+		return nil, err
 	}
 	defer func() {
 		closing, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		err = errors.Join(err, store.Close(closing))
 	}()
-	reply, err := httpapi.Ask(ctx, store, q)
+	return httpapi.Ask(ctx, store, q)
+}
+
+// printReply prints the answer to a question. An error of the API is an error of the command, and a bad expression is
+// wrong usage.
+func printReply(out io.Writer, ask func() (*httpapi.Reply, error), asJSON bool) error {
+	reply, err := ask()
 	if err != nil {
 		return fmt.Errorf("query: %w", err)
 	}

@@ -19,10 +19,11 @@ import (
 )
 
 func newReplayCommand() *cobra.Command {
-	var dir, storm string
+	var dir, storm, listen string
+	var serve bool
 	var output outputForm
 	command := &cobra.Command{
-		Use:   "replay CAPTURE.jsonl... --data-dir DIR",
+		Use:   "replay CAPTURE.jsonl... --data-dir DIR | --serve",
 		Short: "Store captured metrics of Storm as if they had arrived over gRPC",
 		Long: `Store captures of the metrics that Storm passed to a metrics consumer, as if they had arrived over gRPC.
 
@@ -31,15 +32,24 @@ clock. At the end, all open slices are closed. The summary counts the data point
 out.
 
 The directory is a collector's data directory: "bullet-metrics query" evaluates PromQL over it, and "bullet-metrics
-serve" serves it.`,
+serve" serves it.
+
+With --serve, the command shows the captures on the page instead, with the alerts that they cause. Their times are
+moved, so that they end now. Ctrl-C ends it and removes the data.`,
 		Example: `  bullet-metrics replay capture.jsonl --data-dir data --output json
-  bullet-metrics query data 'sum by (task) (storm_acked_total{component="DataSource"})'`,
+  bullet-metrics replay capture.jsonl --serve
+  bullet-metrics query --data-dir data 'sum by (task) (storm_acked_total{component="DataSource"})'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			switch {
 			case len(captures) == 0:
 				return usageError{errors.New("name at least one capture; see bullet-metrics replay --help")}
-			case dir == "":
-				return usageError{errors.New("--data-dir is required: the directory to store into")}
+			case (dir == "") == !serve:
+				return usageError{errors.New("set either --data-dir, the directory to store into, or --serve")}
+			case serve:
+				out := cmd.OutOrStdout()
+				return serveCaptures(cmd.Context(), captures, storm, listen, func(url string) {
+					fmt.Fprintf(out, "The page is at %s/\nPress Ctrl-C to end. The data are removed.\n", url)
+				})
 			}
 			if err := output.check(); err != nil {
 				return err
@@ -48,10 +58,33 @@ serve" serves it.`,
 		},
 	}
 	command.Flags().Var(textfile.PathFlag(&dir, ""), "data-dir", "directory to store into; created if missing")
+	command.Flags().BoolVar(&serve, "serve", false, "show the captures on the page, and store nothing")
+	command.Flags().StringVar(&listen, "http-listen", "127.0.0.1:0", "address of the page; port 0 chooses a free port")
 	output.addFlag(command.Flags())
 	command.Flags().StringVar(&storm, "storm-version", "",
 		"Storm release of captures that do not state it, such as 2.2.0 (default derived from the metrics)")
 	return command
+}
+
+// serveCaptures shows captures on the page until ctx is done. Their times are moved, so that they end now.
+func serveCaptures(ctx context.Context, captures []string, storm, listen string, shown func(url string)) error {
+	endMs, err := replay.EndMs(captures)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	files, closeFiles, err := replay.Open(captures)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	defer closeFiles()
+	now := time.Now()
+	source := func(p *replay.Player) (replay.Source, error) {
+		p.Storm, p.ShiftMs = storm, now.UnixMilli()-endMs
+		return p.Captures(files...)
+	}
+	logger := newLogger(config.Log{Level: "warn", Format: "text"})
+	return view(ctx, listen, logger, scene{open: source, past: now, shown: shown,
+		nowOf: func(wall time.Time) time.Time { return wall }})
 }
 
 // runReplay prints what became of the captures, also where some of their lines could not be read.

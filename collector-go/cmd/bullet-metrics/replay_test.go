@@ -495,7 +495,7 @@ func TestAReplayThatIsInterrupted(t *testing.T) {
 	interrupt()
 	dir := t.TempDir()
 	var out bytes.Buffer
-	err := runReplay(ctx, &out, []string{captureFile("capture-storm-2.2.0")}, dir, "", outputForm{outputJSON})
+	err := runReplay(ctx, &out, []string{captureFile("capture-storm-2.2.0")}, dir, "", outputForm{form: outputJSON})
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, 1, strings.Count(err.Error(), "canceled"), err)
 	assert.Empty(t, out.String())

@@ -39,9 +39,10 @@ nothing is applied. The log and the answer name changed settings that need a res
 addresses are free. It also calls the stores, the Alertmanagers and Nimbus, and compares the disk with the limits. The
 exit code is 2 if a setting or a file is wrong, 1 if something cannot be reached or obtained, and 0 otherwise.
 
-Each setting is both a flag (--slice-width) and a key of the --config file (slice.width). Limits on disk that are not
-set are at most a tenth of the data directory's disk. Limits in memory that are not set fit into the memory limit of
-the cgroup (or GOMEMLIMIT).
+Each setting is a flag (--slice-width), an environment variable (BULLET_METRICS_SLICE_WIDTH) and a key of the --config
+file (slice.width). Flags take precedence over variables, and variables over the file. Limits on disk that are not set
+are at most a tenth of the data directory's disk. Limits in memory that are not set fit into the memory limit of the
+cgroup (or GOMEMLIMIT).
 
 A token file has one entry per line: WHO SCOPES [TOPOLOGY ...]. Lines that begin with # are comments.
 
@@ -97,7 +98,8 @@ func readSettings(cmd *cobra.Command, file string, c config.Config) (read config
 		given := func(s config.Setting) bool { return cmd.Flags().Changed(s.Flag()) }
 		lines, err = config.LoadFile(file, config.Settings(&c), given)
 	}
-	err = c.Secrets().HideError(errors.Join(err, lines.Locate(c.Validate())))
+	err = errors.Join(err, lines.Locate(c.Validate()))
+	err = c.Secrets().HideError(namingVariables(cmd, err))
 	given := func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) }
 	disk := fitDisk(&c, given)
 	heap, tooLarge := fitMemory(&c, given)

@@ -51,7 +51,7 @@ the topology's configuration. Settings that the plugin makes itself are printed 
 	flags.BoolVar(&f.tls, "tls", false, "use TLS to connect to the collector")
 	flags.IntVar(&f.executors, "executors", 0,
 		"number of executors of the topology, which determines how many reports Storm keeps; 0 means unknown")
-	flags.StringVar(&f.output.form, "output", outputText, "output format: text (YAML) or json")
+	f.output.addForms(flags, "output format: text (YAML) or json", outputText, outputJSON)
 	return command
 }
 

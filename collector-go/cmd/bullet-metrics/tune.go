@@ -36,7 +36,7 @@ type presentation struct {
 
 func (p *presentation) addFlags(flags *pflag.FlagSet, forms ...string) {
 	p.forms = forms
-	flags.StringVar(&p.output, "output", forms[0], "output format: "+strings.Join(forms, ", "))
+	addOutput(flags, &p.output, "output format: "+strings.Join(forms, ", "), forms)
 	flags.Var(textfile.PathFlag(&p.figures, ""), "figures", "directory for the figures, as SVG and PNG")
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 func newTuneListCommand() *cobra.Command {
-	var output string
+	var output outputForm
 	var last int
 	command := &cobra.Command{
 		Use:   "list [DIR]",
@@ -24,9 +24,11 @@ func newTuneListCommand() *cobra.Command {
 		Example: "  bullet-metrics tune list",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if output != "table" && output != "json" || len(args) > 1 {
-				return usageError{fmt.Errorf("%s takes one directory at most, and --output table or json",
-					cmd.CommandPath())}
+			if len(args) > 1 {
+				return usageError{fmt.Errorf("%s takes one directory at most", cmd.CommandPath())}
+			}
+			if err := output.check(); err != nil {
+				return err
 			}
 			dir := runsDir
 			if len(args) == 1 {
@@ -35,12 +37,12 @@ func newTuneListCommand() *cobra.Command {
 			return listRuns(cmd.OutOrStdout(), dir, output, last)
 		},
 	}
-	command.Flags().StringVar(&output, "output", "table", "output format: table, json")
+	output.addForms(command.Flags(), "output format: table, json", "table", outputJSON)
 	command.Flags().IntVar(&last, "last", 0, "list only this many runs, the newest; 0 lists all")
 	return command
 }
 
-func listRuns(out io.Writer, dir, form string, last int) error {
+func listRuns(out io.Writer, dir string, output outputForm, last int) error {
 	runs, unreadable, err := runstore.List(dir)
 	if dir == runsDir {
 		if demo, wrong := runstore.Read(demoDir); wrong == nil {
@@ -63,9 +65,5 @@ func listRuns(out io.Writer, dir, form string, last int) error {
 	for _, run := range runs {
 		all = append(all, run.Listed())
 	}
-	if form == "json" {
-		return printJSON(out, all)
-	}
-	_, err = io.WriteString(out, runstore.ListText(all, unreadable))
-	return err
+	return output.write(out, all, runstore.ListText(all, unreadable))
 }

@@ -51,7 +51,7 @@ func (b *bench) awaitQueries(t *testing.T, end time.Time, fewest float64) time.T
 func canaryFlies(t *testing.T, b *bench) {
 	var said bytes.Buffer
 	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "canary", "--url", b.options.GatewayListen,
-		"--collector", b.options.GRPCListen,
+		"--grpc", b.options.GRPCListen,
 		"--topology", topology, "--host", "canary-host", "--every", canaryEvery.String(), "--query-duration",
 		canaryLife.String(), "--most-in-flight", "40")
 	cmd.Stdout, cmd.Stderr = &said, &said

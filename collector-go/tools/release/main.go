@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,6 +29,7 @@ func main() {
 	epoch := flag.Int64("epoch", 0, "its commit's time, seconds since 1970")
 	flag.StringVar(&r.tree, "tree", "", "the commit's files, with the plugin built")
 	flag.StringVar(&r.programs, "programs", "", "directory of bullet-metrics by architecture")
+	flag.StringVar(&r.share, "share", "", "directory of what goes below /usr/share: man pages and completion scripts")
 	flag.StringVar(&r.stage, "stage", "", "directory for what is packed; made, and there before it is a fault")
 	flag.StringVar(&r.out, "out", "", "directory of the release; made, and there before it is a fault")
 	flag.Parse()
@@ -40,15 +42,15 @@ func main() {
 
 // release is one, and where its parts are.
 type release struct {
-	version                    string
-	time                       time.Time
-	tree, programs, stage, out string
-	notices                    []notice
+	version                           string
+	time                              time.Time
+	tree, programs, share, stage, out string
+	notices                           []notice
 }
 
 func (r *release) make() error {
-	if r.version == "" || r.time.Unix() <= 0 || r.tree == "" || r.programs == "" || r.stage == "" || r.out == "" ||
-		flag.NArg() > 0 {
+	if r.version == "" || r.time.Unix() <= 0 || r.tree == "" || r.programs == "" || r.share == "" || r.stage == "" ||
+		r.out == "" || flag.NArg() > 0 {
 		return errors.New("all flags are needed; make release gives them")
 	}
 	for _, dir := range []string{r.stage, r.out} {
@@ -112,7 +114,34 @@ func (r *release) lay(arch string) error {
 			return err
 		}
 	}
+	shared, err := r.shared()
+	if err != nil {
+		return err
+	}
+	for _, f := range shared {
+		if err := r.write(filepath.Join(dir, "share", f.name), f.content, 0o644); err != nil {
+			return err
+		}
+	}
 	return r.write(filepath.Join(dir, noticesFile), []byte(printed(r.notices)), 0o644)
+}
+
+// shared returns the files below /usr/share that describe the program, sorted by name. Man pages are compressed, as
+// Debian's policy requires.
+func (r *release) shared() (all []entry, err error) {
+	err = fs.WalkDir(os.DirFS(r.share), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		f := entry{name: path, mode: 0o644}
+		if f.content, err = os.ReadFile(filepath.Join(r.share, path)); err == nil && strings.HasPrefix(path, "man/") {
+			f.name += ".gz"
+			f.content, err = gzipped(f.content)
+		}
+		all = append(all, f)
+		return err
+	})
+	return all, err
 }
 
 // write writes a file of the release's time, whatever the process' umask is.

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb"
+	"github.com/goreleaser/nfpm/v2/files"
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
@@ -37,6 +39,18 @@ func (r *release) writePackage(text []byte, kind, arch string) error {
 		return err
 	}
 	info.MTime, info.DisableGlobbing = r.time, true
+	shared, err := r.shared()
+	if err != nil {
+		return err
+	}
+	for _, f := range shared {
+		to := "/usr/share/" + f.name
+		if kind == "deb" { // Debian's zsh has a directory of its own
+			to = strings.Replace(to, "/zsh/site-functions/", "/zsh/vendor-completions/", 1)
+		}
+		info.Contents = append(info.Contents, &files.Content{Source: "share/" + f.name, Destination: to,
+			FileInfo: &files.ContentFileInfo{Mode: 0o644}})
+	}
 	staged := func(name string) string {
 		if name == "" {
 			return ""

@@ -239,6 +239,12 @@ func TestTheRPMIsReadBack(t *testing.T) {
 			require.NotEmpty(t, got[path], path)
 			assert.Equal(t, hexSum(inside[from]), hexSum(got[path]), path)
 		}
+		for _, shared := range []string{"man/man1/bullet-metrics.1.gz", "man/man1/bullet-metrics-tune-run.1.gz",
+			"bash-completion/completions/bullet-metrics", "zsh/site-functions/_bullet-metrics",
+			"fish/vendor_completions.d/bullet-metrics.fish"} {
+			require.NotEmpty(t, inside["share/"+shared], shared)
+			assert.Equal(t, hexSum(inside["share/"+shared]), hexSum(got["/usr/share/"+shared]), shared)
+		}
 	}
 }
 

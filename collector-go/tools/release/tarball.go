@@ -54,20 +54,37 @@ func (r *release) writeTarball(arch string) error {
 		}
 		entries = append(entries, entry{name: root + "/" + f.name, content: content, mode: f.mode})
 	}
+	shared, err := r.shared()
+	if err != nil {
+		return err
+	}
+	for _, f := range shared {
+		f.name = root + "/share/" + f.name
+		entries = append(entries, f)
+	}
 	packed, err := archive(r.time, entries)
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	compressed, err := gzipped(packed)
 	if err != nil {
 		return err
 	}
-	if _, err := w.Write(packed); err != nil {
-		return err
+	return r.write(filepath.Join(r.out, root+".tar.gz"), compressed, 0o644)
+}
+
+// gzipped returns a content compressed, without a time or a name.
+func gzipped(content []byte) ([]byte, error) {
+	var out bytes.Buffer
+	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(content); err != nil {
+		return nil, err
 	}
 	if err := w.Close(); err != nil {
-		return err
+		return nil, err
 	}
-	return r.write(filepath.Join(r.out, root+".tar.gz"), out.Bytes(), 0o644)
+	return out.Bytes(), nil
 }

@@ -59,6 +59,10 @@ func (p *Player) advance(f *File) error {
 		case err != nil:
 			return err
 		}
+		point.TimeMs += p.ShiftMs
+		if point.NowMs > 0 {
+			point.NowMs += p.ShiftMs
+		}
 		f.point = point
 		f.nowMs = f.clock(point)
 		return nil
@@ -84,7 +88,7 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	f.prepare, f.topology, f.topologyID = point.Prepare, filepath.Base(f.name), ""
 	port, task := point.Port, int32(0)
 	if at := point.Prepare; at != nil && at.TopologyID != "" {
-		f.topology, f.topologyID, port, task = at.Topology(), at.TopologyID, at.Port, at.Task
+		f.topology, f.topologyID, port, task = at.Topology(), shiftID(at.TopologyID, p.ShiftMs), at.Port, at.Task
 	}
 	f.storm = p.Storm
 	if at := point.Prepare; at != nil && at.Storm != "" {
@@ -212,6 +216,25 @@ func definition(id uint32, raw *metric.Raw) *pb.SeriesDefinition {
 		d.Key = strings.Split(raw.Key, metric.KeySeparator)
 	}
 	return d
+}
+
+// EndMs returns the time of the last data point of captures, in ms. It reads them completely.
+func EndMs(paths []string) (int64, error) {
+	files, closeAll, err := Open(paths)
+	if err != nil {
+		return 0, err
+	}
+	defer closeAll()
+	reading, end := New(nil, nil, nil, nil), int64(0)
+	for _, f := range files {
+		for err := reading.advance(f); f.point != nil || err != nil; err = reading.advance(f) {
+			if err != nil {
+				return 0, err
+			}
+			end = max(end, f.nowMs)
+		}
+	}
+	return end, nil
 }
 
 // Open opens all captures before anything is stored, so that a missing file leaves the data directory unchanged.

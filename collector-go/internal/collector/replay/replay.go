@@ -9,9 +9,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
+	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
@@ -43,6 +45,13 @@ type Outcome struct {
 	Malformed   []error           // errors of the first malformed lines
 	Unread      int               // number of malformed lines
 	Topologies  map[string]bool   // names under which samples were stored
+}
+
+// refuse counts samples that ingest rejected.
+func (o *Outcome) refuse(rejections []*pb.Rejection) {
+	for _, r := range rejections {
+		o.Refused[ingest.ReasonName(r.GetReason())] += r.GetSamples()
+	}
 }
 
 // maxMalformed limits the number of malformed lines whose errors are kept.
@@ -77,6 +86,8 @@ type Player struct {
 	// Storm is the release of Storm for captures that do not state it. If it is "", the release is guessed from the
 	// metrics.
 	Storm string
+	// ShiftMs is added to the times of the captures.
+	ShiftMs int64
 
 	server  *ingest.Server   // its clock is clock
 	journal *journal.Journal // the server's
@@ -92,31 +103,74 @@ func New(server *ingest.Server, j *journal.Journal, clock *Clock, log *slog.Logg
 		outcome: Outcome{Refused: map[string]uint64{}, Topologies: map[string]bool{}}}
 }
 
+// Source is what a player plays, in the order of its times.
+type Source interface {
+	// Next returns the time of the next part, or false at the end. play plays that part.
+	Next() (at time.Time, more bool)
+	play(ctx context.Context) error
+}
+
 // Play plays captures side by side, in the order of their clocks, until all are read. It skips malformed lines and
 // reports them in the outcome. Any other error ends the replay; what was played before stays stored.
 func (p *Player) Play(ctx context.Context, files ...*File) (Outcome, error) {
-	err := p.play(ctx, files)
+	source, err := p.Captures(files...)
+	if err == nil {
+		err = p.playTo(ctx, source, math.MaxInt64)
+	}
 	return p.outcome, err
 }
 
-func (p *Player) play(ctx context.Context, files []*File) error {
-	for _, f := range files {
-		if err := p.advance(f); err != nil {
-			return err
-		}
+// PlayUntil plays a source up to a time in ms, and advances the clock to that time. With it, others can do something at
+// a time of the source, for example evaluate rules.
+func (p *Player) PlayUntil(ctx context.Context, source Source, ms int64) error {
+	if err := p.playTo(ctx, source, ms); err != nil {
+		return err
 	}
-	for {
-		f := next(files)
-		if f == nil {
-			return nil
-		}
+	return p.tickTo(max(ms, p.clock.ms.Load()))
+}
+
+func (p *Player) playTo(ctx context.Context, source Source, ms int64) error {
+	for at, more := source.Next(); more && at.UnixMilli() <= ms; at, more = source.Next() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := p.second(ctx, f, files); err != nil {
+		if err := source.play(ctx); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// Outcome returns what has happened to the samples so far.
+func (p *Player) Outcome() Outcome { return p.outcome }
+
+// captures are captures that are played side by side.
+type captures struct {
+	player *Player
+	files  []*File
+}
+
+// Captures returns captures to play side by side.
+func (p *Player) Captures(files ...*File) (Source, error) {
+	for _, f := range files {
+		if err := p.advance(f); err != nil {
+			return nil, err
+		}
+	}
+	return &captures{p, files}, nil
+}
+
+// Next implements Source.
+func (c *captures) Next() (time.Time, bool) {
+	f := next(c.files)
+	if f == nil {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(f.nowMs), true
+}
+
+func (c *captures) play(ctx context.Context) error {
+	return c.player.second(ctx, next(c.files), c.files)
 }
 
 // next returns the capture with the earliest next data point, or nil if all captures are read.
@@ -156,9 +210,7 @@ func (p *Player) second(ctx context.Context, f *File, files []*File) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.name, err)
 	}
-	for _, r := range rejections {
-		p.outcome.Refused[ingest.ReasonName(r.GetReason())] += r.GetSamples()
-	}
+	p.outcome.refuse(rejections)
 	if f.point == nil {
 		f.close()
 	}

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/api"
@@ -100,21 +102,42 @@ func (c *Client) Get(ctx context.Context, path string, data any) error {
 	return c.Call(ctx, http.MethodGet, path, nil, data)
 }
 
+// Ready returns "" if the collector accepts samples, and otherwise the reason.
+func (c *Client) Ready(ctx context.Context) (reason string, err error) {
+	code, text, err := c.send(ctx, http.MethodGet, "/-/ready", "", nil)
+	switch {
+	case err != nil:
+		return "", err
+	case code == http.StatusOK:
+		return "", nil
+	case code != http.StatusServiceUnavailable:
+		return "", &Refusal{Path: "/-/ready", Code: code}
+	}
+	if _, reason, found := strings.Cut(strings.TrimSpace(string(text)), ": "); found {
+		return reason, nil
+	}
+	return "the reason is shown with a token that may read (--token-file)", nil
+}
+
+// Post sends a form, and returns the status and the body of the answer. Missing credentials are a *Refusal.
+func (c *Client) Post(ctx context.Context, path string, form url.Values) (code int, body []byte, err error) {
+	code, body, err = c.send(ctx, http.MethodPost, path, "application/x-www-form-urlencoded", []byte(form.Encode()))
+	if code == http.StatusUnauthorized || code == http.StatusForbidden {
+		err = &Refusal{Path: path, Code: code}
+	}
+	return code, body, err
+}
+
 // Call sends a JSON body, if it is not nil, and decodes the data of the answer into data. If data is nil, the answer's
 // data are ignored. An unsuccessful answer is a *Refusal.
 func (c *Client) Call(ctx context.Context, method, path string, body []byte, data any) error {
-	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("query the collector: %s: %w", path, err)
-	}
+	kind := ""
 	if body != nil {
-		request.Header.Set("Content-Type", "application/json")
+		kind = "application/json"
 	}
-	response, text, err := c.api.Do(ctx, request)
+	code, text, err := c.send(ctx, method, path, kind, body)
 	if err != nil {
-		return fmt.Errorf("query the collector: %s: %w", path, err)
+		return err
 	}
 	var answer struct {
 		Status string
@@ -123,8 +146,8 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte, dat
 	}
 	err = json.Unmarshal(text, &answer)
 	switch {
-	case response.StatusCode/100 != 2 || answer.Error != "":
-		return &Refusal{Path: path, Code: response.StatusCode, Reason: answer.Error}
+	case code/100 != 2 || answer.Error != "":
+		return &Refusal{Path: path, Code: code, Reason: answer.Error}
 	case err == nil && answer.Status != "success":
 		err = errors.New("not an answer of a collector: its status is not success")
 	case err == nil && data != nil:
@@ -134,4 +157,22 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte, dat
 		return fmt.Errorf("the collector's answer to %s: %w", path, err)
 	}
 	return nil
+}
+
+// send sends a request with a body of a content type, "" for none, and returns the status and the body of the answer.
+func (c *Client) send(ctx context.Context, method, path, kind string, body []byte) (int, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, c.address+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, fmt.Errorf("query the collector: %s: %w", path, err)
+	}
+	if kind != "" {
+		request.Header.Set("Content-Type", kind)
+	}
+	response, text, err := c.api.Do(ctx, request)
+	if err != nil {
+		return 0, nil, fmt.Errorf("query the collector: %s: %w", path, err)
+	}
+	return response.StatusCode, text, nil
 }

@@ -33,6 +33,7 @@ const (
 	leastPart  = 0.1 // smallest reported move, relative to the level before
 	minPoints  = 2   // required points before and after a change
 	leastStep  = 10 * time.Second
+	startUp    = 2 * time.Minute // of a topology; its figures rise from nothing to their first level
 )
 
 // resolution returns the step and the end of the time range in which metrics are read. The end is up to minPoints
@@ -78,6 +79,11 @@ func changes(ctx context.Context, ask Figures, topology string, a *Answer, now t
 // report.
 func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	times, values := known(line)
+	// A line that begins after the reference is of a topology that has just started. That it rose is no change.
+	if len(times) > 0 && times[0] > sinceMs {
+		began, _ := slices.BinarySearch(times, times[0]+startUp.Milliseconds())
+		times, values = times[began:], values[began:]
+	}
 	at, ok := parting(times, values, sinceMs, atMs)
 	if !ok {
 		return Change{}, false

@@ -53,6 +53,35 @@ func level(before, after float64, since time.Time) func(time.Time) float64 {
 
 var slow = Alert{Name: "Slow", State: "firing", Began: noon, Topology: "bullet", Summary: "filters take 310 ms"}
 
+// A topology that was submitted ten minutes ago has few records at first. They did not rise since.
+func TestTheStartOfATopologyIsNoChange(t *testing.T) {
+	started, more := noon.Add(-10*time.Minute), noon.Add(-4*time.Minute)
+	p := ports(stored{
+		"bullet_source_records_total": func(at time.Time) float64 {
+			switch {
+			case at.Before(started):
+				return math.NaN()
+			case at.Before(started.Add(100 * time.Second)):
+				return 100
+			}
+			return 500
+		},
+		"bullet_active_queries": func(at time.Time) float64 {
+			if at.Before(started) {
+				return math.NaN()
+			}
+			return level(50, 100, more)(at)
+		},
+	}, slow)
+	a, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon})
+	require.NoError(t, err)
+	require.Len(t, a.Changes, 1)
+	assert.Equal(t, "running queries", a.Changes[0].Name)
+	assert.WithinDuration(t, more, a.Changes[0].Since, time.Minute)
+	require.NotNil(t, a.Cause)
+	assert.Contains(t, a.Cause.Text, "50")
+}
+
 func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 	p := ports(stored{
 		"bullet_source_records_total":     level(500, 1500, noon.Add(-9*time.Minute)),

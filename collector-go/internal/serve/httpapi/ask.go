@@ -53,31 +53,35 @@ func Ask(ctx context.Context, store Stored, q Question) (*Reply, error) {
 	}
 	reply := &Reply{header: http.Header{}}
 	handler.ServeHTTP(reply, request)
-	if err := json.Unmarshal(reply.Body, reply); err != nil {
-		return nil, fmt.Errorf("status %d: %s", reply.Code, reply.Body)
+	return ParseReply(reply.Code, reply.Body)
+}
+
+// Form returns the path and the form of the request to a collector. Without a time, a collector takes its own.
+func (q Question) Form() (path string, form url.Values) {
+	form = url.Values{"query": {q.Expression}}
+	if !q.IsRange() {
+		if q.Time != "" {
+			form.Set("time", q.Time)
+		}
+		return "/api/v1/query", form
 	}
-	return reply, nil
+	form.Set("start", q.Start)
+	form.Set("end", q.End)
+	form.Set("step", q.Step)
+	return "/api/v1/query_range", form
 }
 
 func (q Question) request(ctx context.Context, store Stored) (*http.Request, error) {
-	path, form := "/api/v1/query", url.Values{"query": {q.Expression}}
-	switch {
-	case q.IsRange():
-		path = "/api/v1/query_range"
-		form.Set("start", q.Start)
-		form.Set("end", q.End)
-		form.Set("step", q.Step)
-	case q.Time != "":
-		form.Set("time", q.Time)
-	default:
+	if !q.IsRange() && q.Time == "" {
 		newestMs, ok, err := store.Newest(ctx)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			form.Set("time", strconv.FormatFloat(float64(newestMs)/1000, 'f', 3, 64))
+			q.Time = strconv.FormatFloat(float64(newestMs)/1000, 'f', 3, 64)
 		}
 	}
+	path, form := q.Form()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, err
@@ -97,6 +101,15 @@ type Reply struct {
 		Type   string          `json:"resultType"`
 		Result json.RawMessage `json:"result"`
 	} `json:"data"`
+}
+
+// ParseReply reads the answer that a collector gave to a question.
+func ParseReply(code int, body []byte) (*Reply, error) {
+	reply := &Reply{Code: code, Body: body}
+	if err := json.Unmarshal(body, reply); err != nil {
+		return nil, fmt.Errorf("status %d: %s", code, body)
+	}
+	return reply, nil
 }
 
 // Header implements http.ResponseWriter.

@@ -136,6 +136,27 @@ func (e *Evaluator) start(ctx context.Context, sent, evaluated chan struct{}, re
 	return nil
 }
 
+// EvaluateAt evaluates every rule as of a time, in place of Run. Data that were recorded earlier are judged with it, at
+// increasing times. It notifies no Alertmanager, and must be called from one goroutine.
+func (e *Evaluator) EvaluateAt(ctx context.Context, at time.Time) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	first := !e.started
+	if first {
+		if err := e.load(); err != nil {
+			return err
+		}
+		e.started = true
+	}
+	for _, group := range e.rules.RuleGroups() {
+		group.Eval(ctx, at)
+		if first {
+			group.RestoreForState(at) // before it, a group does not store its alerts
+		}
+	}
+	return nil
+}
+
 // Reload replaces all rules by those of files. If a file is invalid, the error names its line, and the old rules stay
 // in force. A rule with the same file, group, name and labels as before keeps its alerts and their start times. Reload
 // waits for a start in progress, and is safe for concurrent use.

@@ -145,6 +145,7 @@ func TestTheUnitIsSoundAndConfined(t *testing.T) {
 	r.dpkg(t, "--install", newest(t))
 	assert.Contains(t, run(t, r.command("getent", "passwd", "bullet-metrics")), "/usr/sbin/nologin",
 		"by systemd-sysusers")
+	assert.FileExists(t, r.path("/usr/share/bash-completion/completions/bullet-metrics"))
 	assert.Empty(t, run(t, r.command("systemd-analyze", "verify", unit)))
 	run(t, r.command("systemd-analyze", "security", "--offline=true", "--threshold=20", unit))
 
