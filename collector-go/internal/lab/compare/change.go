@@ -90,11 +90,10 @@ type CapacityChange struct {
 // Configurations compares two configurations. The notes name the steps that only one of them has.
 func Configurations(a, b Configuration, confidence float64) (out ConfigurationChange, notes []string) {
 	out = ConfigurationChange{
-		Before: a.Label, After: b.Label, LaunchesBefore: len(a.Launches), LaunchesAfter: len(b.Launches),
-		Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
-		Undetermined: tuning.Undetermined(a.Values,
-			b.Values), Steps: []StepChange{}, GC: []GCChange{}, GCBefore: a.GC, GCAfter: b.GC,
-		Marginal: marginal(a, b, confidence), Capacity: capacities(a, b),
+		Before: a.Label, After: b.Label, LaunchesBefore: len(a.Launches),
+		LaunchesAfter: len(b.Launches), Changes: tuning.DiffSettings(a.Values, b.Values), Lines: []string{},
+		Undetermined: tuning.Undetermined(a.Values, b.Values), Steps: []StepChange{}, GC: []GCChange{},
+		GCBefore: a.GC, GCAfter: b.GC, Marginal: marginal(a, b, confidence), Capacity: capacities(a, b),
 	}
 	out.Moved = tuning.Moved(out.Changes)
 	for _, change := range out.Changes {
@@ -132,7 +131,7 @@ func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence flo
 		if f.Slices {
 			change = tuning.CompareSlices
 		}
-		was, is := repeated(before, values), repeated(after, values)
+		was, is := tuning.Repeated(tuning.Each(before, values)), tuning.Repeated(tuning.Each(after, values))
 		lateness := f.Name == TimeToResult && ownMs > 0
 		if lateness {
 			f.Name, f.Unit, was, is = Lateness, "s late", late(was, ownMs), late(is, ownMs)
@@ -151,24 +150,17 @@ func steps(place Step, before, after []Step, ownMs tuning.Figure, confidence flo
 
 // collectors compares every collector that the first launch of either operand has.
 func collectors(step string, before, after []Step, confidence float64) (all []GCChange) {
-	var names []string
-	for _, c := range slices.Concat(before[0].Collectors, after[0].Collectors) {
-		names = append(names, c.Name)
-	}
-	slices.Sort(names)
+	both := slices.Concat(before[0].Collectors, after[0].Collectors)
+	names := slices.Sorted(slices.Values(tuning.Each(both, func(c Collector) string { return c.Name })))
 	for _, name := range slices.Compact(names) {
-		of := func(s Step) (own Collector) {
-			for _, c := range s.Collectors {
-				if c.Name == name {
-					own = c
-				}
-			}
+		of := func(s Step) Collector {
+			own, _ := tuning.First(s.Collectors, func(c Collector) bool { return c.Name == name })
 			return own
 		}
 		total := func(s Step) []tuning.Figure { return of(s).TotalMsPerMinute }
 		all = append(all, GCChange{
 			Step: step, Collector: name, Before: of(before[0]).Step, After: of(after[0]).Step,
-			Change: tuning.CompareSlices(repeated(before, total), repeated(after, total), confidence),
+			Change: tuning.CompareSlices(tuning.Each(before, total), tuning.Each(after, total), confidence),
 		})
 	}
 	return all

@@ -93,8 +93,7 @@ func (c *Comparison) Verdict() (verdict, why string) {
 		return "better", fmt.Sprintf("Clearly better: %s (one of %d figures). No figure is clearly worse.", better[0],
 			len(better))
 	case len(untellable) == len(measured):
-		return "cannot tell",
-			"The variation between launches is unknown: launch each configuration more than once (steps.repeats)."
+		return "cannot tell", "The variation between launches is unknown: launch each configuration more than once (steps.repeats)."
 	}
 	return "no clear change", "No figure that can get worse clearly changed."
 }

@@ -8,8 +8,9 @@
 package compare
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -105,71 +106,37 @@ type Collector struct {
 }
 
 func (s Operand) labels() string {
-	var all []string
-	for _, c := range s.Configurations {
-		all = append(all, fmt.Sprintf("%q", c.Label))
-	}
-	return strings.Join(all, ", ")
+	return strings.Join(tuning.Each(s.Configurations, func(c Configuration) string { return strconv.Quote(c.Label) }), ", ")
 }
 
 func (s Operand) labelled(label string) (Configuration, bool) {
-	for _, c := range s.Configurations {
-		if c.Label == label {
-			return c, true
-		}
-	}
-	return Configuration{}, false
+	return tuning.First(s.Configurations, func(c Configuration) bool { return c.Label == label })
 }
 
 // at returns the steps with a value, one for each launch that has it.
-func (c Configuration) at(value float64) (all []Step) {
-	for _, l := range c.Launches {
-		for _, s := range l.Steps {
-			if s.Value == value {
-				all = append(all, s)
-			}
-		}
-	}
-	return all
+func (c Configuration) at(value float64) []Step {
+	return slices.DeleteFunc(c.steps(), func(s Step) bool { return s.Value != value })
+}
+
+// steps returns the steps of all launches.
+func (c Configuration) steps() []Step {
+	return slices.Concat(tuning.Each(c.Launches, func(l Launch) []Step { return l.Steps })...)
 }
 
 // places returns the first step with each value, sorted by value.
-func (c Configuration) places() (all []Step) {
-	for _, l := range c.Launches {
-		for _, s := range l.Steps {
-			if !slices.ContainsFunc(all, func(known Step) bool { return known.Value == s.Value }) {
-				all = append(all, s)
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b Step) int { return int(a.Value*1000 - b.Value*1000) })
-	return all
+func (c Configuration) places() []Step {
+	all := c.steps()
+	slices.SortStableFunc(all, func(a, b Step) int { return cmp.Compare(a.Value, b.Value) })
+	return slices.CompactFunc(all, func(a, b Step) bool { return a.Value == b.Value })
 }
 
 // combined returns the verdict of all attempts at a step in all launches.
 func combined(steps []Step) tuning.Verdict {
-	var all []tuning.Verdict
-	for _, s := range steps {
-		all = append(all, s.Verdicts...)
-	}
-	return tuning.Combined(all)
+	return tuning.Combined(slices.Concat(tuning.Each(steps, func(s Step) []tuning.Verdict { return s.Verdicts })...))
 }
 
 // late converts times to results, in ms, to the time beyond the queries' own time, in s.
-func late(r tuning.Repeated, ownMs tuning.Figure) (out tuning.Repeated) {
-	for _, launch := range r {
-		var beyond []tuning.Figure
-		for _, ms := range launch {
-			beyond = append(beyond, (ms-ownMs)/1000)
-		}
-		out = append(out, beyond)
-	}
-	return out
-}
-
-func repeated(steps []Step, figures func(Step) []tuning.Figure) (r tuning.Repeated) {
-	for _, s := range steps {
-		r = append(r, figures(s))
-	}
-	return r
+func late(r tuning.Repeated, ownMs tuning.Figure) tuning.Repeated {
+	beyond := func(ms tuning.Figure) tuning.Figure { return (ms - ownMs) / 1000 }
+	return tuning.Each(r, func(launch []tuning.Figure) []tuning.Figure { return tuning.Each(launch, beyond) })
 }

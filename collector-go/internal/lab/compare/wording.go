@@ -12,8 +12,7 @@ import (
 const NotClear = "~"
 
 // WorkersMean explains why totals are shown beside means.
-const WorkersMean = "The mean of a worker is lower for a smaller worker, although the topology costs the same. " +
-	"Compare the totals of all workers, and the number of workers."
+const WorkersMean = "The mean of a worker is lower for a smaller worker, although the topology costs the same. Compare the totals of all workers, and the number of workers."
 
 // Text returns the relative change with its interval: "-26.1% (95%: -30.2% to -21.7%)". It returns the absolute change
 // if there is no ratio.
@@ -77,13 +76,10 @@ func (c CapacityChange) Text() string {
 
 // OverlapText returns Overlap as the text of a table cell.
 func (c CapacityChange) OverlapText() string {
-	switch {
-	case c.Overlap == nil:
+	if c.Overlap == nil {
 		return "unknown"
-	case *c.Overlap:
-		return "yes"
 	}
-	return "no"
+	return tuning.YesNo(*c.Overlap)
 }
 
 // Findings returns the sentences of the summary: the variables that moved, the capacity, and the clear changes. The
@@ -146,12 +142,10 @@ func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
 	if at == "" {
 		return nil
 	}
-	text := fmt.Sprintf("Before and after%s have the same configuration, as far as known, so the differences are the variation between "+
-		"launches. The largest is %s %s at %s: a smaller change between configurations "+
-		"may be no change.", suffix, most.Name, tuning.SignedPercent(most.Ratio.Value), at)
+	text := fmt.Sprintf("Before and after%s have the same configuration, as far as known, so the differences are the variation between launches. The largest is %s %s at %s: a smaller change between configurations may be no change.",
+		suffix, most.Name, tuning.SignedPercent(most.Ratio.Value), at)
 	if clear {
-		text += " There are clear changes nevertheless, so something other than the configuration changed, such as the machine, " +
-			"its load or the data."
+		text += " There are clear changes nevertheless, so something other than the configuration changed, such as the machine, its load or the data."
 	}
 	return []string{text}
 }
@@ -172,22 +166,14 @@ func (s StepChange) clearChanges(confidence float64) string {
 
 // marginalText describes the change of the cost per query in a sentence.
 func (f FigureChange) marginalText(suffix string, confidence float64) string {
-	text := fmt.Sprintf("%s%s: before %s, after %s; change %s", f.Name, suffix, estimateText(f.EstimateBefore),
-		estimateText(f.EstimateAfter), f.Text(confidence))
+	text := fmt.Sprintf("%s%s: before %s, after %s; change %s", f.Name, suffix, f.EstimateBefore.CostText(tuning.DefaultConfidence, f.Unit),
+		f.EstimateAfter.CostText(tuning.DefaultConfidence, f.Unit), f.Text(confidence))
 	if f.Note != "" {
 		text += tuning.InBrackets(f.Note)
 	} else if !f.Clear {
 		text += ", not a clear change"
 	}
 	return text + "."
-}
-
-// estimateText formats the cost per query as a report states it, at the default confidence.
-func estimateText(e *tuning.Estimate) string {
-	if !e.Value.Known() {
-		return "not determined: " + e.Note
-	}
-	return e.Text(tuning.DefaultConfidence, "ms/min")
 }
 
 // UnknownMoves names the controlled variables for which it is unknown whether they moved. It returns "" if there are

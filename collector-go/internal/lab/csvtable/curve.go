@@ -60,10 +60,8 @@ func Scaling(path string) (*Curve, error) {
 // oneOf returns the first of the names that is a column of the table. If the table has none of them, it returns an
 // error that names the nearest column, because a curve needs both axes.
 func (t *Table) oneOf(names []string) (string, error) {
-	for _, name := range names {
-		if t.Has(name) {
-			return name, nil
-		}
+	if name, found := tuning.First(names, t.Has); found {
+		return name, nil
 	}
 	return "", fmt.Errorf("%s: line 1: none of the columns %s exists%s", t.name, strings.Join(names, ", "),
 		t.near(names[0]))

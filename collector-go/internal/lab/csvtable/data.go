@@ -24,10 +24,7 @@ var dataColumns = slices.Concat(
 // usedCores returns the used cores of a row, or 0 if they were not measured. tuning reads 0 as "not measured", because
 // every running topology uses some CPU.
 func (t *Table) usedCores(row int) tuning.Figure {
-	if used := t.Figure(row, tuning.ColumnUsedCPU); used.Known() {
-		return used
-	}
-	return 0
+	return tuning.Greater(0, t.Figure(row, tuning.ColumnUsedCPU))
 }
 
 // Data reads a table of data volumes, with or without the components of each volume. The columns of components are

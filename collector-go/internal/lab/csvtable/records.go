@@ -36,8 +36,7 @@ func (t *Table) records(data []byte) (head []string, err error) {
 		}
 		var broken *csv.ParseError
 		if errors.As(err, &broken) {
-			return nil, fmt.Errorf(
-				"%s: line %d: %w; put a field that holds a comma or a quote in quotes, and double the quotes within it",
+			return nil, fmt.Errorf("%s: line %d: %w; put a field that holds a comma or a quote in quotes, and double the quotes within it",
 				t.name, broken.Line, broken.Err)
 		} else if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)

@@ -26,8 +26,7 @@ const columnCPU = "cpu_cores"
 // ErrCPUUnsaid means that the meaning of a column cpu_cores was not given. ErrCPUSaidTwice means that a meaning was
 // given that contradicts the name of the column.
 var (
-	ErrCPUUnsaid = errors.New(
-		"use --cpu total if it is the total of each component, or --cpu each if it is the CPU of one instance")
+	ErrCPUUnsaid    = errors.New("use --cpu total if it is the total of each component, or --cpu each if it is the CPU of one instance")
 	ErrCPUSaidTwice = errors.New("remove --cpu, which only applies to a column cpu_cores")
 )
 
@@ -74,7 +73,7 @@ func Resources(path string, cpu CPU) (*ResourceTable, error) {
 	}
 	r := &ResourceTable{Table: t}
 	for i := range t.Len() {
-		if !isTotal(t.Text(i, tuning.ColumnComponent)) {
+		if !slices.Contains([]string{"total", "totals", "sum"}, strings.ToLower(t.Text(i, tuning.ColumnComponent))) {
 			r.Components, r.rows = append(r.Components, t.component(i, column, cpu)), append(r.rows, i)
 			continue
 		}
@@ -84,8 +83,7 @@ func Resources(path string, cpu CPU) (*ResourceTable, error) {
 		}
 		r.statedLine = t.lines[i]
 		r.Stated = &tuning.StatedTotals{Parallelism: t.Figure(i, tuning.ColumnParallelism),
-			CPUCores:  t.Figure(i, column),
-			CPUColumn: column, MemoryMiB: t.Figure(i, tuning.ColumnTotalMemory)}
+			CPUCores: t.Figure(i, column), CPUColumn: column, MemoryMiB: t.Figure(i, tuning.ColumnTotalMemory)}
 	}
 	return r, t.emptyCells(r.rows, column)
 }
@@ -123,22 +121,11 @@ func (r *ResourceTable) Analyze(machine tuning.Machine) (*tuning.Resources, erro
 	return result, nil
 }
 
-// isTotal reports whether a row holds the totals that the table states. These are compared with the computed sums and
-// are not a component.
-func isTotal(component string) bool {
-	name := strings.ToLower(component)
-	return name == "total" || name == "totals" || name == "sum"
-}
-
 // cpuColumn returns the name of the CPU column and its meaning. A name that states its meaning decides; a --cpu that
 // contradicts it is refused. Two CPU columns are refused, because they could contradict each other.
 func (t *Table) cpuColumn(cpu CPU) (string, CPU, error) {
-	var there []string
-	for _, column := range []string{tuning.ColumnCPUTotal, tuning.ColumnCPUEach, columnCPU} {
-		if t.Has(column) {
-			there = append(there, column)
-		}
-	}
+	there := slices.DeleteFunc([]string{tuning.ColumnCPUTotal, tuning.ColumnCPUEach, columnCPU},
+		func(column string) bool { return !t.Has(column) })
 	if len(there) == 0 {
 		return "", cpu, fmt.Errorf("%w, or %s, or %s", t.Missing(tuning.ColumnCPUTotal),
 			tuning.ColumnCPUEach, columnCPU)

@@ -134,10 +134,7 @@ func (t *Table) Figure(row int, column string) tuning.Figure {
 
 // Whole returns the integer in a cell, or 0 if the cell is empty. Use Figure if an empty cell must differ from 0.
 func (t *Table) Whole(row int, column string) int {
-	if v := t.Figure(row, column); v.Known() {
-		return int(v)
-	}
-	return 0
+	return int(tuning.Greater(0, t.Figure(row, column)))
 }
 
 // Text returns the text of a cell without surrounding spaces. It is "" if the table has no such column.

@@ -1,6 +1,7 @@
 package experimentfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -107,10 +108,7 @@ func (c *checker) goals() {
 	c.when(len(c.file.Goals) == 0 && c.file.Search == nil, "goals",
 		"missing; list at least one goal with its figure, statistic and limit")
 	for i, g := range c.file.Goals {
-		field := g.field // of a goal that the target of a search has set
-		if field == "" {
-			field = fmt.Sprintf("goals[%d]", i)
-		}
+		field := cmp.Or(g.field, fmt.Sprintf("goals[%d]", i)) // the target of a search sets g.field
 		c.oneOf(field+".figure", g.Figure, tuning.Texts(tuning.GoalFigures())...)
 		figure := tuning.GoalFigure(g.Figure)
 		known := figure.Statistics()
@@ -275,9 +273,7 @@ func (c *checker) load() {
 	case c.file.Launch.Local != nil:
 		c.when(len(l.DRPC) > 0, "load.drpc",
 			"cannot be combined with launch.local, which starts its own DRPC server; remove it")
-		c.when(l.Submit == SubmitByDRPC && c.file.Launch.Local.Kafka != nil, "load.submit",
-			"drpc cannot be combined with launch.local.kafka, whose producer waits for the gateway; "+
-				"use gateway, or remove kafka")
+		c.when(l.Submit == SubmitByDRPC && c.file.Launch.Local.Kafka != nil, "load.submit", "drpc cannot be combined with launch.local.kafka, whose producer waits for the gateway; use gateway, or remove kafka")
 		if l.Submit == SubmitByDRPC && l.DRPCThreads > 0 {
 			leastThreads = leastDRPCThreads
 		}

@@ -27,23 +27,13 @@ type Machines struct {
 }
 
 // Share is a ratio that may be left out.
-type Share struct {
-	Ratio Ratio
-	Given bool
-}
-
-// figure returns the share, or Unknown if it was left out.
-func (s Share) figure() tuning.Figure {
-	if !s.Given {
-		return tuning.Unknown
-	}
-	return tuning.Figure(s.Ratio)
-}
+type Share struct{ Number }
 
 // Set parses a share and notes that it was given, so that 0% differs from an omitted field.
 func (s *Share) Set(text string) error {
-	err := s.Ratio.Set(text)
-	s.Given = err == nil
+	var ratio Ratio
+	err := ratio.Set(text)
+	s.Number = Number{Value: float64(ratio), Given: err == nil}
 	return err
 }
 
@@ -54,30 +44,24 @@ func (f *File) Manifest() runstore.Manifest {
 	m := runstore.Manifest{Versions: runstore.Versions{Kafka: f.Cluster.KafkaVersion},
 		Machine: runstore.Machine{UsableCores: tuning.Unknown},
 		Records: runstore.Records{Fields: r.Fields, Strings: r.Strings, Longs: r.Longs, Maps: r.Maps,
-			ListsOfMaps: r.ListsOfMaps, MeanRecordBytes: r.meanSize(),
-			CompressionRatio: tuning.Unknown}}
-	if r.CompressionRatio > 0 {
-		m.Records.CompressionRatio = tuning.Figure(r.CompressionRatio)
-	}
+			ListsOfMaps: r.ListsOfMaps, MeanRecordBytes: stated(float64(r.MeanSize)),
+			CompressionRatio: stated(r.CompressionRatio)}}
 	machines := f.Cluster.Machines
 	if machines == (Machines{}) && !f.Cluster.BusyByOthers.Given {
 		return m
 	}
 	m.Cluster = &runstore.Cluster{Machines: machines.Count, CPUModel: machines.CPUModel, Cores: machines.Cores,
-		UsableCores: tuning.Unknown, MemoryBytes: int64(machines.Memory),
+		UsableCores: stated(cmp.Or(machines.UsableCores, float64(machines.Cores))), MemoryBytes: int64(machines.Memory),
 		Network: machines.Network, BusyByOthers: f.Cluster.BusyByOthers.figure()}
-	if usable := cmp.Or(machines.UsableCores, float64(machines.Cores)); usable > 0 {
-		m.Cluster.UsableCores = tuning.Figure(usable)
-	}
 	return m
 }
 
 // meanSize returns the mean size of a record in bytes; unknown if the file does not state it.
-func (r Records) meanSize() tuning.Figure {
-	if r.MeanSize == 0 {
+func stated(v float64) tuning.Figure {
+	if !(v > 0) {
 		return tuning.Unknown
 	}
-	return tuning.Figure(r.MeanSize)
+	return tuning.Figure(v)
 }
 
 // kafkaPartitions returns the number of partitions of the topic that the records come from. It is 0 if unknown or if

@@ -3,6 +3,7 @@ package experimentfile
 import (
 	_ "embed"
 	"fmt"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,10 +52,7 @@ func (d Demo) File() (*File, []byte, error) {
 			return nil, nil, fmt.Errorf("--queries %v: give at least %d steps, the first with 0 queries as the baseline",
 				d.Queries, DemoLeastSteps)
 		}
-		file.Steps.Values = nil
-		for _, n := range d.Queries {
-			file.Steps.Values = append(file.Steps.Values, float64(n))
-		}
+		file.Steps.Values = tuning.Each(d.Queries, func(n int) float64 { return float64(n) })
 		if float64(slices.Max(d.Queries)) < file.Steps.ExpectedCapacity {
 			file.Steps.ExpectedCapacity = 0 // the steps do not reach it
 		}

@@ -21,18 +21,16 @@ import (
 func (f *File) Plan() runstore.Plan {
 	ms := func(d Duration) int64 { return time.Duration(d).Milliseconds() }
 	plan := runstore.Plan{
-		Experiment: f.Experiment, Title: f.Title, About: f.About, Test: f.Test, Analysis: runstore.Analysis(f.Analysis),
-		MinHostIdle: tuning.Figure(f.MinHostIdle),
-		Search:      tuning.SearchKind(f.Steps.Search), InconclusiveRepeats: f.Steps.InconclusiveRepeats,
-		Confirm:   f.Steps.Confirm,
+		Experiment: f.Experiment,
+		Title:      f.Title, About: f.About, Test: f.Test, Analysis: runstore.Analysis(f.Analysis),
+		MinHostIdle: tuning.Figure(f.MinHostIdle), Search: tuning.SearchKind(f.Steps.Search),
+		InconclusiveRepeats: f.Steps.InconclusiveRepeats, Confirm: f.Steps.Confirm,
 		CostLoads: tuning.MirroredLoads(f.Steps.ExpectedCapacity), StartUpMs: ms(f.Steps.StartUp),
-		FailFails: f.OnFail == FailFails,
-		Axis:      runstore.Axis(f.Steps.Axis),
-		Load:      f.asked(), WarmUpMs: ms(f.Steps.WarmUp), SustainMs: ms(f.Steps.Sustain),
-		SliceMs:       ms(f.Launch.SliceWidth),
+		FailFails: f.OnFail == FailFails, Axis: runstore.Axis(f.Steps.Axis), Load: f.asked(),
+		WarmUpMs: ms(f.Steps.WarmUp), SustainMs: ms(f.Steps.Sustain), SliceMs: ms(f.Launch.SliceWidth),
 		ReportSliceMs: ms(cmp.Or(f.ReportSlice, Duration(time.Minute))), Launch: runstore.CommandLaunch,
-		KafkaPartitions: f.kafkaPartitions(), Topology: cmp.Or(f.Topology.Name, f.Experiment), Record: f.Record,
-		Caveats: append([]string{}, f.Caveats...),
+		KafkaPartitions: f.kafkaPartitions(), Topology: cmp.Or(f.Topology.Name, f.Experiment),
+		Record: f.Record, Caveats: append([]string{}, f.Caveats...),
 	}
 	if f.Launch.Local != nil {
 		plan.Launch = runstore.LocalLaunch
@@ -40,9 +38,7 @@ func (f *File) Plan() runstore.Plan {
 	if f.Launch.Load != nil {
 		plan.LoadHosts = f.Launch.Load.Hosts
 	}
-	for _, g := range f.Goals {
-		plan.Goals = append(plan.Goals, g.goal())
-	}
+	plan.Goals = tuning.Each(f.Goals, Goal.goal)
 	if !slices.ContainsFunc(plan.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.FailedQueries }) {
 		plan.Goals = append(plan.Goals, tuning.Goal{Figure: tuning.FailedQueries, Statistic: tuning.Mean, AtMost: 0,
 			AtLeast: tuning.Unknown})
@@ -89,14 +85,11 @@ func (f *File) startUpQueries(plan runstore.Plan) int {
 func (f *File) asked() runstore.Load {
 	l, unknown := f.Load, tuning.Unknown
 	asked := runstore.Load{
-		Submit: l.Submit, Class: l.Class, Queries: l.Queries, QueriesPerSecond: unknown, RecordsPerSecond: unknown,
-		TargetIdle: unknown, CatchUpFactor: unknown,
+		Submit: l.Submit, Class: l.Class, Queries: l.Queries, QueriesPerSecond: stated(l.QueriesPerSecond),
+		RecordsPerSecond: unknown, TargetIdle: unknown, CatchUpFactor: unknown,
 		QueryLimit: l.Records, QueryDurationMs: time.Duration(l.Duration).Milliseconds(),
 		MatchingPerSecond: tuning.Figure(l.MatchingPerSecond),
-		MeanRecordBytes:   f.Records.meanSize(),
-	}
-	if l.QueriesPerSecond > 0 {
-		asked.QueriesPerSecond = tuning.Figure(l.QueriesPerSecond)
+		MeanRecordBytes:   stated(float64(f.Records.MeanSize)),
 	}
 	if f.noSource() {
 		asked.Source, asked.BQL, asked.MatchingPerSecond = runstore.SourceNone, f.Load.BQL, 0
@@ -166,11 +159,7 @@ func (f *File) configurations() []runstore.PlannedTrial {
 
 // label names a point, such as "filter bolts 4, heap small". Directories and reports name a trial after it.
 func label(point []runstore.Coordinate) string {
-	var parts []string
-	for _, c := range point {
-		parts = append(parts, c.Axis+" "+c.Label)
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(tuning.Each(point, func(c runstore.Coordinate) string { return c.Axis + " " + c.Label }), ", ")
 }
 
 // configurations returns the positions on the axis. Each value of a setting becomes a configuration.
@@ -189,12 +178,8 @@ func (a Axis) configurations() []Configuration {
 // at returns a copy of a point that is extended by one more axis. It copies the lists of the point, because the points
 // of a grid share their beginnings.
 func (f *File) at(point runstore.PlannedTrial, axis string, c Configuration) runstore.PlannedTrial {
-	value := tuning.Unknown
-	if c.Value.Given {
-		value = tuning.Figure(c.Value.Value)
-	}
 	point.Point = append(append([]runstore.Coordinate{}, point.Point...),
-		runstore.Coordinate{Axis: axis, Label: c.Label, Value: value})
+		runstore.Coordinate{Axis: axis, Label: c.Label, Value: c.Value.figure()})
 	point.Settings = append(append([]runstore.Entry{}, point.Settings...), entries(c.Settings)...)
 	point.Workers = cmp.Or(workers(c.Settings), point.Workers)
 	if len(c.Steps) > 0 {
@@ -216,18 +201,12 @@ func workers(settings Settings) (n int) {
 
 // steps returns the planned steps at the given loads. All steps of an experiment have the same kind.
 func (f *File) steps(values []float64) []runstore.PlannedStep {
-	steps := []runstore.PlannedStep{}
-	for _, value := range values {
-		steps = append(steps, runstore.PlannedStep{Kind: runstore.StepKind(f.Steps.Kind), Value: value})
-	}
-	return steps
+	return tuning.Each(values, func(value float64) runstore.PlannedStep {
+		return runstore.PlannedStep{Kind: runstore.StepKind(f.Steps.Kind), Value: value}
+	})
 }
 
 // entries translates settings. The list is never nil, so that the plan's JSON has [] and not null.
 func entries(settings Settings) []runstore.Entry {
-	all := []runstore.Entry{}
-	for _, s := range settings {
-		all = append(all, runstore.Entry{Key: s.Key, Value: s.Value})
-	}
-	return all
+	return tuning.Each(settings, func(s Setting) runstore.Entry { return runstore.Entry(s) })
 }

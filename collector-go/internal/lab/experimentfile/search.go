@@ -61,8 +61,7 @@ func ReadSearch(path string, launch bool) (*File, []byte, error) {
 	case err != nil:
 		return nil, nil, err
 	case f.Search == nil:
-		return nil, nil, f.places.Fault("search", "missing; tune optimize needs the settings to vary and the target, "+
-			"see docs/tune/search-file.md. To run the experiment itself, use tune run")
+		return nil, nil, f.places.Fault("search", "missing; tune optimize needs the settings to vary and the target, see docs/tune/search-file.md. To run the experiment itself, use tune run")
 	case launch:
 		if err := f.launchable(); err != nil {
 			return nil, nil, err

@@ -1,6 +1,7 @@
 package experimentfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/token"
@@ -140,11 +141,8 @@ func (c *checker) names(field string, f *Formula, known []string) {
 
 // names returns the names of the settings in formulas and tables, in their order. They are distinct, because check
 // refuses a name that is taken.
-func (s *SearchSettings) names() (all []string) {
-	for _, each := range s.Settings {
-		all = append(all, each.As)
-	}
-	return all
+func (s *SearchSettings) names() []string {
+	return tuning.Each(s.Settings, func(each SearchSetting) string { return each.As })
 }
 
 // complete fills in the fields that a setting leaves out. It returns only the first error of a setting, because later
@@ -153,12 +151,8 @@ func (s *SearchSetting) complete() error {
 	if s.Name == "" {
 		return errors.New("name is missing; use the name of the setting in Bullet or Storm")
 	}
-	if s.As == "" {
-		s.As = strings.NewReplacer(".", "_", "-", "_").Replace(s.Name)
-	}
-	if s.Easier == "" {
-		s.Easier = string(optimize.Neither)
-	}
+	s.As = cmp.Or(s.As, strings.NewReplacer(".", "_", "-", "_").Replace(s.Name))
+	s.Easier = cmp.Or(s.Easier, string(optimize.Neither))
 	known := []string{string(optimize.More), string(optimize.Less), string(optimize.Neither)}
 	if !slices.Contains(known, s.Easier) {
 		return oneOf("easier: ", s.Easier, known...)
@@ -209,9 +203,7 @@ func (s *SearchSetting) fill() error {
 		if i >= maxValues {
 			return fmt.Errorf("more than %d values; use a larger step", maxValues)
 		}
-		if text := strconv.FormatFloat(v, 'f', -1, 64); !slices.Contains(s.Values, text) {
-			s.Values = append(s.Values, text)
-		}
+		s.Values = tuning.Union(s.Values, strconv.FormatFloat(v, 'f', -1, 64))
 	}
 	s.From, s.To, s.Step, s.Factor = nil, nil, nil, nil
 	if len(s.Values) == 0 {
@@ -285,9 +277,7 @@ func (s *SearchSetting) level(text string) int {
 func (s *SearchSetting) setting() optimize.Setting {
 	to := optimize.Setting{Name: s.Name, As: s.As, Easier: optimize.Easier(s.Easier), Costs: s.Costs,
 		Written: s.Written}
-	for _, l := range *s.Relieves {
-		to.Relieves = append(to.Relieves, tuning.Limiter(l))
-	}
+	to.Relieves = tuning.Each(*s.Relieves, func(l Limiter) tuning.Limiter { return tuning.Limiter(l) })
 	for i, text := range s.Values {
 		_, v := plainValue(text)
 		if math.IsNaN(v) {
@@ -310,9 +300,7 @@ func (s *SearchSettings) space() optimize.Space {
 	if s.Cost != nil {
 		out.Cost = s.Cost.Formula
 	}
-	for _, c := range s.Constraints {
-		out.Constraints = append(out.Constraints, c.Formula)
-	}
+	out.Constraints = tuning.Each(s.Constraints, func(f Formula) *optimize.Formula { return f.Formula })
 	out.Start, _ = s.start() // cannot fail: check has called it
 	return out
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -78,7 +77,8 @@ func (s source[T]) read(path string) (*Table[T], error) {
 		return ofFile(path, table, rows), nil
 	}
 	if !slices.Contains(s.analyses, run.Analysis) {
-		return nil, hasNoTable(path, run, s.analyses[0])
+		return nil, fmt.Errorf("%s is a run of experiment %s (analysis: %[4]s) and has %[3]s but no %[5]s; name a run with analysis: %[6]s, or a CSV file",
+			path, run.Experiment, tableOf[run.Analysis], run.Analysis, tableOf[s.analyses[0]], s.analyses[0])
 	}
 	rows, err := s.ofRun(run)
 	if err == nil && len(rows) == 0 {
@@ -95,8 +95,7 @@ func openRun(path string) (*report.RunReport, error) {
 	}
 	run, err := report.OpenRunReport(path)
 	if errors.Is(err, runstore.ErrNoRun) {
-		return nil, fmt.Errorf(
-			"%s is not a run directory, because it has no %s and %s; name a CSV file or an output directory of tune run",
+		return nil, fmt.Errorf("%s is not a run directory, because it has no %s and %s; name a CSV file or an output directory of tune run",
 			path, runstore.ExperimentFile, runstore.PlanFile)
 	}
 	return run, err
@@ -108,12 +107,6 @@ var tableOf = map[runstore.Analysis]string{
 	runstore.OfQueries:     "filter bolts by queries",
 	runstore.OfConcurrency: "simultaneous queries",
 	runstore.OfTimeline:    "a record timeline",
-}
-
-// hasNoTable returns the error of a run that has another table.
-func hasNoTable(path string, run *report.RunReport, analysis runstore.Analysis) error {
-	return fmt.Errorf("%s is a run of experiment %s (analysis: %[4]s) and has %[3]s but no %[5]s; name a run with analysis: %[6]s, or a CSV file",
-		path, run.Experiment, tableOf[run.Analysis], run.Analysis, tableOf[analysis], analysis)
 }
 
 // nothingHeld returns the error of a run without a step that met its goals. It states how the steps ended.
@@ -135,12 +128,10 @@ func nothingHeld(path string, run *report.RunReport) error {
 
 // several returns the error of a run with several configurations. It names the directories of trials, each of which
 // has one.
-func several(path string, configurations int, of []report.TrialReport) error {
-	var trials []string
-	for _, t := range of {
-		trials = append(trials,
-			filepath.Join(path, runstore.TrialsDir, runstore.PlannedTrial{Number: t.Number, Label: t.Label}.Name()))
-	}
+func several(path string, configurations int, of []*report.TrialReport) error {
+	trials := tuning.Each(of, func(t *report.TrialReport) string {
+		return runstore.TrialDir(path, runstore.PlannedTrial{Number: t.Number, Label: t.Label})
+	})
 	return fmt.Errorf("%s is a run of %d configurations; choose one by naming the directory of one of its trials: %s",
 		path, configurations, strings.Join(trials, ", "))
 }

@@ -1,8 +1,8 @@
 package input
 
 import (
-	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
@@ -101,7 +101,6 @@ func Scaling(path string) (*Table[tuning.ScalingRow], tuning.ScalingColumns, err
 		return nil, tuning.ScalingColumns{}, err
 	}
 	largest := map[float64]float64{} // the most records/s that so many cores held
-	var rows []tuning.ScalingRow
 	names := tuning.ScalingColumns{Size: tuning.ColumnTotalCPU6, Throughput: tuning.ColumnRecordRate}
 	cores := func(v tuning.DataRow) float64 { return v.TotalCPUCores }
 	if !slices.ContainsFunc(volumes.Rows, func(v tuning.DataRow) bool { return v.UsedCPUCores == 0 }) {
@@ -111,10 +110,9 @@ func Scaling(path string) (*Table[tuning.ScalingRow], tuning.ScalingColumns, err
 	for _, v := range volumes.Rows {
 		largest[cores(v)] = max(largest[cores(v)], v.RecordsPerS)
 	}
-	for cores, records := range largest {
-		rows = append(rows, tuning.ScalingRow{Size: cores, Throughput: records})
-	}
-	slices.SortFunc(rows, func(a, b tuning.ScalingRow) int { return cmp.Compare(a.Size, b.Size) })
+	rows := tuning.Each(slices.Sorted(maps.Keys(largest)), func(cores float64) tuning.ScalingRow {
+		return tuning.ScalingRow{Size: cores, Throughput: largest[cores]}
+	})
 	return ofRun(path, run, rows), names, nil
 }
 
@@ -132,7 +130,7 @@ func Resources(path string, cpu csvtable.CPU, machine tuning.Machine) (*tuning.R
 		return table.Analyze(machine)
 	}
 	var requested *runstore.ResourceRequest
-	var trials []report.TrialReport
+	var trials []*report.TrialReport
 	configurations := map[int]bool{}
 	for _, t := range run.Trials {
 		if t.Report != nil && t.Report.Requested != nil {
@@ -143,8 +141,7 @@ func Resources(path string, cpu csvtable.CPU, machine tuning.Machine) (*tuning.R
 	switch {
 	case requested == nil:
 		return nil, fmt.Errorf(
-			"%s: the resource request of the topologies is unknown; give a table of components as a CSV file",
-			path)
+			"%s: the resource request of the topologies is unknown; give a table of components as a CSV file", path)
 	case len(configurations) > 1:
 		return nil, several(path, len(configurations), trials)
 	}

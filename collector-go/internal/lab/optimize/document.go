@@ -30,17 +30,13 @@ func (r *Result) Document(name string, start map[string]any, costUnit string, fu
 		}
 		d.Add("Cost of the best configuration", document.Tabled(resourceTable(r, costUnit)))
 	}
-	var reasons []string
-	for _, t := range r.Trials {
-		reasons = append(reasons, fmt.Sprintf("%d: %s", t.Number, t.Why))
-	}
+	reasons := tuning.Each(r.Trials, func(t Record) string { return fmt.Sprintf("%d: %s", t.Number, t.Why) })
 	d.Add("Trials", document.Tabled(trialTable(r)), document.Heading("Reasons for the trials"), document.List(reasons))
 	d.Add("Proof: failed configurations that rule out every cheaper one", document.Tabled(proofTable(r)))
 	d.Add("Open configurations", document.Tabled(openTable(r)))
 	d.Add("Pareto front: no other trial was both cheaper and faster", document.Tabled(paretoTable(r)))
 	if len(r.TwiceTheLoad) > 0 {
-		d.Add("Twice the load", document.Paragraph("An estimate that assumes that the required value of each setting "+
-			"is proportional to the load. With `easier: less`, it is inversely proportional."),
+		d.Add("Twice the load", document.Paragraph("An estimate that assumes that the required value of each setting is proportional to the load. With `easier: less`, it is inversely proportional."),
 			document.Tabled(requirementTable(r)))
 	}
 	d.Figures = []chart.Figure{front(r, costUnit).Figure()}
@@ -79,11 +75,10 @@ func valueText(v any) string {
 // verdict returns the word for the result in the title of the document. "proven" also covers a proof that no
 // configuration holds the target.
 func verdict(r *Result) string {
-	verdict := map[bool]string{true: "proven", false: "not proven"}[r.Proven]
 	if r.Best == nil {
-		verdict = map[bool]string{true: "proven: there is none", false: "not found"}[r.Proven]
+		return map[bool]string{true: "proven: there is none", false: "not found"}[r.Proven]
 	}
-	return verdict
+	return map[bool]string{true: "proven", false: "not proven"}[r.Proven]
 }
 
 // Outcome describes a result in a sentence without its full stop. The terminal, the document and the settings file all

@@ -2,6 +2,7 @@ package optimize
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
@@ -119,20 +120,16 @@ func (e *evidence) margins(target Target) (goals [][]float64) {
 // squares returns the sum of squares about the mean and its degrees of freedom. It ignores values at the bound of
 // margins, because they were cut off there.
 func squares(values []float64) (sum, freedom float64) {
-	mean, n := 0.0, 0.0
-	for _, v := range values {
-		if math.Abs(v) < marginBound {
-			mean, n = mean+v, n+1
-		}
-	}
-	if n < 2 {
+	within := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return !(math.Abs(v) < marginBound) })
+	if len(within) < 2 {
 		return 0, 0
 	}
-	mean /= n
-	for _, v := range values {
-		if math.Abs(v) < marginBound {
-			sum += (v - mean) * (v - mean)
-		}
+	mean, n := 0.0, float64(len(within))
+	for _, v := range within {
+		mean += v
+	}
+	for _, v := range within {
+		sum += (v - mean/n) * (v - mean/n)
 	}
 	return sum, n - 1
 }

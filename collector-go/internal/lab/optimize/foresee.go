@@ -61,12 +61,9 @@ func (s *Search) Outlook(trials []Trial, trialSeconds float64) (Outlook, error) 
 	if err != nil {
 		return Outlook{}, err
 	}
-	var points []Point
-	why := ""
-	for i, p := range way {
-		if points = append(points, p.Point); i == 0 {
-			why = p.Why
-		}
+	points, why := tuning.Each(way, func(p Proposal) Point { return p.Point }), ""
+	if len(way) > 0 {
+		why = way[0].Why
 	}
 	o := s.outlook(len(trials), points, why, trialSeconds)
 	o.MostTrials, o.MostSeconds = s.options.Budget.Trials, s.options.Budget.Seconds
@@ -85,9 +82,7 @@ func (s *Search) outlook(kept int, points []Point, why string, trialSeconds floa
 		AboutTrials: len(points), TrialSeconds: trialSeconds, AboutSeconds: float64(len(points)) * trialSeconds}
 	if len(points) > 0 {
 		o.First, o.first = s.grid.space.Configured(points[0]), s.grid.space.Text(points[0])
-		for _, p := range points[1:min(len(points), maxListed)] {
-			o.Then = append(o.Then, s.grid.space.Text(p))
-		}
+		o.Then = tuning.Each(points[1:min(len(points), maxListed)], s.grid.space.Text)
 	}
 	return o
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
@@ -67,9 +68,7 @@ func ParseFormula(text string) (*Formula, error) {
 	}
 	f := &Formula{text: text, tree: tree}
 	if _, err = value(tree, func(name string) (float64, bool) {
-		if !slices.Contains(f.names, name) {
-			f.names = append(f.names, name)
-		}
+		f.names = tuning.Union(f.names, name)
 		return 1, true
 	}); err != nil {
 		return nil, fmt.Errorf("%q: %w", text, err)
@@ -124,7 +123,11 @@ func value(e ast.Expr, variable func(name string) (float64, bool)) (float64, err
 		if err := errors.Join(err, other); err != nil {
 			return 0, err
 		}
-		return binary(n.Op, x, y)
+		apply := operators[n.Op]
+		if apply == nil {
+			return 0, fmt.Errorf("unknown operator %s", n.Op)
+		}
+		return apply(x, y), nil
 	case *ast.CallExpr:
 		name, named := n.Fun.(*ast.Ident)
 		if !named || functions[name.Name] == nil {
@@ -144,15 +147,6 @@ func value(e ast.Expr, variable func(name string) (float64, bool)) (float64, err
 		return functions[name.Name](args)
 	}
 	return 0, errors.New("only numbers, names, operators and function calls are allowed")
-}
-
-// binary applies an operator. Comparisons and logical operators return 1 for true and 0 for false.
-func binary(op token.Token, x, y float64) (float64, error) {
-	apply := operators[op]
-	if apply == nil {
-		return 0, fmt.Errorf("unknown operator %s", op)
-	}
-	return apply(x, y), nil
 }
 
 var operators = map[token.Token]func(x, y float64) float64{

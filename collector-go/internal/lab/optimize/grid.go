@@ -123,12 +123,6 @@ func (g *grid) below(a, b int) bool {
 	return true
 }
 
-// toHarder propagates values along each ordered setting from easier points to harder ones. Each point gets the join of
-// its own value and the value of its easier neighbour.
-func (g *grid) toHarder(values []float64, join func(own, easier float64) float64) {
-	g.sweep(values, join, More, Less)
-}
-
 // toEasier is like toHarder, but propagates from harder points to easier ones.
 func (g *grid) toEasier(values []float64, join func(own, harder float64) float64) {
 	g.sweep(values, join, Less, More)

@@ -1,6 +1,7 @@
 package optimize
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -78,11 +79,8 @@ func New(space Space, target Target, options Options) (*Search, error) {
 func (s *Search) Configurations() int { return len(s.grid.byCost) }
 
 // Points returns the configurations that meet the constraints, the cheapest first.
-func (s *Search) Points() (all []Point) {
-	for _, at := range s.grid.byCost {
-		all = append(all, slices.Clone(s.grid.points[at]))
-	}
-	return all
+func (s *Search) Points() []Point {
+	return tuning.Each(s.grid.byCost, func(at int) Point { return slices.Clone(s.grid.points[at]) })
 }
 
 // Proposal is the next trial.
@@ -168,19 +166,12 @@ func (s *Search) look(trials []Trial) *knowledge {
 			k.undecided[e.at] = "its trials could not be judged"
 		}
 		if e.trials == 0 && e.last.Verdict == tuning.Limited {
-			k.undecided[e.at] = "limited by something outside the topology: " + orUnknown(e.last.Limiter)
+			k.undecided[e.at] = "limited by something outside the topology: " + cmp.Or(string(e.last.Limiter), "unknown")
 		}
 	}
 	for !k.decide() {
 	}
 	return k
-}
-
-func orUnknown(l tuning.Limiter) string {
-	if l == "" {
-		return "unknown"
-	}
-	return string(l)
 }
 
 // decide chooses the next trial, or finds that none is needed. It returns false if it first had to set a configuration
@@ -283,7 +274,7 @@ func (k *knowledge) survey() {
 	for _, e := range k.withVerdict(tuning.Fail) {
 		k.ruledOut[e.at] = 1
 	}
-	g.toHarder(k.ruledOut, func(own, easier float64) float64 { return max(own, easier) })
+	g.sweep(k.ruledOut, func(own, easier float64) float64 { return max(own, easier) }, More, Less)
 	for _, at := range g.byCost {
 		if !k.matters(at) {
 			break
@@ -314,7 +305,11 @@ func (k *knowledge) explore() {
 	}
 	g.toEasier(ruled, func(own, harder float64) float64 { return own + harder })
 	model := surrogate{observations(g, k.all)}
-	held := k.heldOrEasier()
+	held := make([]float64, len(g.points)) // by an OK at each point or a harder one
+	for _, e := range k.withVerdict(tuning.OK) {
+		held[e.at] = 1
+	}
+	g.toEasier(held, func(own, harder float64) float64 { return max(own, harder) })
 	next, highest, holds, settles := -1, 0.0, 0.0, 0.0
 	atLeast := 0 // index of the first open point that is not cheaper
 	for _, at := range g.byCost {
@@ -342,16 +337,6 @@ func (k *knowledge) explore() {
 	k.propose(next, "")
 	k.next.Holds = holds
 	k.next.Why = k.reason(next, int(settles), int(ruled[next]))
-}
-
-// heldOrEasier returns 1 for each point that held and for each point that is not harder.
-func (k *knowledge) heldOrEasier() []float64 {
-	held := make([]float64, len(k.grid.points))
-	for _, e := range k.withVerdict(tuning.OK) {
-		held[e.at] = 1
-	}
-	k.grid.toEasier(held, func(own, harder float64) float64 { return max(own, harder) })
-	return held
 }
 
 // reason says why a point comes next: how many open configurations it settles if it holds and if it fails. If the last

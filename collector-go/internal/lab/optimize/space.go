@@ -98,8 +98,7 @@ func (s Space) Validate() error {
 			return fmt.Errorf("setting %s: %w", each.Name, err)
 		}
 		if points *= len(each.Values); points > MaxPoints {
-			return fmt.Errorf("more than %d configurations; use larger steps or fewer settings",
-				MaxPoints)
+			return fmt.Errorf("more than %d configurations; use larger steps or fewer settings", MaxPoints)
 		}
 	}
 	return nil

@@ -37,9 +37,7 @@ func (a *Answers) Document() *document.Document {
 			d.Figures = append(d.Figures, f)
 		}
 	}
-	for _, n := range a.Notes {
-		d.Note(n)
-	}
+	d.Note(a.Notes...)
 	d.Note(fmt.Sprintf("Outside the measurements, each doubling is assumed to add an uncertainty of %s to a figure.",
 		tuning.Percent(perDoubling)))
 	return d
@@ -208,22 +206,19 @@ func (p *Prediction) configuration() string {
 // Document returns the result of a validation for people.
 func (c *Check) Document() *document.Document {
 	all := c.Summaries[len(c.Summaries)-1]
-	d := &document.Document{Title: "Check of the predictions against measured steps", Verdict: c.verdict()}
+	d := &document.Document{Title: "Check of the predictions against measured steps", Verdict: map[bool]string{true: "goals missed", false: "goals held"}[len(c.Missed()) > 0]}
 	d.Findings = []string{
 		fmt.Sprintf("%s of the steps of %s, each predicted without its own step and repeats: %s are inside the interval of %s (goal: %s). The median error is %s, and half the median interval is %s.",
 			tuning.Counted(all.Held, "figure"),
-			tuning.Counted(c.Launches, "launch"), tuning.Percent(all.Inside),
-			tuning.ConfidencePercent(c.Confidence), tuning.Percent(CoverageGoal), tuning.Percent(all.MedianError),
-			tuning.Percent(all.HalfWidth)),
+			tuning.Counted(c.Launches, "launch"), tuning.Percent(all.Inside), tuning.ConfidencePercent(c.Confidence),
+			tuning.Percent(CoverageGoal), tuning.Percent(all.MedianError), tuning.Percent(all.HalfWidth)),
 		fmt.Sprintf("Half the median interval is %s times the median error (goal: %s). For normally distributed errors it is 2.9 at 95%% and 2.4 at 90%%; a narrower interval would contain fewer values.",
 			tuning.TwoDigits(all.WidthOverError), tuning.Digits(WidthGoal)),
 	}
 	if c.Capacity.Held > 0 {
-		d.Findings = append(d.Findings,
-			fmt.Sprintf("%s, each predicted from the other configurations: %s are inside the interval. The median error is %s (goal: below %s).",
-				tuning.Counted(c.Capacity.Held, "capacity"),
-				tuning.Percent(c.Capacity.Inside), tuning.Percent(c.Capacity.MedianError),
-				tuning.Percent(CapacityErrorGoal)))
+		d.Findings = append(d.Findings, fmt.Sprintf("%s, each predicted from the other configurations: %s are inside the interval. The median error is %s (goal: below %s).",
+			tuning.Counted(c.Capacity.Held, "capacity"), tuning.Percent(c.Capacity.Inside),
+			tuning.Percent(c.Capacity.MedianError), tuning.Percent(CapacityErrorGoal)))
 	}
 	d.Add("By figure", document.Tabled(document.TableOf(c.Summaries,
 		document.Text("Figure", func(s Summary) string { return shown.Replace(s.Name) }),
@@ -250,9 +245,7 @@ func (c *Check) Document() *document.Document {
 	for _, why := range slices.Sorted(maps.Keys(c.LeftOut)) {
 		d.Note(fmt.Sprintf("%s not used: %s", tuning.Counted(c.LeftOut[why], "step"), why))
 	}
-	for _, n := range c.Notes {
-		d.Note(n)
-	}
+	d.Note(c.Notes...)
 	return d
 }
 
@@ -277,12 +270,4 @@ func (c *Check) Missed() (all []string) {
 			tuning.Percent(c.Capacity.MedianError), tuning.Percent(CapacityErrorGoal)))
 	}
 	return all
-}
-
-// verdict returns the title line of the check, by the same goals as Missed.
-func (c *Check) verdict() string {
-	if len(c.Missed()) > 0 {
-		return "goals missed"
-	}
-	return "goals held"
 }

@@ -3,7 +3,6 @@ package predict
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 	"strings"
 
@@ -154,12 +153,7 @@ func (c *Check) step(m *Model, o Observation) {
 // capacities leaves out one configuration after the other and predicts its capacity. A predicted interval is right if
 // it overlaps the measured bracket, because the true capacity lies somewhere in the bracket.
 func (c *Check) capacities(all []Observation, limitMs float64) {
-	var names []string
-	for _, o := range all {
-		if !slices.Contains(names, o.Configuration) {
-			names = append(names, o.Configuration)
-		}
-	}
+	names := tuning.Union(nil, tuning.Each(all, func(o Observation) string { return o.Configuration })...)
 	if limitMs <= 0 || len(names) < 2 {
 		return
 	}
@@ -238,12 +232,7 @@ func verdicts(of []Observation, value func(Load) float64, limitMs float64) (all 
 
 // summarize computes the summaries of each figure, of all figures and of the capacities.
 func (c *Check) summarize() {
-	var figures []Figure
-	for _, s := range c.Steps {
-		if !slices.Contains(figures, s.Figure) {
-			figures = append(figures, s.Figure)
-		}
-	}
+	figures := tuning.Union(nil, tuning.Each(c.Steps, func(s HeldStep) Figure { return s.Figure })...)
 	of := func(name string, takes func(HeldStep) bool) Summary {
 		var t tally
 		for _, s := range c.Steps {
@@ -259,12 +248,7 @@ func (c *Check) summarize() {
 	c.Summaries = append(c.Summaries, of("all figures", func(HeldStep) bool { return true }))
 	var t tally
 	for _, h := range c.Capacities {
-		if off := math.NaN(); h.FirstFail.Known() {
-			off = math.Abs(float64(h.Predicted.Value)/((h.LastOK+float64(h.FirstFail))/2) - 1)
-			t.add(h.Inside, off, h.Predicted)
-		} else {
-			t.add(h.Inside, off, h.Predicted)
-		}
+		t.add(h.Inside, math.Abs(float64(h.Predicted.Value)/((h.LastOK+float64(h.FirstFail))/2)-1), h.Predicted)
 	}
 	c.Capacity = t.summary("capacity")
 }

@@ -94,13 +94,8 @@ func fitCost(figure Figure, all []Observation, terms []term, begin *costFit, see
 }
 
 // with returns the observations that have a figure.
-func with(figure Figure, all []Observation) (of []Observation) {
-	for _, o := range all {
-		if v, has := o.Measured[figure]; has && positive(v) {
-			of = append(of, o)
-		}
-	}
-	return of
+func with(figure Figure, all []Observation) []Observation {
+	return slices.DeleteFunc(slices.Clone(all), func(o Observation) bool { return !positive(o.Measured[figure]) })
 }
 
 // commonHeap returns the geometric mean of the heaps. It returns 0 if any heap is unknown; the figure is then modelled

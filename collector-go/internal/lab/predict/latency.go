@@ -197,31 +197,31 @@ func (d drawn) ms(utilization float64) float64 {
 }
 
 // at returns draws of the latency in ms.
-func (f *latencyFit) at(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
+func (f *latencyFit) at(l Load, s Setup, reach float64, random *rand.Rand) []float64 {
+	return f.draws(l, s, reach, random, func(d drawn, used float64) float64 { return f.unit * d.ms(used) })
+}
+
+// draws returns what figure makes of each draw and its utilization, before the scatter of the draw.
+func (f *latencyFit) draws(l Load, s Setup, reach float64, random *rand.Rand,
+	figure func(d drawn, utilization float64) float64) (out []float64) {
 	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
 	f.each(reach, random, func(p []float64, d drawn) {
-		out = append(out, f.unit*d.ms(f.utilization(p, units, row, bolts)))
+		out = append(out, figure(d, f.utilization(p, units, row, bolts)))
 	})
 	return out
 }
 
 // utilizations returns draws of the utilization of the filter bolts.
-func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
-	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
-	f.each(reach, random, func(p []float64, d drawn) {
-		out = append(out, d.factor*f.utilization(p, units, row, bolts))
-	})
-	return out
+func (f *latencyFit) utilizations(l Load, s Setup, reach float64, random *rand.Rand) []float64 {
+	return f.draws(l, s, reach, random, func(d drawn, utilization float64) float64 { return d.factor * utilization })
 }
 
 // busyCores returns draws of the cores' time for which the filter bolts are busy. This is the utilization, corrected by
 // its ratio to the measured busy share.
-func (f *latencyFit) busyCores(l Load, s Setup, reach float64, random *rand.Rand) (out []float64) {
-	row, bolts, units := f.row(l, s), f.of(s), make([]float64, len(f.terms))
-	f.each(reach, random, func(p []float64, d drawn) {
-		out = append(out, s.filterBolts()*d.factor*f.utilization(p, units, row, bolts)*math.Exp(d.p[ofBusy]))
+func (f *latencyFit) busyCores(l Load, s Setup, reach float64, random *rand.Rand) []float64 {
+	return f.draws(l, s, reach, random, func(d drawn, utilization float64) float64 {
+		return s.filterBolts() * d.factor * utilization * math.Exp(d.p[ofBusy])
 	})
-	return out
 }
 
 // capacities returns draws of the largest load along an axis whose latency is within a limit. A draw is infinite if no

@@ -173,9 +173,8 @@ func (m *Model) Predict(q Question) *Prediction {
 	}
 	if m.latency != nil {
 		if !m.latency.busy { // with busy shares, the busy share of the filter bolts is the same figure
-			p.Figures = slices.Insert(p.Figures, min(1, len(p.Figures)),
-				Forecast{"utilization of the filter bolts", "ratio",
-					m.estimate(m.latency.utilizations(q.Load, q.Setup, p.Scatter, random("utilization")))})
+			p.Figures = slices.Insert(p.Figures, min(1, len(p.Figures)), Forecast{"utilization of the filter bolts",
+				"ratio", m.estimate(m.latency.utilizations(q.Load, q.Setup, p.Scatter, random("utilization")))})
 		}
 		m.capacities(p, q)
 	}
@@ -335,9 +334,8 @@ func (m *Model) notes(p *Prediction, q Question) {
 		case asked > 0 && most <= 0:
 			p.Notes = append(p.Notes, fmt.Sprintf("no step had %s, so the prediction does not include their cost", what))
 		case most > 0 && most <= least*(1+beside) && math.Abs(asked/most-1) > beside:
-			p.Notes = append(p.Notes,
-				fmt.Sprintf("all steps had %s %s, so the effect of another number is an assumption of the model, and its interval covers every possibility",
-					tuning.Digits(tuning.Figure(most)), what))
+			p.Notes = append(p.Notes, fmt.Sprintf("all steps had %s %s, so the effect of another number is an assumption of the model, and its interval covers every possibility",
+				tuning.Digits(tuning.Figure(most)), what))
 		}
 	}
 	varies("records/s", func(l Load, _ Setup) float64 { return float64(l.RecordsPerSecond) })
@@ -345,9 +343,8 @@ func (m *Model) notes(p *Prediction, q Question) {
 	varies("filter bolts", func(_ Load, s Setup) float64 { return s.filterBolts() })
 	launches := len(launchesOf(m.observed))
 	if launches < leastLaunches {
-		p.Notes = append(p.Notes,
-			fmt.Sprintf("the variation between launches is assumed to be 4%%, within a factor of 2.5, because only %d were measured",
-				launches))
+		p.Notes = append(p.Notes, fmt.Sprintf("the variation between launches is assumed to be 4%%, within a factor of 2.5, because only %d were measured",
+			launches))
 	}
 }
 

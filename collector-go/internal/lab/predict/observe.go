@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -74,21 +75,13 @@ func configured(run *runstore.Run, t runstore.Trial) (Settings, Setup, error) {
 	for _, e := range run.Manifest.BulletSettings {
 		settings[strings.TrimPrefix(e.Key, "-c ")] = e.Value
 	}
-	over := Settings{}
-	for _, e := range t.Settings {
-		over[e.Key] = e.Value
-	}
-	settings = settings.Over(over)
+	settings = settings.Over(runstore.Mapped(t.Settings))
 	setup := settings.Whole()
 	if len(settings) == 0 {
 		setup = Setup{}
 	}
-	if t.Workers > 0 {
-		setup.Workers = float64(t.Workers)
-	}
-	if t.WorkerHeapMiB > 0 {
-		setup.HeapMiB = float64(t.WorkerHeapMiB)
-	}
+	setup.Workers = cmp.Or(max(0, float64(t.Workers)), setup.Workers)
+	setup.HeapMiB = cmp.Or(max(0, float64(t.WorkerHeapMiB)), setup.HeapMiB)
 	reported, err := t.ReportedConfig()
 	if err != nil {
 		return nil, setup, err
@@ -96,8 +89,12 @@ func configured(run *runstore.Run, t runstore.Trial) (Settings, Setup, error) {
 	if reported != nil && reported.HeapLimitBytes > 0 {
 		setup.HeapMiB = float64(reported.HeapLimitBytes) / (1 << 20)
 	}
-	for _, e := range evidenceBolts(t.Steps[0]) {
-		setup = setup.With(e.Component, float64(e.Executors))
+	if e := t.Steps[0].Evidence; e != nil {
+		for _, b := range e.Bolts {
+			if b.Executors > 0 {
+				setup = setup.With(b.Component, float64(b.Executors))
+			}
+		}
 	}
 	if setup.filterBolts() == 0 { // a table that was stored as a run
 		var bolts float64
@@ -124,9 +121,8 @@ func (s *Source) add(run *runstore.Run, t runstore.Trial, step runstore.Step, se
 	}
 	o := Observation{
 		World: world(run), Launch: fmt.Sprintf("%s %d.%d", run.Manifest.ID, t.Number, step.Launch),
-		Configuration: key(setup),
-		Step: fmt.Sprintf("%s, %s, %s %s", filepath.Base(run.Dir), t.Label, tuning.Digits(tuning.Figure(step.Value)),
-			run.Plan.Axis.Unit()),
+		Configuration: key(setup), Step: fmt.Sprintf("%s, %s, %s %s",
+			filepath.Base(run.Dir), t.Label, tuning.Digits(tuning.Figure(step.Value)), run.Plan.Axis.Unit()),
 		Load: Load{float64(step.Queries), step.RecordsPerSecond}, Setup: setup, Measured: map[Figure]float64{},
 	}
 	if !(o.Load.RecordsPerSecond > 0) {
@@ -185,17 +181,3 @@ func world(run *runstore.Run) string {
 
 // key returns a text that is equal for equal setups. This works because fmt prints maps in the order of their keys.
 func key(s Setup) string { return fmt.Sprint(s.Executors, s.Workers, s.HeapMiB, s.Pending) }
-
-// evidenceBolts returns the bolts of a step for which the number of executors is known. Runs without evidence have
-// none.
-func evidenceBolts(step runstore.Step) (all []tuning.BoltEvidence) {
-	if step.Evidence == nil {
-		return nil
-	}
-	for _, b := range step.Evidence.Bolts {
-		if b.Executors > 0 {
-			all = append(all, b)
-		}
-	}
-	return all
-}

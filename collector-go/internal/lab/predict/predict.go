@@ -46,11 +46,9 @@ func (s Setup) all() (sum float64) {
 
 // With returns a copy of the setup with another number of executors of a component.
 func (s Setup) With(component string, executors float64) Setup {
-	s.Executors = maps.Clone(s.Executors)
-	if s.Executors == nil {
-		s.Executors = map[string]float64{}
-	}
-	s.Executors[component] = executors
+	all := map[string]float64{}
+	maps.Copy(all, s.Executors)
+	all[component], s.Executors = executors, all
 	return s
 }
 

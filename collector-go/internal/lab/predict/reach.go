@@ -66,10 +66,8 @@ func dimensions(of []Observation, asked Setup) (all []dimension) {
 	if len(asked.Executors) > 1 && known != 1 { // steps that know a single component have no sum
 		all = append(all, dimension{"executors in total", false, func(_ Load, s Setup) float64 { return s.all() }})
 	}
-	names := maps.Clone(asked.Executors)
-	if names == nil {
-		names = map[string]float64{}
-	}
+	names := map[string]float64{}
+	maps.Copy(names, asked.Executors)
 	for _, o := range of {
 		maps.Copy(names, o.Setup.Executors)
 	}

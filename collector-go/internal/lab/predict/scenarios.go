@@ -30,11 +30,7 @@ func Scenarios(path string, base Scenario, queries []float64) ([]Scenario, error
 // settingsOf reads a file with settings.
 func settingsOf(path string) (Settings, error) {
 	entries, err := measure.Settings(path, nil)
-	settings := Settings{}
-	for _, e := range entries {
-		settings[e.Key] = e.Value
-	}
-	return settings, err
+	return runstore.Mapped(entries), err
 }
 
 // loads asks for each number of queries, or for the others if there are none.
@@ -63,11 +59,8 @@ func ofExperiment(path string, base Scenario, queries []float64) (all []Scenario
 		if t.Repeat > 1 {
 			continue
 		}
-		a, own := base, Settings{}
-		for _, e := range t.Settings {
-			own[e.Key] = e.Value
-		}
-		a.Label, a.Settings = t.Label, conf.Over(own)
+		a := base
+		a.Label, a.Settings = t.Label, conf.Over(runstore.Mapped(t.Settings))
 		a.Workers, a.HeapMiB = float64(t.Workers), float64(t.WorkerHeapMiB)
 		if !a.Records.Known() && plan.Load.RecordsPerSecond > 0 {
 			a.Records = plan.Load.RecordsPerSecond
@@ -89,9 +82,7 @@ func steps(a Scenario, axis runstore.Axis, t runstore.PlannedTrial, queries []fl
 	}
 	var values []float64
 	if axis == runstore.Queries {
-		for _, s := range t.Steps {
-			values = append(values, s.Value)
-		}
+		values = tuning.Each(t.Steps, func(s runstore.PlannedStep) float64 { return s.Value })
 	}
 	if len(values) == 0 {
 		values = []float64{a.Queries}

@@ -81,10 +81,8 @@ func (s Settings) components() map[string]string {
 
 // Over returns a copy of the settings with overrides.
 func (s Settings) Over(over Settings) Settings {
-	all := maps.Clone(s)
-	if all == nil {
-		all = Settings{}
-	}
+	all := Settings{}
+	maps.Copy(all, s)
 	for k, v := range over {
 		delete(all, custom+k) // a setting replaces the same setting with the prefix, and the reverse
 		delete(all, strings.TrimPrefix(k, custom))
@@ -104,19 +102,16 @@ func (s Settings) Setup(of Setup) Setup {
 	if n, known := s.number(ackersSetting); known {
 		of = of.With(acker, n)
 	}
-	if n, known := s.number(workersSetting); known {
-		of.Workers = n
-	}
-	if n, known := s.number(heapSetting); known {
-		of.HeapMiB = n
+	for name, into := range map[string]*float64{workersSetting: &of.Workers, heapSetting: &of.HeapMiB,
+		pendingSetting: &of.Pending} {
+		if n, known := s.number(name); known {
+			*into = n
+		}
 	}
 	for _, name := range childopts {
 		if mib, known := heapOf(s.get(name)); known {
 			of.HeapMiB = mib
 		}
-	}
-	if n, known := s.number(pendingSetting); known {
-		of.Pending = n
 	}
 	return of
 }

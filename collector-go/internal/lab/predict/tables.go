@@ -39,8 +39,7 @@ func OfTable(path string, gridRecords tuning.Figure) (*Source, error) {
 		}
 		s.addVolumes(rows)
 	default:
-		return nil, fmt.Errorf(
-			"%s is a table of %s and has no steps; name a table of filter bolts by queries, data volumes or simultaneous queries",
+		return nil, fmt.Errorf("%s is a table of %s and has no steps; name a table of filter bolts by queries, data volumes or simultaneous queries",
 			path, about)
 	}
 	return s, nil
@@ -81,9 +80,7 @@ func (s *Source) addVolumes(rows []tuning.DataRow) {
 		o := s.row(fmt.Sprintf("for %s records/s", tuning.Digits(tuning.Figure(r.RecordsPerS))),
 			Load{0, tuning.Figure(r.RecordsPerS)}, Setup{}, map[Figure]float64{})
 		o.put(CoresHeld, tuning.Figure(r.TotalCPUCores))
-		if r.UsedCPUCores > 0 {
-			o.put(CPU, tuning.Figure(r.UsedCPUCores))
-		}
+		o.put(CPU, tuning.Figure(r.UsedCPUCores))
 		o.put(MemoryHeld, tuning.Figure(r.TotalMemoryMiB))
 	}
 }
@@ -97,10 +94,7 @@ func (s *Source) addConcurrency(rows []tuning.ConcurrencyRow, records tuning.Fig
 			s.LeftOut[starved]++
 			continue
 		}
-		setup := Setup{}
-		if r.Workers > 0 {
-			setup.Workers = float64(r.Workers)
-		}
+		setup := Setup{Workers: float64(tuning.Greater(0, r.Workers))}
 		o := s.row("the table's", Load{float64(r.Queries), records}, setup, map[Figure]float64{})
 		o.put(WorkerCPU, r.AverageCPUMsPerMinute/msPerCore)
 		o.put(CPU, r.TotalCPUMsPerMinute/msPerCore)

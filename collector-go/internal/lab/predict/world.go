@@ -38,9 +38,7 @@ func Worlds(sources []*Source) (all []*World) {
 			if w.Base = s; s.LimitMs > 0 {
 				w.LimitMs = s.LimitMs
 			}
-			if !slices.Contains(w.From, s.Name) {
-				w.From = append(w.From, s.Name)
-			}
+			w.From = tuning.Union(w.From, s.Name)
 		}
 	}
 	return all
@@ -138,19 +136,11 @@ func (w *World) Question(a Scenario) (q Question, ignored []string, err error) {
 	}
 	settings = settings.Over(a.Over)
 	setup = a.Over.kinds(settings).Setup(setup)
-	if a.Workers > 0 {
-		setup.Workers = a.Workers
-	}
-	if a.HeapMiB > 0 {
-		setup.HeapMiB = a.HeapMiB
-	}
-	q = Question{Label: a.Label, Load: Load{a.Queries, a.Records}, Setup: setup, LimitMs: a.LimitMs, Machine: a.Machine,
-		Request: settings.Request(setup, a.Machine)}
+	setup.Workers, setup.HeapMiB = cmp.Or(max(0, a.Workers), setup.Workers), cmp.Or(max(0, a.HeapMiB), setup.HeapMiB)
+	q = Question{Label: a.Label, Load: Load{a.Queries, a.Records}, Setup: setup, LimitMs: cmp.Or(a.LimitMs, w.LimitMs),
+		Machine: a.Machine, Request: settings.Request(setup, a.Machine)}
 	if !q.Load.RecordsPerSecond.Known() {
 		q.Load.RecordsPerSecond = w.Base.Records
-	}
-	if q.LimitMs == 0 {
-		q.LimitMs = w.LimitMs
 	}
 	return q, ignored, nil
 }

@@ -20,7 +20,7 @@ const coresOfTopology = "CPU cores of the topology"
 // measuredPoints returns rows as the points of a chart. An unknown figure stays NaN.
 func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figure) chart.Points {
 	return chart.Points{
-		Name: name, Colour: chart.Series(colour), X: values(each(rows, x)), Y: values(each(rows, y)),
+		Name: name, Colour: chart.Series(colour), X: values(tuning.Each(rows, x)), Y: values(tuning.Each(rows, y)),
 	}
 }
 
@@ -152,7 +152,7 @@ func OfResources(r *tuning.Resources) *document.Document {
 	d.Draw(chart.Bars{
 		Name: "resources", Title: "Share of each component in the CPU cores and memory of the topology",
 		XLabel: "share of the total", Shares: []string{"CPU cores", "memory"},
-		Rows: each(r.Components, func(c component) chart.Bar {
+		Rows: tuning.Each(r.Components, func(c component) chart.Bar {
 			return chart.Bar{Name: c.Component, Shares: []float64{float64(c.CPUShare), float64(c.MemoryShare)}}
 		}),
 	})
@@ -221,12 +221,10 @@ func fittedOf(d *tuning.Data) []fitted {
 		{"data-records", "Records per second over the cores of the topology", "records/s", "R/s per core",
 			d.Fits.RecordsPerCore, func(v volume) Figure { return v.RecordsPerS },
 			func(v volume) Figure { return v.ResidualRecords }},
-		{"data-volume", "Data volume over the cores of the topology", "MiB/s", "MiB/s per core",
-			d.Fits.MiBPerCore, func(v volume) Figure { return v.DataMiBPerS },
-			func(v volume) Figure { return v.ResidualMiB }},
-		{"data-memory", "Memory over the cores of the topology", "GiB", "GiB per core",
-			d.Fits.GiBPerCore, func(v volume) Figure { return v.TotalMemoryMiB / 1024 },
-			func(v volume) Figure { return v.ResidualGiB }},
+		{"data-volume", "Data volume over the cores of the topology", "MiB/s", "MiB/s per core", d.Fits.MiBPerCore,
+			func(v volume) Figure { return v.DataMiBPerS }, func(v volume) Figure { return v.ResidualMiB }},
+		{"data-memory", "Memory over the cores of the topology", "GiB", "GiB per core", d.Fits.GiBPerCore,
+			func(v volume) Figure { return v.TotalMemoryMiB / 1024 }, func(v volume) Figure { return v.ResidualGiB }},
 	}
 }
 
@@ -246,8 +244,8 @@ func OfData(data *tuning.Data) *document.Document {
 		d.Draw(f.chart(data))
 	}
 	if len(data.Rows) > 1 {
-		loads := each(data.Rows, func(v tuning.Volume) Figure { return v.RecordsPerS })
-		d.Draw(demandChart("data-demand", "records/s", values(loads), values(each(data.Rows, coresOf))))
+		loads := tuning.Each(data.Rows, func(v tuning.Volume) Figure { return v.RecordsPerS })
+		d.Draw(demandChart("data-demand", "records/s", values(loads), values(tuning.Each(data.Rows, coresOf))))
 	}
 	addAudit(d, data.Audit, data.AuditedTotals)
 	d.AddTable("Fits over cores, with intervals of "+tuning.ConfidencePercent(data.Confidence), document.TableOf(fits,

@@ -13,12 +13,7 @@ import (
 // costFindings returns sentences about the cost without queries and about what a query adds, for a worker and for the
 // whole topology. The cost of a worker alone would hide what additional workers cost.
 func costFindings(c *tuning.Concurrency) []string {
-	text := func(e tuning.Estimate, unit string) string {
-		if !e.Value.Known() {
-			return "not determined: " + e.Note
-		}
-		return e.Text(c.Confidence, unit)
-	}
+	text := func(e tuning.Estimate, unit string) string { return e.CostText(c.Confidence, unit) }
 	const worker, all, cores = "ms/min of CPU per worker", "ms/min of CPU", "cores"
 	d := &document.Document{Findings: []string{baseline(c)}}
 	adds := text(c.Marginal, worker)
@@ -136,7 +131,7 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 	figure func(tuning.ConcurrencyStep) Figure) chart.Points {
 	queries := func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
 	points := measuredPoints(name, colour, c.Steps, queries, figure)
-	points.Full = each(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.Verdict != tuning.Fail })
+	points.Full = tuning.Each(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.Verdict != tuning.Fail })
 	return points
 }
 
@@ -169,7 +164,7 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 		"CPU ms per minute, mean over workers (60K is one core)", points)
 	if len(others) > 0 {
 		rest := measuredPoints("other steps, not fitted (hollow: FAIL)", 2, others, load, cpu)
-		rest.Full = each(others, func(p tuning.CostPoint) bool { return p.Verdict != tuning.Fail })
+		rest.Full = tuning.Each(others, func(p tuning.CostPoint) bool { return p.Verdict != tuning.Fail })
 		plot.Points = append(plot.Points, rest)
 	}
 	if c.CPUFit.Slope.Known() {
@@ -223,8 +218,7 @@ func OfTimeline(t *tuning.Timeline) *document.Document {
 	}
 	d.AddTable("Delay of each stage relative to Query Received", stageTable(t.Stages))
 	d.AddTable("Clock skew between stages", skewTable(t.Skews))
-	d.AddTable("Clock skew of each worker host relative to the collector, lower bound",
-		hostTable(t.Hosts))
+	d.AddTable("Clock skew of each worker host relative to the collector, lower bound", hostTable(t.Hosts))
 	if len(t.Stages) > 0 {
 		d.Draw(stageChart(t.Stages))
 	}
@@ -252,7 +246,7 @@ func stageChart(stages []tuning.Stage) chart.Ranges {
 	return chart.Ranges{
 		Name: "timeline-stages", XLabel: "ms relative to Query Received (negative: before it)", Unit: "ms",
 		Title: "Stages of a record in Bullet: mean, standard deviation (thick) and range (thin)",
-		Rows: each(stages, func(s tuning.Stage) chart.Range {
+		Rows: tuning.Each(stages, func(s tuning.Stage) chart.Range {
 			return chart.Range{
 				Name: s.Name, Text: tuning.Digits(s.MeanMs), Mean: float64(s.MeanMs), Deviation: float64(s.DeviationMs),
 				Least: float64(s.LeastMs), Most: float64(s.MostMs),
@@ -292,9 +286,8 @@ func hostsFinding(hosts []tuning.HostClock) string {
 	ahead := hosts[0].AheadMs
 	switch {
 	case len(hosts) > 1:
-		return fmt.Sprintf("The workers ran on %d hosts. According to their freshest samples, the clocks differ by up to %s ms. "+
-			"Delays between two hosts are no more exact than that.", len(hosts),
-			tuning.Digits(tuning.Apart(hosts)))
+		return fmt.Sprintf("The workers ran on %d hosts. According to their freshest samples, the clocks differ by up to %s ms. Delays between two hosts are no more exact than that.",
+			len(hosts), tuning.Digits(tuning.Apart(hosts)))
 	case ahead > 0:
 		return fmt.Sprintf("The workers ran on one host. Its clock is at least %s ms ahead of the clock of the collector.",
 			tuning.Digits(ahead))

@@ -48,7 +48,7 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 	}
 	slices.Sort(loads)
 	loads = slices.Compact(loads)
-	all := each(loads, func(load float64) leastCores {
+	all := tuning.Each(loads, func(load float64) leastCores {
 		least := leastCores{load, math.NaN(), "not held"}
 		for _, r := range q.Rows {
 			// A load between two steps counts as held only if a larger step was OK. Nothing is interpolated.
@@ -64,7 +64,7 @@ func addDemand(d *document.Document, q *tuning.Queries) {
 		digitsColumn("Fewest cores", "", func(held leastCores) Figure { return Figure(held.cores) }),
 		document.Number("Filter bolts", "", func(held leastCores) string { return held.filterBolts }),
 	))
-	cores := each(all, func(held leastCores) float64 { return held.cores })
+	cores := tuning.Each(all, func(held leastCores) float64 { return held.cores })
 	d.Draw(demandChart("queries-demand", simultaneousQueries, loads, cores))
 }
 
@@ -145,7 +145,7 @@ func latencyChart(q *tuning.Queries) chart.Plot {
 	for i, r := range q.Rows {
 		points := measuredPoints(tuning.Counted(r.FilterBolts, "filter bolt"), i, r.Points,
 			func(p point) Figure { return Figure(p.Queries) }, func(p point) Figure { return p.LatencyMs })
-		points.Full = each(r.Points, func(p point) bool { return p.Verdict == tuning.OK })
+		points.Full = tuning.Each(r.Points, func(p point) bool { return p.Verdict == tuning.OK })
 		plot.Points = append(plot.Points, joined(points), points)
 	}
 	return plot
@@ -155,18 +155,14 @@ func latencyChart(q *tuning.Queries) chart.Plot {
 // upper bound.
 func capacityChart(q *tuning.Queries) chart.Plot {
 	type row = tuning.QueryRow
-	bound := func(end *float64, missing float64) float64 {
-		if end == nil {
-			return missing
-		}
-		return *end
-	}
-	// A capacity without a lower bound starts at 0. One without an upper bound ends in an arrow.
 	intervals := chart.Points{
 		Name: "capacity (arrow: at least)", Colour: chart.Series(0),
-		X:    each(q.Rows, func(r row) float64 { return float64(r.TopologyCPUCores) }),
-		Low:  each(q.Rows, func(r row) float64 { return bound(r.Capacity.LastOK, 0) }),
-		High: each(q.Rows, func(r row) float64 { return bound(r.Capacity.FirstFail, math.Inf(1)) }),
+		X: tuning.Each(q.Rows, func(r row) float64 { return float64(r.TopologyCPUCores) }),
+	}
+	// A capacity without a lower bound starts at 0. One without an upper bound ends in an arrow.
+	for _, r := range q.Rows {
+		low, high := r.Capacity.Bounds(0, math.Inf(1))
+		intervals.Low, intervals.High = append(intervals.Low, low), append(intervals.High, high)
 	}
 	plot := chart.Plot{
 		Name: "queries-capacity", XLabel: coresOfTopology + " (the axis does not start at 0)", YLabel: simultaneousQueries,

@@ -58,12 +58,10 @@ func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 // that tables have the same order in every report.
 func collectorsOf(workers []runstore.Worker) (names []string) {
 	for _, w := range workers {
-		for _, c := range w.Collectors {
-			names = append(names, c.Name)
-		}
+		names = tuning.Union(names, tuning.Each(w.Collectors, func(c runstore.Collector) string { return c.Name })...)
 	}
 	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 // gcStep returns the figures of one collector in a step, over the workers that reported it. Rates use the measured
@@ -139,24 +137,23 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 	r := &Report{
 		Axis: axisNames[plan.Axis], Topology: run.Topology,
 		StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs, Goals: goalsReport(goalsOf(plan)),
-		TimesMs:     sliceEnds(run),
-		Calibration: run.Calibration, Collection: collected(run), Query: run.Query,
-		Settings: run.Settings, Placement: run.Placement, Annotations: run.Annotations, Requested: run.Requested,
-		percentiles: run.HasPercentiles(), durationMs: plan.Load.QueryDurationMs,
+		TimesMs: sliceEnds(run), Calibration: run.Calibration, Collection: collected(run),
+		Query: run.Query, Settings: run.Settings, Placement: run.Placement, Annotations: run.Annotations,
+		Requested: run.Requested, percentiles: run.HasPercentiles(), durationMs: plan.Load.QueryDurationMs,
 	}
 	for _, w := range run.Workers {
 		worker := workerReport(w, r.TimesMs, run.SliceMs)
 		worker.RestartsMs = w.RestartsMs(r.StartedMs, run.Steps[len(run.Steps)-1].EndMs)
 		r.Workers = append(r.Workers, worker)
 	}
-	r.QueriesRunning = each(r.TimesMs, func(t int64) Figure {
+	r.QueriesRunning = tuning.Each(r.TimesMs, func(t int64) Figure {
 		return runstore.Span{From: t - run.SliceMs, To: t}.Mean(run.QueriesRunning)
 	})
 	latency := func(t int64) []Figure {
 		return run.FilterLatencyMs(runstore.Span{From: t - run.SliceMs, To: t})
 	}
-	r.FilterLatencyMeanMs = each(r.TimesMs, func(t int64) Figure { return runstore.Average(latency(t)) })
-	r.FilterLatencyMaxMs = each(r.TimesMs, func(t int64) Figure { return largest(latency(t)) })
+	r.FilterLatencyMeanMs = tuning.Each(r.TimesMs, func(t int64) Figure { return runstore.Average(latency(t)) })
+	r.FilterLatencyMaxMs = tuning.Each(r.TimesMs, func(t int64) Figure { return tuning.Largest(latency(t)) })
 	for _, step := range run.Steps {
 		row := stepReport(run, step, plan.Axis)
 		if plan.Load.NoneToMatch() {
@@ -202,15 +199,17 @@ func sliceEnds(run *runstore.Figures) []int64 {
 // workerReport computes a worker's figures for each slice of the report. Totals such as CPU seconds become rates.
 func workerReport(w runstore.Worker, timesMs []int64, sliceMs int64) WorkerReport {
 	perMinute := func(s runstore.Slices) []Figure {
-		return each(timesMs, func(t int64) Figure { return msPerMinute(s, t, sliceMs) })
+		return tuning.Each(timesMs, func(t int64) Figure { return msPerMinute(s, t, sliceMs) })
 	}
 	report := WorkerReport{
 		Worker: w.Name, Pids: w.Pids, CPUMsPerMinute: perMinute(w.CPUSeconds), GCMsPerMinute: perMinute(w.GCSeconds),
 		CPUUserMsPerMinute: perMinute(w.CPUUserSeconds), CPUSystemMsPerMinute: perMinute(w.CPUSystemSeconds),
-		HeapUsedBytes: each(timesMs, func(t int64) Figure {
+		HeapUsedBytes: tuning.Each(timesMs, func(t int64) Figure {
 			return runstore.Span{From: t - sliceMs, To: t}.Mean(w.HeapUsedBytes)
 		}),
-		CPUCores: each(timesMs, func(t int64) Figure { return w.CPUSeconds.Rise(t, sliceMs) * 1000 / Figure(sliceMs) }),
+		CPUCores: tuning.Each(timesMs, func(t int64) Figure {
+			return w.CPUSeconds.Rise(t, sliceMs) * 1000 / Figure(sliceMs)
+		}),
 	}
 	if len(w.Pids) > 0 {
 		report.Pid = w.Pids[len(w.Pids)-1]
@@ -252,19 +251,15 @@ func stepReport(run *runstore.Figures, step runstore.Step, axis runstore.Axis) S
 		TotalCPUUserMsPerMinute:   runstore.Total(msPerMinuteOf(used.User)),
 		TotalCPUSystemMsPerMinute: runstore.Total(msPerMinuteOf(used.System)),
 		AverageGCMsPerMinute:      runstore.Average(gc), GCShareOfCPU: runstore.Average(gc) / meanCPU,
-		TotalGCMsPerMinute:   runstore.Total(gc),
-		AverageHeapUsedBytes: runstore.Average(used.HeapBytes), TotalHeapUsedBytes: runstore.Total(used.HeapBytes),
-		AverageResultSize:   step.Clients.AverageResultSize,
+		TotalGCMsPerMinute: runstore.Total(gc), AverageHeapUsedBytes: runstore.Average(used.HeapBytes),
+		TotalHeapUsedBytes: runstore.Total(used.HeapBytes), AverageResultSize: step.Clients.AverageResultSize,
 		FilterLatencyMeanMs: runstore.Average(run.FilterLatencyMs(measured)),
 		HostIdle:            step.HostIdle, QueriesRunningMean: measured.Mean(run.QueriesRunning),
 		Clients:          step.Clients,
 		RecordsPerSecond: step.RecordsPerSecond, MiBPerSecond: step.MiBPerSecond, RecordsLag: step.RecordsLag,
-		Shares:  step.Shares,
-		StartMs: step.StartMs, MeasuredFromMs: step.MeasuredFromMs, EndMs: step.EndMs,
-		FilterLatency: step.FilterLatency,
-		Sharing:       step.Sharing, Verdict: step.Verdict, Reasons: append([]string{}, step.Reasons...),
-		Notes:      step.Notes,
-		Limitation: step.Limitation, Evidence: step.Evidence, ForCost: step.Kind == runstore.CostStep,
-		launch: step.Launch, slices: used.Slices,
+		Shares: step.Shares, StartMs: step.StartMs, MeasuredFromMs: step.MeasuredFromMs,
+		EndMs: step.EndMs, FilterLatency: step.FilterLatency, Sharing: step.Sharing, Verdict: step.Verdict,
+		Reasons: append([]string{}, step.Reasons...), Notes: step.Notes, Limitation: step.Limitation,
+		Evidence: step.Evidence, ForCost: step.Kind == runstore.CostStep, launch: step.Launch, slices: used.Slices,
 	}
 }

@@ -72,8 +72,7 @@ func (c *Comparison) Document() *document.Document {
 	if d.Main == nil {
 		d.Main, d.Figures = &d.Figures[0], d.Figures[1:]
 	}
-	d.Note("A change is the value after minus the value before. " + notClear + "The relative change has an interval of " +
-		"its own, from the logarithms. A figure has no interval if each run has one launch or too few slices.")
+	d.Note("A change is the value after minus the value before. " + notClear + "The relative change has an interval of its own, from the logarithms. A figure has no interval if each run has one launch or too few slices.")
 	addMeanings(d)
 	return d
 }
@@ -113,9 +112,7 @@ func (c *Comparison) add(d *document.Document, p *compare.ConfigurationChange, s
 			addFigures(&t, s.Figures)
 			d.AddTable(s.Name+suffix, t)
 		}
-		for _, doubt := range p.Doubts(suffix) {
-			d.Note(doubt)
-		}
+		d.Note(p.Doubts(suffix)...)
 	})
 	d.Figures = append(append(d.Figures, changeFigures(p, suffix)...),
 		overlay(c.before.first[p.Before], c.after.first[p.After], suffix))
@@ -240,9 +237,8 @@ func changeFigures(p *compare.ConfigurationChange, suffix string) []chart.Figure
 	}
 	plot := chart.Plot{
 		Name: "changes" + nameSuffix(suffix), Title: "Relative change of each step, with intervals" + suffix,
-		XLabel: "steps", YLabel: "change, % of the value before",
-		Limit: chart.Limit{At: 0, Name: "no change"}, Crop: true,
-		XNames: each(p.Steps, func(s compare.StepChange) string { return s.Name }),
+		XLabel: "steps", YLabel: "change, % of the value before", Limit: chart.Limit{At: 0, Name: "no change"},
+		Crop: true, XNames: tuning.Each(p.Steps, func(s compare.StepChange) string { return s.Name }),
 	}
 	for i, name := range inFigure {
 		at := chart.Points{Name: name, Colour: chart.Series(i)}
@@ -317,8 +313,7 @@ func (c *ComparedConfiguration) Document() *document.Document {
 	addMeanings(d)
 	d.Note(strings.TrimSpace(notClear))
 	if slices.ContainsFunc(c.Steps, compare.StepChange.OfOneLaunch) {
-		d.Note("Only one launch each: the variation between launches is unknown, so there are no confidence intervals. " +
-			"Repeat the launches (steps.repeats).")
+		d.Note("Only one launch each: the variation between launches is unknown, so there are no confidence intervals. Repeat the launches (steps.repeats).")
 	}
 	return d
 }

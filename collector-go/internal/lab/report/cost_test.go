@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -72,7 +73,7 @@ func TestAReportHasNoCostBelowNothing(t *testing.T) {
 		[]column{mirrored(1.2, 1.1, 1.0, 0.99, 1.1, 1.19)}))
 	assert.False(t, r.Results.Concurrency[0].MarginalTotal.Value.Known())
 	assert.Contains(t, text, "Each query adds: not determined: the fitted slope of ")
-	data, err := r.JSON()
+	data, err := json.MarshalIndent(r, "", " ")
 	require.NoError(t, err)
 	assert.Contains(t, string(data), `"marginal_total_cpu_ms_per_minute_per_query": {
      "value": null,

@@ -40,7 +40,8 @@ func completeness(c *collection.Collection) string {
 	}
 	parts := []string{
 		fmt.Sprintf("%s of %s samples of %d workers are missing (%s); %s of them came too late",
-			samples(c.Missing), samples(c.Expected()), len(c.Workers), percentOf(c.Missing, c.Expected()),
+			samples(c.Missing), samples(c.Expected()), len(c.Workers),
+			tuning.PercentIn(Figure(c.Missing)/Figure(c.Expected()), 2),
 			samples(c.Late)),
 	}
 	if dropped := reasonsOf(c.Dropped); dropped != "" {
@@ -50,11 +51,6 @@ func completeness(c *collection.Collection) string {
 		parts = append(parts, fmt.Sprintf("Storm dropped %s reports before they reached the metrics consumer", samples(c.StormDropped)))
 	}
 	return fmt.Sprintf("Collection with %s: %s.", gaps, strings.Join(parts, "; "))
-}
-
-// percentOf formats a part as a percentage with two decimals, or Unknown if the whole is 0.
-func percentOf(part, all uint64) string {
-	return tuning.PercentIn(Figure(part)/Figure(all), 2)
 }
 
 // reasonsOf formats counts by reason: "3 queue_full, 1 expired". It returns "" if all are 0.
@@ -114,8 +110,7 @@ func collectedBlocks(c *collection.Collection) []document.Block {
 			return &interval
 		})))}
 	if wrong := metricsOf(c); len(wrong) > 0 {
-		blocks = append(blocks, document.Heading("Metrics with problems"),
-			document.Tabled(metricTable(wrong)))
+		blocks = append(blocks, document.Heading("Metrics with problems"), document.Tabled(metricTable(wrong)))
 	}
 	return blocks
 }
@@ -256,7 +251,7 @@ func (r *RunReport) busiestTable() (t document.Table, left int) {
 // sharesOf shows the processes of several steps side by side, the largest share first. A row above them has the idle
 // share, so that each column adds up to the whole host.
 func sharesOf(all []busy) document.Table {
-	t := newGrid(each(all, func(b busy) string { return b.name }), "Process")
+	t := newGrid(tuning.Each(all, func(b busy) string { return b.name }), "Process")
 	most := map[string]Figure{}
 	for i, b := range all {
 		for _, s := range b.step.Shares {

@@ -26,20 +26,9 @@ const (
 	mib      = 1 << 20
 )
 
-// each maps a list. The result is never nil, so that JSON has [] and not null.
-//
-// Most tables, charts and sentences use it. Loops remain where elements are filtered or have several results.
-func each[T, U any](all []T, of func(T) U) []U {
-	out := make([]U, len(all))
-	for i, one := range all {
-		out[i] = of(one)
-	}
-	return out
-}
-
 // values converts figures to the numbers that a chart takes.
 func values(figures []Figure) []float64 {
-	return each(figures, func(f Figure) float64 { return float64(f) })
+	return tuning.Each(figures, func(f Figure) float64 { return float64(f) })
 }
 
 // msPerMinute returns the increase of a total of seconds in the slice that ends at endMs, in milliseconds per minute.
@@ -49,16 +38,16 @@ func msPerMinute(total runstore.Slices, endMs, sliceMs int64) Figure {
 
 // msPerMinuteOf converts seconds per second to milliseconds per minute, the unit of Bullet's tuning document.
 func msPerMinuteOf(perSecond []Figure) []Figure {
-	return each(perSecond, func(f Figure) Figure { return f * 1000 * 60 })
+	return tuning.Each(perSecond, func(f Figure) Figure { return f * 1000 * 60 })
 }
 
-// largest returns the largest known figure, or Unknown if none is known.
-func largest(figures []Figure) Figure {
-	most := Unknown
-	for _, f := range figures {
-		most = tuning.Greater(most, f)
+// positive returns Unknown for a figure that is not above 0. A step in which no query returned has a latency of 0,
+// which a logarithmic axis cannot show.
+func positive(f Figure) Figure {
+	if f > 0 {
+		return f
 	}
-	return most
+	return Unknown
 }
 
 // knownOr returns the text of a cell, or Unknown if known is false. cell is called only if known is true, so that it
@@ -73,10 +62,7 @@ func knownOr(known bool, cell func() string) string {
 // settingText formats the value of a setting. nil means that the setting does not exist, which differs from an empty
 // value.
 func settingText(value *string) string {
-	if value == nil {
-		return document.Unknown
-	}
-	return *value
+	return knownOr(value != nil, func() string { return *value })
 }
 
 // digitsColumn is a column of figures with their significant digits (tuning.Digits).
@@ -165,9 +151,7 @@ func SpreadOf(values []Figure) Spread {
 		return s
 	}
 	s.Mean, s.Least, s.Most = Figure(stat.Mean(known, nil)), Figure(slices.Min(known)), Figure(slices.Max(known))
-	if s.Launches > 1 {
-		s.Deviation = Figure(stat.StdDev(known, nil))
-	}
+	s.Deviation = Figure(stat.StdDev(known, nil)) // unknown for a single launch
 	return s
 }
 
@@ -197,9 +181,7 @@ const (
 const hostIdle = "host idle"
 
 // WorkerHosts is the caveat of runs whose workers run on other machines than tune run.
-const WorkerHosts = "The worker hosts were not measured. The host in the figures is the one of tune run, on which no worker runs, " +
-	"so it excuses no missed goal. Check yourself whether the worker hosts had idle CPU. " +
-	"The CPU of the workers was measured."
+const WorkerHosts = "The worker hosts were not measured. The host in the figures is the one of tune run, on which no worker runs, so it excuses no missed goal. Check yourself whether the worker hosts had idle CPU. The CPU of the workers was measured."
 
 // hostOfRun reports whether the measured host runs only the load. A topology that was launched by a command runs on a
 // cluster, whose hosts are not measured.

@@ -148,7 +148,7 @@ func (i *Ingest) saturation() chart.Plot {
 	queryable := i.curve("until visible to queries", 0, func(s IngestStep) Figure { return known(s.RowsPerS) })
 	dots := queryable
 	dots.Name, dots.Joined = "", false
-	dots.Full = each(i.Steps, func(s IngestStep) bool { return s.Rejected == 0 })
+	dots.Full = tuning.Each(i.Steps, func(s IngestStep) bool { return s.Rejected == 0 })
 	return chart.Plot{
 		Name: "saturation", Title: "Rows per second over clients (hollow: the collector rejected some batches)",
 		XLabel: "clients", YLabel: "rows/s", Limit: chart.NoLimit, Points: []chart.Points{queryable, dots,

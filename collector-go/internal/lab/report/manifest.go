@@ -19,16 +19,14 @@ func (r *RunReport) manifestTable() document.Table {
 	m, v := r.Manifest, r.Manifest.Versions
 	t.AddKnown("Run", m.ID)
 	t.AddKnown("Command", m.Command)
-	if i := slices.IndexFunc(r.Trials, func(trial TrialReport) bool { return trial.Launched != "" }); i >= 0 {
+	if i := slices.IndexFunc(r.Trials, func(trial *TrialReport) bool { return trial.Launched != "" }); i >= 0 {
 		t.AddKnown("Launched by", r.Trials[i].Launched)
 	}
-	t.AddKnown("Bullet Metrics", v.BulletMetrics)
-	t.AddKnown("Bullet", v.Bullet)
-	t.AddKnown("Storm", v.Storm)
-	t.AddKnown("Kafka", r.kafka())
-	t.AddKnown("Java of the workers", v.WorkerJava)
-	t.AddKnown("Java of the load host", v.Java)
-	t.AddKnown("Plugin", v.Plugin)
+	for _, version := range [][2]string{{"Bullet Metrics", v.BulletMetrics}, {"Bullet", v.Bullet}, {"Storm", v.Storm},
+		{"Kafka", r.kafka()}, {"Java of the workers", v.WorkerJava}, {"Java of the load host", v.Java},
+		{"Plugin", v.Plugin}} {
+		t.AddKnown(version[0], version[1])
+	}
 	if hostOfRun(r.plan) {
 		addCluster(&t, m.Cluster)
 		addMachine(&t, "Load host: ", m.Machine)
@@ -90,10 +88,7 @@ func addCluster(t *document.Table, c *runstore.Cluster) {
 		count = strconv.Itoa(c.Machines)
 	}
 	t.AddKnown(head, count)
-	addMachine(t, "Each machine: ", runstore.Machine{
-		CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes,
-		Network: c.Network,
-	})
+	addMachine(t, "Each machine: ", c.Machine())
 	if c.BusyByOthers.Known() {
 		t.AddKnown("Share of the cluster used by others", tuning.Percent(c.BusyByOthers))
 	}
@@ -165,14 +160,11 @@ func (t *TrialReport) reportedTable() document.Table {
 	if r == nil {
 		return out
 	}
-	out.AddKnown("Topology id", r.TopologyID)
-	out.AddKnown("Bullet", r.Bullet)
-	out.AddKnown("Storm", r.Storm)
-	out.AddKnown("Java of the workers", r.WorkerJava)
-	out.AddKnown("Plugin", r.Plugin)
-	out.AddKnown("JVM flags of the workers", r.WorkerFlags)
-	out.AddKnown("Heap flags in effect", r.HeapFlags)
-	out.AddKnown("GC flags in effect", r.GCFlags)
+	for _, known := range [][2]string{{"Topology id", r.TopologyID}, {"Bullet", r.Bullet}, {"Storm", r.Storm},
+		{"Java of the workers", r.WorkerJava}, {"Plugin", r.Plugin}, {"JVM flags of the workers", r.WorkerFlags},
+		{"Heap flags in effect", r.HeapFlags}, {"GC flags in effect", r.GCFlags}} {
+		out.AddKnown(known[0], known[1])
+	}
 	if r.HeapLimitBytes.Known() {
 		out.AddKnown("Heap limit of a worker", fmt.Sprintf("%.0f MiB", float64(r.HeapLimitBytes)/mib))
 	}

@@ -13,20 +13,16 @@ import (
 // machine returns the resources of one machine of the topology: this machine for a local cluster, else the machines
 // that the experiment states for the cluster.
 func (r *RunReport) machine() tuning.Machine {
-	cores, usable, memory := r.Manifest.Machine.Cores, r.Manifest.Machine.UsableCores, r.Manifest.Machine.MemoryBytes
-	if hostOfRun(r.plan) {
-		c := r.Manifest.Cluster
+	of := r.Manifest.Machine
+	if c := r.Manifest.Cluster; hostOfRun(r.plan) {
 		if c == nil || c.Cores <= 0 {
 			return tuning.UnknownMachine()
 		}
-		cores, usable, memory = c.Cores, c.UsableCores, c.MemoryBytes
+		of = c.Machine()
 	}
-	if !usable.Known() || usable <= 0 {
-		usable = Figure(max(1, cores))
-	}
-	m := tuning.Machine{CPUCores: usable, MemoryMiB: Unknown}
-	if memory > 0 {
-		m.MemoryMiB = Figure(memory) / mib
+	m := tuning.Machine{CPUCores: of.UsableCores, MemoryMiB: positive(Figure(of.MemoryBytes)) / mib}
+	if !positive(m.CPUCores).Known() {
+		m.CPUCores = Figure(max(1, of.Cores))
 	}
 	return m
 }
@@ -115,7 +111,7 @@ func (r *RunReport) withCosts(configuration int) []measured {
 
 // attempts returns all OK attempts of the trial at the value of a step. A load that was measured several times in one
 // launch shows how much the topology drifts, so every attempt is a point of the cost.
-func (t TrialReport) attempts(last TrialStep) (all []*StepReport) {
+func (t *TrialReport) attempts(last TrialStep) (all []*StepReport) {
 	for _, s := range t.Steps {
 		if s.Kind == last.Kind && s.Value == last.Value && s.Verdict == tuning.OK {
 			all = append(all, t.Report.stepAt(s.StartMs))
@@ -139,7 +135,7 @@ func (m measured) usedCores() Figure {
 
 // mean returns the mean of a figure over the launches that have it.
 func (m measured) mean(figure func(*StepReport) Figure) Figure {
-	return runstore.Average(each(m.steps, figure))
+	return runstore.Average(tuning.Each(m.steps, figure))
 }
 
 // size is the size of a configuration: its resource request or, if it reported none, the most CPU that it used. The
@@ -167,7 +163,7 @@ func (s size) measuredCores() (Figure, string) {
 }
 
 // lastOK returns the last OK attempt at the largest load that the trial held, or nil if it held none.
-func (t TrialReport) lastOK() *TrialStep {
+func (t *TrialReport) lastOK() *TrialStep {
 	if t.result.Capacity.LastOK == nil {
 		return nil
 	}
@@ -179,14 +175,8 @@ func (t TrialReport) lastOK() *TrialStep {
 // It returns 0 if that is not known.
 func (r *RunReport) busyMost(configuration int, component string) (most Figure) {
 	for _, t := range r.trialsOf(configuration) {
-		last := t.lastOK()
-		if last == nil || last.Evidence == nil {
-			continue
-		}
-		for _, b := range last.Evidence.Bolts {
-			if b.Component == component && b.BusyMost > most {
-				most = b.BusyMost
-			}
+		if last := t.lastOK(); last != nil && last.Evidence != nil {
+			most = tuning.Greater(most, last.Evidence.Bolt(component).BusyMost)
 		}
 	}
 	return most
@@ -199,7 +189,7 @@ func (r *RunReport) size(configuration int) size {
 	used := Unknown
 	var held []Figure
 	for _, t := range r.trialsOf(configuration) {
-		s.filterBolts = max(s.filterBolts, filterBoltsOf(*t))
+		s.filterBolts = max(s.filterBolts, filterBoltsOf(t))
 		if last := t.lastOK(); last != nil {
 			held = append(held, last.CPUCores)
 		}
@@ -216,8 +206,7 @@ func (r *RunReport) size(configuration int) size {
 	}
 	s.used = runstore.Average(held)
 	if !s.cores.Known() && used.Known() {
-		s.cores, s.note = used, "the topology reported no CPU request: the cores are the most that its "+
-			"workers used"
+		s.cores, s.note = used, "the topology reported no CPU request: the cores are the most that its workers used"
 	}
 	return s
 }
@@ -228,19 +217,14 @@ const filterParallelism = "bullet.topology.filter.bolt.parallelism"
 
 // filterBoltsOf returns the number of filter bolts of a trial, as the topology reported it or else from the settings. 0
 // means unknown.
-func filterBoltsOf(t TrialReport) (bolts int) {
+func filterBoltsOf(t *TrialReport) (bolts int) {
 	if t.Report != nil && t.Report.Requested != nil {
-		for _, c := range t.Report.Requested.Components {
-			if c.Name == tuning.FilterBolt {
-				return c.Parallelism
-			}
+		isFilter := func(c runstore.Component) bool { return c.Name == tuning.FilterBolt }
+		if filter, found := tuning.First(t.Report.Requested.Components, isFilter); found {
+			return filter.Parallelism
 		}
 	}
-	for _, e := range t.Settings {
-		if e.Key == filterParallelism {
-			fmt.Sscan(e.Value, &bolts)
-		}
-	}
+	fmt.Sscan(runstore.Mapped(t.Settings)[filterParallelism], &bolts)
 	return bolts
 }
 
@@ -251,10 +235,10 @@ func (r *RunReport) components(configuration int) []tuning.Component {
 		if t.Report == nil || t.Report.Requested == nil {
 			continue
 		}
-		return each(t.Report.Requested.Components, func(c runstore.Component) tuning.Component {
+		return tuning.Each(t.Report.Requested.Components, func(c runstore.Component) tuning.Component {
 			parallelism := max(1, c.Parallelism)
 			return tuning.Component{
-				Name: r.componentName(*t, c.Name), Parallelism: parallelism,
+				Name: r.componentName(t, c.Name), Parallelism: parallelism,
 				CPUCoresEach: c.CPUCoresTotal / Figure(parallelism), CPUCoresTotal: Unknown,
 				OnHeapMiB: c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: Unknown,
 				BusyMost: r.busyMost(configuration, c.Name),
@@ -273,7 +257,7 @@ const (
 // componentName gives the DSL's spout a name of its own if it is used without the DSL's bolt. Bullet calls it
 // DataSource, like its own spout, but the two have different settings. Otherwise a sizing would write the settings of
 // the wrong one.
-func (r *RunReport) componentName(t TrialReport, name string) string {
+func (r *RunReport) componentName(t *TrialReport, name string) string {
 	if name == "DataSource" && strings.EqualFold(r.setting(t, dslSpoutEnable), "true") &&
 		!strings.EqualFold(r.setting(t, dslBoltEnable), "true") {
 		return "DSL spout"
@@ -333,7 +317,7 @@ func (m measured) concurrency() tuning.ConcurrencyRow {
 // launchCosts returns the single measurements of a cost. The result is never nil, because nil marks a table from a
 // user, which has no single measurements.
 func launchCosts(steps []*StepReport) []tuning.LaunchCost {
-	return each(steps, func(s *StepReport) tuning.LaunchCost {
+	return tuning.Each(steps, func(s *StepReport) tuning.LaunchCost {
 		return tuning.LaunchCost{
 			AverageCPUMsPerMinute: s.AverageCPUMsPerMinute, TotalCPUMsPerMinute: s.TotalCPUMsPerMinute,
 			Slices: s.slices,

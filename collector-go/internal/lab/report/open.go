@@ -17,7 +17,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -50,13 +49,7 @@ func OpenRunReport(dir string) (*RunReport, error) {
 // caveats returns the caveats of the plan, of the launch and of the trials, and then the general ones, each once. The
 // trials of a run have mostly the same caveats.
 func (r *RunReport) caveats() (all []string) {
-	add := func(lines ...string) {
-		for _, line := range lines {
-			if !slices.Contains(all, line) {
-				all = append(all, line)
-			}
-		}
-	}
+	add := func(lines ...string) { all = tuning.Union(all, lines...) }
 	add(r.plan.Caveats...)
 	if r.mibEstimated {
 		size := ""
@@ -179,8 +172,7 @@ func (r *RunReport) recommendation() []document.Block {
 			text += fmt.Sprintf(", knee at %d", row.Knee.Queries)
 		}
 		if row.Knee != nil && !row.Knee.Stable {
-			text += ",\n# which is not stable: without one of the points it would move by more than one step; measure " +
-				"more steps near it before you rely on this"
+			text += ",\n# which is not stable: without one of the points it would move by more than one step; measure more steps near it before you rely on this"
 			unstable = append(unstable, strconv.Itoa(row.FilterBolts))
 		}
 		text += fmt.Sprintf("\n%s: %d\n", filterParallelism, row.FilterBolts)

@@ -15,6 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/compare"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // operand is one of the two compared runs, with the report of each configuration's first launch, from which the figure
@@ -142,7 +143,7 @@ func (s measuredStep) compared(own *StepReport) map[string][]Figure {
 	cpu := func(w runstore.Worker) runstore.Slices { return w.CPUSeconds }
 	gc := func(w runstore.Worker) runstore.Slices { return w.GCSeconds }
 	totalCPU, totalGC := s.rises(cpu, runstore.Total), s.rises(gc, runstore.Total)
-	filterLatency := each(s.ends(), func(t int64) Figure {
+	filterLatency := tuning.Each(s.ends(), func(t int64) Figure {
 		return runstore.Average(s.run.FilterLatencyMs(runstore.Span{From: t - s.run.StoredSliceMs, To: t}))
 	})
 	return map[string][]Figure{
@@ -157,7 +158,7 @@ func (s measuredStep) compared(own *StepReport) map[string][]Figure {
 		compare.FilterLatency:  levelled(filterLatency, own.FilterLatencyMeanMs),
 		compare.ResultSize:     levelled(s.resultSizes(), own.AverageResultSize),
 		compare.TimeToResult:   levelled(s.queryLatencies(), own.Clients.LatencyMeanMs),
-		compare.QueriesRunning: levelled(each(s.ends(), s.run.QueriesRunning.At), own.QueriesRunningMean),
+		compare.QueriesRunning: levelled(tuning.Each(s.ends(), s.run.QueriesRunning.At), own.QueriesRunningMean),
 		compare.Records:        {s.RecordsPerSecond},
 		compare.HostIdle:       {100 * s.HostIdle},
 	}
@@ -169,7 +170,7 @@ func levelled(values []Figure, figure Figure) []Figure {
 	if !by.Known() {
 		return nil
 	}
-	return each(values, func(v Figure) Figure { return v + by })
+	return tuning.Each(values, func(v Figure) Figure { return v + by })
 }
 
 // collector returns the figures of a garbage collector in the step, with the total over all workers in each slice.
@@ -197,7 +198,7 @@ func (s measuredStep) ends() (all []int64) {
 // bySlice combines a value of the workers that reported it, slice by slice.
 func (s measuredStep) bySlice(together func([]Figure) Figure, reported func(runstore.Worker) bool,
 	value func(w runstore.Worker, endMs int64) Figure) []Figure {
-	return each(s.ends(), func(endMs int64) Figure {
+	return tuning.Each(s.ends(), func(endMs int64) Figure {
 		var all []Figure
 		for _, w := range s.run.Workers {
 			if reported(w) {
@@ -239,13 +240,13 @@ func (s measuredStep) resultSizes() []Figure {
 	if len(returned) == 0 {
 		return []Figure{s.Clients.AverageResultSize}
 	}
-	return each(returned, func(o load.Outcome) Figure { return Figure(o.Records) })
+	return tuning.Each(returned, func(o load.Outcome) Figure { return Figure(o.Records) })
 }
 
 // queryLatencies returns the times to result of the queries. A query without an answer counts with the time until its
 // end, which is a lower bound (load.Latencies).
 func (s measuredStep) queryLatencies() []Figure {
-	return each(s.ended(load.Returned, load.TimedOut, load.Unfinished, load.NotSubmitted),
+	return tuning.Each(s.ended(load.Returned, load.TimedOut, load.Unfinished, load.NotSubmitted),
 		func(o load.Outcome) Figure { return Figure(o.Latency().Microseconds()) / 1000 })
 }
 

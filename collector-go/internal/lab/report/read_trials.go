@@ -48,7 +48,7 @@ func readRun(run *runstore.Run) (*RunReport, error) {
 		} else {
 			before = trial.values
 		}
-		r.Trials = append(r.Trials, *trial)
+		r.Trials = append(r.Trials, trial)
 	}
 	r.rows(result)
 	return r, nil

@@ -32,9 +32,7 @@ func (r *RunReport) sizing(j *Results) *RunSizing {
 		return s
 	}
 	if r.plan.Launch == "command" {
-		s.Sizing.Notes = append(s.Sizing.Notes,
-			"the machines are assumed to be like the one that started the run; to size for others, run tune size with "+
-				"--cores-per-machine and --memory-per-machine-mib")
+		s.Sizing.Notes = append(s.Sizing.Notes, "the machines are assumed to be like the one that started the run; to size for others, run tune size with --cores-per-machine and --memory-per-machine-mib")
 	}
 	s.YAML = s.Sizing.YAML()
 	return s
@@ -74,10 +72,9 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 	if s.Sizing, err = tuning.Size(targetLoad, tuning.Measurements{Volumes: volumes}); err != nil {
 		return s, err
 	}
-	s.Load = fmt.Sprintf("For the highest record rate that this run held, %s records/s (%s MiB/s), with %d "+
-		"queries. %s The settings follow from the fits over all volumes that were held. The configuration that held this one is %q.",
-		tuning.Digits(Figure(most.RecordsPerS)), tuning.Digits(Figure(most.DataMiBPerS)), queries, r.recordsHeadroom(),
-		j.mostRecordsBy)
+	s.Load = fmt.Sprintf("For the highest record rate that this run held, %s records/s (%s MiB/s), with %d queries. %s The settings follow from the fits over all volumes that were held. The configuration that held this one is %q.",
+		tuning.Digits(Figure(most.RecordsPerS)),
+		tuning.Digits(Figure(most.DataMiBPerS)), queries, r.recordsHeadroom(), j.mostRecordsBy)
 	return s, nil
 }
 
@@ -104,8 +101,8 @@ func (r *RunReport) sizeQueries(j *Results) (*RunSizing, error) {
 	largest, most, by := 0, 0.0, 0
 	for _, row := range j.Queries.Rows {
 		largest = row.FilterBolts
-		if row.Capacity.LastOK != nil && *row.Capacity.LastOK > most {
-			most, by = *row.Capacity.LastOK, row.FilterBolts
+		if held, _ := row.Capacity.Bounds(0, 0); held > most {
+			most, by = held, row.FilterBolts
 		}
 	}
 	rate := j.tables.RecordsPerS
@@ -145,10 +142,8 @@ func (r *RunReport) componentsWith(filterBolts int) []tuning.Component {
 
 // otherRun explains how to make the run that a sizing lacks.
 var otherRun = map[runstore.Analysis]string{
-	runstore.OfData: "RUN-OF-TEST-7 is the directory of a run that measures filter bolts by queries (analysis: " +
-		"queries), such as bullet-metrics tune run topology/experiments/test7.yaml",
-	runstore.OfQueries: "RUN-OF-TEST-6 is the directory of a run of data volumes (analysis: data), such as " +
-		"bullet-metrics tune run topology/experiments/test6.yaml",
+	runstore.OfData:    "RUN-OF-TEST-7 is the directory of a run that measures filter bolts by queries (analysis: queries), such as bullet-metrics tune run topology/experiments/test7.yaml",
+	runstore.OfQueries: "RUN-OF-TEST-6 is the directory of a run of data volumes (analysis: data), such as bullet-metrics tune run topology/experiments/test6.yaml",
 }
 
 // sizingBlocks returns the section about the sizing.
@@ -203,8 +198,7 @@ func (r *RunReport) results() (j Results) {
 // timelines returns the timelines of the trials. If a step was repeated, the last attempt counts, as in the rest of the
 // report.
 func (r *RunReport) timelines() (all []NamedTimeline) {
-	for i := range r.Trials {
-		t := &r.Trials[i]
+	for _, t := range r.Trials {
 		at := map[float64]int{}
 		for _, s := range t.Steps {
 			if s.Timeline == nil {

@@ -55,7 +55,7 @@ func (r *RunReport) capacityColumns() []rowColumn {
 		if len(row.Repeats) < 2 {
 			return ""
 		}
-		return strings.Join(each(row.Repeats, tuning.Interval.Text), "; ")
+		return strings.Join(tuning.Each(row.Repeats, tuning.Interval.Text), "; ")
 	}))
 }
 
@@ -89,10 +89,10 @@ func (r *RunReport) timelinesOf(row RowReport) (all []*tuning.Timeline) {
 // spread.
 func (r *RunReport) meansColumn(head string, of func(*tuning.Timeline) tuning.Estimate) rowColumn {
 	return document.Number(head, "ms", func(row RowReport) string {
-		known := slices.DeleteFunc(each(r.timelinesOf(row), of),
+		known := slices.DeleteFunc(tuning.Each(r.timelinesOf(row), of),
 			func(e tuning.Estimate) bool { return !e.Value.Known() })
 		if len(known) != 1 {
-			return SpreadOf(each(known, func(e tuning.Estimate) Figure { return e.Value })).String()
+			return SpreadOf(tuning.Each(known, func(e tuning.Estimate) Figure { return e.Value })).String()
 		}
 		only := known[0]
 		if only.Low.Known() && only.High.Known() && !(only.High > only.Low) {
@@ -123,29 +123,23 @@ func (r *RunReport) withVolumes(t document.Table) document.Table {
 // Write writes report.html, report.md, report.json, the figures and the run's tables as CSV into dir. All forms are
 // made from one document, so they have the same content.
 func (r *RunReport) Write(dir string) error {
-	text, err := r.JSON()
-	if err != nil {
-		return fmt.Errorf("make report.json: %w", err)
-	}
-	return r.write(dir, text, r.panelFigures())
+	return r.write(dir, r, r.panelFigures())
 }
 
 // write writes all forms with the given report.json and additional figures. A run of one trial has a different
 // report.json.
-func (r *RunReport) write(dir string, data []byte, more []chart.Figure) error {
+func (r *RunReport) write(dir string, data any, more []chart.Figure) error {
+	text, err := json.MarshalIndent(data, "", " ")
+	if err != nil {
+		return fmt.Errorf("make report.json: %w", err)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	files := r.csvFiles()
-	files["report.json"] = data
+	files["report.json"] = append(text, '\n')
 	d := r.document()
 	return writeForms(dir, d, append(d.Drawings(), more...), files)
-}
-
-// JSON returns the report as JSON. Unknown figures are null.
-func (r *RunReport) JSON() ([]byte, error) {
-	text, err := json.MarshalIndent(r, "", " ")
-	return append(text, '\n'), err
 }
 
 // document assembles the report. The first screen has the most important information: the verdict, the reason, the
@@ -174,12 +168,11 @@ func (r *RunReport) document() *document.Document {
 	d.Add("Caveats", document.List(r.Caveats))
 	d.Add("Trials over time", r.runTimelineBlocks()...)
 	d.Add("Differences between the configurations", r.differenceBlocks()...)
-	for i := range r.Trials {
-		r.addTrial(d, &r.Trials[i])
+	for _, t := range r.Trials {
+		r.addTrial(d, t)
 	}
 	d.Add("Versions and machines", document.Tabled(r.manifestTable()))
-	d.Add("Bullet settings of all trials",
-		document.Tabled(entryTable("Setting", "Value", r.Manifest.BulletSettings)))
+	d.Add("Bullet settings of all trials", document.Tabled(entryTable("Setting", "Value", r.Manifest.BulletSettings)))
 	return d
 }
 
@@ -200,16 +193,11 @@ func (r *RunReport) differenceBlocks() []document.Block {
 	var keys []string
 	values := map[string]map[string]string{}
 	for _, t := range r.Trials {
-		values[t.Label] = map[string]string{}
-		for _, e := range t.Settings {
-			if !slices.Contains(keys, e.Key) {
-				keys = append(keys, e.Key)
-			}
-			values[t.Label][e.Key] = e.Value
-		}
+		values[t.Label] = runstore.Mapped(t.Settings)
+		keys = tuning.Union(keys, tuning.Each(t.Settings, func(e runstore.Entry) string { return e.Key })...)
 	}
 	t := document.NewTable(append([]document.Column{document.Words("Setting")},
-		each(r.Rows, func(row RowReport) document.Column { return document.Words(row.Label) })...)...)
+		tuning.Each(r.Rows, func(row RowReport) document.Column { return document.Words(row.Label) })...)...)
 	for _, key := range keys {
 		line, distinct := []string{key}, map[string]bool{}
 		for _, row := range r.Rows {
@@ -235,14 +223,14 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 		return
 	}
 	parts := document.Document{}
-	steps := t.Report.stepBlocks()
-	parts.Add("Steps", steps[:2]...)
-	parts.Add("Limiters", steps[2])
+	parts.Add("Steps", document.Tabled(t.Report.stepTable()),
+		document.List(append(t.Report.reasons(), t.Report.doubts()...)))
+	parts.Add("Limiters", document.Tabled(t.Report.evidenceTable()))
 	parts.Add("Figures over time", document.Drawn(t.timeline().Figure()),
 		document.Paragraph("Single figures: %s.", t.panelNames()))
 	parts.Add("Annotations", t.Report.annotationBlocks()...)
 	parts.Add("Filter latency percentiles", t.Report.spectrumBlocks(t.figureName("spectrum"))...)
-	parts.Add("Queries", t.Report.queryBlocks()...)
+	parts.Add("Queries", document.Verbatim(t.Report.Query), document.Tabled(t.Report.queryTable()))
 	parts.Add("Load hosts", t.Report.loadHostBlocks()...)
 	parts.Add("CPU of "+withArticle(r.host())+" by process", document.Paragraph("%s", t.Report.howCalibrated()),
 		document.Tabled(t.Report.shareTable()))
@@ -285,7 +273,7 @@ func (r *RunReport) panelFigures() (all []chart.Figure) {
 
 // panelNames lists the file names of the trial's panelFigures.
 func (t *TrialReport) panelNames() string {
-	names := each(t.Report.panels(), func(p chart.Panel) string {
+	names := tuning.Each(t.Report.panels(), func(p chart.Panel) string {
 		return fmt.Sprintf("%s/%s.svg", figuresDir, t.figureName(p.Name))
 	})
 	return strings.Join(names, ", ") + ", each also as .png"
@@ -335,9 +323,5 @@ func (r *RunReport) WriteSingle(dir string) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(single, "", " ")
-	if err != nil {
-		return fmt.Errorf("make report.json: %w", err)
-	}
-	return r.write(dir, append(text, '\n'), single.figures())
+	return r.write(dir, single, single.figures())
 }

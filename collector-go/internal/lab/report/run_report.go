@@ -150,7 +150,7 @@ type RunReport struct {
 	StartedMs int64          `json:"started_ms"`
 	Goals     []tuning.Goal  `json:"goals"`
 	Rows      []RowReport    `json:"rows"`
-	Trials    []TrialReport  `json:"trials"`
+	Trials    []*TrialReport `json:"trials"`
 	Results   Results        `json:"judged"`
 	// Compared compares each configuration with the first one.
 	Compared []ComparedConfiguration `json:"compared,omitempty"`
@@ -257,15 +257,8 @@ func (r *RunReport) row(configuration int) RowReport {
 }
 
 // setting returns a setting of the trial, or of the run if the trial does not set it.
-func (r *RunReport) setting(t TrialReport, key string) (value string) {
-	for _, entries := range [][]runstore.Entry{r.Manifest.BulletSettings, t.Settings} {
-		for _, e := range entries {
-			if e.Key == key {
-				value = e.Value
-			}
-		}
-	}
-	return value
+func (r *RunReport) setting(t *TrialReport, key string) string {
+	return runstore.Mapped(slices.Concat(r.Manifest.BulletSettings, t.Settings))[key]
 }
 
 // name returns the label of the trial. It contains the number of the repeat if there are several.
@@ -277,22 +270,22 @@ func (t *TrialReport) name() string {
 }
 
 // lastAttempts returns the steps in their order, without those that were measured again later in the trial.
-func (t TrialReport) lastAttempts() []TrialStep { return t.chosen(tuning.LastAttempts) }
+func (t *TrialReport) lastAttempts() []TrialStep { return t.chosen(tuning.LastAttempts) }
 
 // explained returns the attempts whose reasons the report states (tuning.Explained).
-func (t TrialReport) explained() []TrialStep { return t.chosen(tuning.Explained) }
+func (t *TrialReport) explained() []TrialStep { return t.chosen(tuning.Explained) }
 
-func (t TrialReport) chosen(by func([]tuning.RunStep) []int) []TrialStep {
-	return each(by(runstore.RunSteps(t.measuredSteps())), func(i int) TrialStep { return t.Steps[i] })
+func (t *TrialReport) chosen(by func([]tuning.RunStep) []int) []TrialStep {
+	return tuning.Each(by(runstore.RunSteps(t.measuredSteps())), func(i int) TrialStep { return t.Steps[i] })
 }
 
 // measuredSteps returns the steps in the order in which they ran.
-func (t TrialReport) measuredSteps() []runstore.Step {
-	return each(t.Steps, func(s TrialStep) runstore.Step { return s.Step })
+func (t *TrialReport) measuredSteps() []runstore.Step {
+	return tuning.Each(t.Steps, func(s TrialStep) runstore.Step { return s.Step })
 }
 
 // verdictsAt returns the verdicts of all attempts at a step. tuning.Combined makes them one.
-func (t TrialReport) verdictsAt(place TrialStep) (all []tuning.Verdict) {
+func (t *TrialReport) verdictsAt(place TrialStep) (all []tuning.Verdict) {
 	for _, s := range t.Steps {
 		if s.Kind == place.Kind && s.Value == place.Value {
 			all = append(all, s.Verdict)
@@ -302,7 +295,7 @@ func (t TrialReport) verdictsAt(place TrialStep) (all []tuning.Verdict) {
 }
 
 // attempt returns the last attempt at a step that had a verdict, or nil.
-func (t TrialReport) attempt(place TrialStep, verdict tuning.Verdict) (found *TrialStep) {
+func (t *TrialReport) attempt(place TrialStep, verdict tuning.Verdict) (found *TrialStep) {
 	for i := range t.Steps {
 		if s := &t.Steps[i]; s.Kind == place.Kind && s.Value == place.Value && s.Verdict == verdict {
 			found = s
@@ -313,7 +306,7 @@ func (t TrialReport) attempt(place TrialStep, verdict tuning.Verdict) (found *Tr
 
 // verdictText returns the verdict of a step. It mentions an OK attempt beside a FAIL. The step as a whole is then
 // inconclusive, and a bare FAIL would look like a mistake.
-func (t TrialReport) verdictText(s TrialStep) string {
+func (t *TrialReport) verdictText(s TrialStep) string {
 	if s.Verdict == tuning.Fail && t.attempt(s, tuning.OK) != nil {
 		return "FAIL; another attempt was OK"
 	}
@@ -333,24 +326,15 @@ func (s TrialStep) why() []string {
 }
 
 // trialsOf returns the launches of a configuration.
-func (r *RunReport) trialsOf(configuration int) (all []*TrialReport) {
-	for i := range r.Trials {
-		if r.Trials[i].Configuration == configuration {
-			all = append(all, &r.Trials[i])
-		}
-	}
-	return all
+func (r *RunReport) trialsOf(configuration int) []*TrialReport {
+	other := func(t *TrialReport) bool { return t.Configuration != configuration }
+	return slices.DeleteFunc(slices.Clone(r.Trials), other)
 }
 
 // reported returns the trials with at least one measured step. Only these have figures, so all tables of trials use
 // them.
-func (r *RunReport) reported() (all []*TrialReport) {
-	for i := range r.Trials {
-		if r.Trials[i].Report != nil {
-			all = append(all, &r.Trials[i])
-		}
-	}
-	return all
+func (r *RunReport) reported() []*TrialReport {
+	return slices.DeleteFunc(slices.Clone(r.Trials), func(t *TrialReport) bool { return t.Report == nil })
 }
 
 // latencyLimit returns the limit of the goal for the filter latency, in ms. Without such a goal it is the limit of

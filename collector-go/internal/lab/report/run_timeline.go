@@ -120,19 +120,10 @@ func (s *runTimeline) addSlices(r *Report, fromMs, toMs, shift int64) {
 	add(toMs, noSlice)
 }
 
-// positive returns Unknown for a figure that a logarithmic axis cannot show. A step in which no query returned has a
-// latency of 0.
-func positive(f Figure) Figure {
-	if f > 0 {
-		return f
-	}
-	return Unknown
-}
-
 // panels returns the filter latency and, if the load client ran queries, the time to result of each step. The axis of
 // the latter is linear if it counts from the queries' own end, because it can then be negative.
 func (s *runTimeline) panels() []chart.Panel {
-	of := func(figure func(timelineSlice) Figure) []Figure { return each(s.slices, figure) }
+	of := func(figure func(timelineSlice) Figure) []Figure { return tuning.Each(s.slices, figure) }
 	p99 := of(func(slice timelineSlice) Figure { return slice.p99 })
 	filter := latencyPanel(s.limit, dashedLine(of(func(slice timelineSlice) Figure { return slice.slowest })),
 		line(chart.Ink, of(func(slice timelineSlice) Figure { return slice.mean })))
@@ -162,9 +153,7 @@ func (s *runTimeline) figure() chart.Figure {
 	return chart.Timeline{
 		Name: "trials", Alt: "Latency over all trials, with the changes before each", Axis: s.axis,
 		Title: fmt.Sprintf("Latency over all trials, slices of %d s (darker: warm-up); changes in brackets",
-			s.axis.SliceMs/1000),
-		Panels: s.panels(),
-		Legend: []chart.Keys{annotationKeys(s.changes, trialRows)},
+			s.axis.SliceMs/1000), Panels: s.panels(), Legend: []chart.Keys{annotationKeys(s.changes, trialRows)},
 	}.Figure()
 }
 
@@ -177,8 +166,7 @@ func (r *RunReport) runTimelineBlocks() []document.Block {
 	type trial = *TrialReport
 	return []document.Block{
 		document.Drawn(s.figure()),
-		document.Paragraph("A mark such as 2.1 is the first annotation of the second trial. The section of the trial " +
-			"has its text."),
+		document.Paragraph("A mark such as 2.1 is the first annotation of the second trial. The section of the trial has its text."),
 		document.Tabled(document.TableOf(r.reported(),
 			document.Text("Mark", func(t trial) string { return fmt.Sprintf("T%d", t.Number) }),
 			document.Text("Trial", func(t trial) string { return t.name() }),
@@ -188,7 +176,7 @@ func (r *RunReport) runTimelineBlocks() []document.Block {
 
 // changesText formats changes as "key: before → after; ...".
 func changesText(changes []tuning.Change) string {
-	return strings.Join(each(changes, func(c tuning.Change) string {
+	return strings.Join(tuning.Each(changes, func(c tuning.Change) string {
 		return fmt.Sprintf("%s: %s → %s", c.Key, settingText(c.Before), settingText(c.After))
 	}), "; ")
 }

@@ -32,11 +32,7 @@ func (r *Report) sharingBlocks() []document.Block {
 		}
 	}
 	if flows := r.flowTable(); flows.Rows() > 0 {
-		blocks = append(blocks,
-			document.Paragraph("Queue wait / execute time of a tuple in ms: means over the tuples of each "+
-				"step, with two significant digits. Storm calculates the wait in the receive queue from the "+
-				"population and the arrival rate of the queue. If it grows from step to step and the execute time does not, "+
-				"the component is overloaded."),
+		blocks = append(blocks, document.Paragraph("Queue wait / execute time of a tuple in ms: means over the tuples of each step, with two significant digits. Storm calculates the wait in the receive queue from the population and the arrival rate of the queue. If it grows from step to step and the execute time does not, the component is overloaded."),
 			document.Tabled(flows), document.List(r.flowNotes()))
 	}
 	return append(blocks, r.trafficBlocks()...)
@@ -50,9 +46,7 @@ func componentTable(p *runstore.Placement) document.Table {
 		for _, c := range w.Components {
 			tasks[c.Component] += c.Tasks
 			workers[c.Component] = append(workers[c.Component], w.Worker)
-			if !slices.Contains(hosts[c.Component], w.Host) {
-				hosts[c.Component] = append(hosts[c.Component], w.Host)
-			}
+			hosts[c.Component] = tuning.Union(hosts[c.Component], w.Host)
 		}
 	}
 	for _, c := range p.Unplaced {
@@ -108,7 +102,7 @@ func workerTable(p *runstore.Placement) document.Table {
 			held := slices.SortedFunc(slices.Values(w.Components), func(a, b runstore.PlacedTasks) int {
 				return ownFirst(a.Component, b.Component)
 			})
-			return strings.Join(each(held, func(c runstore.PlacedTasks) string {
+			return strings.Join(tuning.Each(held, func(c runstore.PlacedTasks) string {
 				return fmt.Sprintf("%s %d", c.Component, c.Tasks)
 			}), ", ")
 		}),
@@ -146,13 +140,13 @@ func (r *Report) flowNotes() []string {
 	r.sharing(func(_ int, s *runstore.Sharing) {
 		for _, c := range s.Components {
 			for note := range strings.SplitSeq(c.Note, "; ") {
-				if note != "" && !slices.Contains(of[note], c.Component) {
-					of[note] = append(of[note], c.Component)
+				if note != "" {
+					of[note] = tuning.Union(of[note], c.Component)
 				}
 			}
 		}
 	})
-	return each(slices.Sorted(maps.Keys(of)), func(note string) string {
+	return tuning.Each(slices.Sorted(maps.Keys(of)), func(note string) string {
 		components := slices.SortedFunc(slices.Values(of[note]), ownFirst)
 		return fmt.Sprintf("%s (in at least one step): %s.", strings.Join(components, ", "), note)
 	})
@@ -181,11 +175,9 @@ func (r *Report) trafficBlocks() []document.Block {
 	if len(t.names) == 0 {
 		return nil
 	}
-	text := "Messages per second between workers, as counted by the sender. Messages within a worker are not " +
-		"counted."
+	text := "Messages per second between workers, as counted by the sender. Messages within a worker are not counted."
 	if toAll {
-		text = "Messages per second that each worker sent to all others. This version of Storm does not report them by " +
-			"receiver."
+		text = "Messages per second that each worker sent to all others. This version of Storm does not report them by receiver."
 	}
 	if left > 0 {
 		text += fmt.Sprintf(" %s with fewer messages in report.json.", tuning.Counted(left, "pair"))

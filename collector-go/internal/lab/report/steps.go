@@ -156,8 +156,7 @@ func (r *Report) summary() document.Table {
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
 		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
 		figureColumn("Average result size", "", 2, func(s StepReport) Figure { return s.AverageResultSize }),
-		r.idleColumn(),
-		document.Text("Limited by", StepReport.limiterCell)).WithoutBlank()
+		r.idleColumn(), document.Text("Limited by", StepReport.limiterCell)).WithoutBlank()
 }
 
 // generatedCell returns the number of records that were generated for the returned queries. It is blank if that is not
@@ -218,24 +217,13 @@ func (r *Report) queryTable() document.Table {
 // evidenceTable shows what limited the steps, with the most important evidence. report.json has all evidence. Steps
 // without evidence are left out.
 func (r *Report) evidenceTable() document.Table {
-	var known []StepReport
-	for _, s := range r.Steps {
-		if s.Evidence != nil && s.Limitation != nil {
-			known = append(known, s)
-		}
-	}
+	known := slices.DeleteFunc(slices.Clone(r.Steps), func(s StepReport) bool {
+		return s.Evidence == nil || s.Limitation == nil
+	})
 	return document.TableOf(known, document.Number(r.stepHead(), "", r.stepCell),
 		verdictColumn(),
 		document.Text("Limited by", StepReport.limiterCell),
-		percentColumn("Busiest filter", func(s StepReport) Figure {
-			busy := Unknown
-			for _, b := range s.Evidence.Bolts {
-				if b.Component == tuning.FilterBolt {
-					busy = b.BusyMost
-				}
-			}
-			return busy
-		}),
+		percentColumn("Busiest filter", func(s StepReport) Figure { return s.Evidence.Bolt(tuning.FilterBolt).BusyMost }),
 		percentColumn("GC share of time", func(s StepReport) Figure { return s.Evidence.GC.ShareOfTime }),
 		percentColumn("Spouts throttled", func(s StepReport) Figure {
 			// Both keep a spout from emitting, so the column is their sum. Back-pressure may be unknown.
@@ -299,8 +287,7 @@ func (r *Report) doubts() (out []string) {
 		if s.Verdict != tuning.OK || c.MissingRecords == 0 || c.DueRecords == 0 {
 			continue
 		}
-		out = append(out, fmt.Sprintf(
-			"%s: OK, because its goals allow it, although %s of %s records are missing from the answers (completeness %s).",
+		out = append(out, fmt.Sprintf("%s: OK, because its goals allow it, although %s of %s records are missing from the answers (completeness %s).",
 			s.name(), tuning.Count(c.MissingRecords), tuning.Count(c.DueRecords), completenessText(c)))
 	}
 	return out

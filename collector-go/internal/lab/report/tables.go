@@ -43,7 +43,7 @@ func (r *RunReport) repeats() (all []Repeated) {
 			}
 			repeated := Repeated{Configuration: row.Label, Value: m.value, Verdicts: m.verdicts}
 			for _, f := range repeatedFigures {
-				if spread := SpreadOf(each(m.steps, f.of)); spread.Launches > 0 {
+				if spread := SpreadOf(tuning.Each(m.steps, f.of)); spread.Launches > 0 {
 					repeated.Figures = append(repeated.Figures, RepeatedFigure{f.name, f.unit, spread})
 				}
 			}
@@ -63,12 +63,9 @@ func (r *RunReport) repeatBlocks() []document.Block {
 		digitsColumn(capital(r.axis()), "", func(r Repeated) Figure { return Figure(r.Value) }),
 		document.Text("Verdicts", func(r Repeated) string { return verdictsText(r.Verdicts) }),
 	}
-	for _, f := range repeatedFigures {
-		columns = append(columns, r.spreadColumn(f))
-	}
+	columns = append(columns, tuning.Each(repeatedFigures, r.spreadColumn)...)
 	return []document.Block{
-		document.Paragraph("Each cell has the mean of the launches. In brackets are the minimum, the maximum and the number (n) of " +
-			"launches. report.json also has the standard deviation. The figures and fits above use the means."),
+		document.Paragraph("Each cell has the mean of the launches. In brackets are the minimum, the maximum and the number (n) of launches. report.json also has the standard deviation. The figures and fits above use the means."),
 		document.Tabled(document.TableOf(r.Results.Repeats, columns...).WithoutBlank()),
 	}
 }
@@ -108,9 +105,7 @@ func verdictsText(all []tuning.Verdict) string {
 // Tables returns the run's figures in the form that tune analyze and tune size take.
 func (r *RunReport) Tables() Tables {
 	t := r.Results.tables
-	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
-		t.Concurrency = append(t.Concurrency, c.table())
-	}
+	t.Concurrency = tuning.Each(slices.Concat(r.Results.Concurrency, r.Results.Costs), NamedConcurrency.table)
 	t.QueryGoals, t.Notes = r.queryGoals(), append([]string{}, r.Results.notes...)
 	if !r.Finished {
 		t.Notes = append(t.Notes, "the run has not ended, so its table is incomplete")

@@ -169,7 +169,7 @@ func (r *Report) workerKeys() (keys []chart.Key) {
 
 // annotationKeys returns the legend of annotations, which has at most mostRows rows.
 func annotationKeys(all []chart.Annotation, mostRows int) chart.Keys {
-	return chart.Keys{MostRows: mostRows, Keys: each(all, chart.Annotation.Key)}
+	return chart.Keys{MostRows: mostRows, Keys: tuning.Each(all, chart.Annotation.Key)}
 }
 
 // panels returns the report's panels from top to bottom. All have the same time axis, so that a reader can follow a
@@ -276,7 +276,7 @@ func (r *Report) byWorker(figures func(WorkerReport) []Figure) (lines []chart.Li
 // held returns how many queries were requested in each slice. It is unknown for a slice that spans two steps, because
 // the number changes within it.
 func (r *Report) held() []Figure {
-	return each(r.TimesMs, func(t int64) Figure {
+	return tuning.Each(r.TimesMs, func(t int64) Figure {
 		for _, step := range r.Steps {
 			if t-r.SliceMs >= step.StartMs && t <= step.EndMs {
 				return Figure(step.Queries)
@@ -289,11 +289,8 @@ func (r *Report) held() []Figure {
 // figures returns the timeline and then each of its panels as a figure of its own.
 func (r *Report) figures() []chart.Figure {
 	together := r.timeline()
-	all := []chart.Figure{together.Figure()}
-	for _, p := range together.Panels {
-		all = append(all, together.Alone(p).Figure())
-	}
-	return all
+	alone := tuning.Each(together.Panels, func(p chart.Panel) chart.Figure { return together.Alone(p).Figure() })
+	return append([]chart.Figure{together.Figure()}, alone...)
 }
 
 // WriteFigures writes every figure as SVG and PNG into dir.
@@ -308,8 +305,7 @@ func overlay(before, after *Report, suffix string) chart.Figure {
 	return chart.Timeline{
 		Name: "overlay" + nameSuffix(suffix), Alt: "Both over time" + suffix,
 		Title: fmt.Sprintf("Before and after%s, slices of %d s; shaded: steps of the run before (darker: warm-up)",
-			suffix, before.SliceMs/1000),
-		Axis: axis, Panels: overlayPanels(before, after),
+			suffix, before.SliceMs/1000), Axis: axis, Panels: overlayPanels(before, after),
 		Legend: []chart.Keys{{Keys: operands, MostRows: 1}, annotationKeys(axis.Annotations, annotationRows)},
 	}.Figure()
 }
@@ -358,7 +354,7 @@ func (r *Report) shifted(other *Report, figures []Figure) []Figure {
 	for i, t := range other.TimesMs {
 		at[t-other.StartedMs] = figures[i]
 	}
-	return each(r.TimesMs, func(t int64) Figure {
+	return tuning.Each(r.TimesMs, func(t int64) Figure {
 		if f, found := at[t-r.StartedMs]; found && r.SliceMs == other.SliceMs {
 			return f
 		}

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -59,8 +60,7 @@ type GoalsReport struct {
 }
 
 // filterLatencyStatistic describes the figure that is compared with the limit.
-const filterLatencyStatistic = "mean of bullet_filter_latency over filter tasks and slices " +
-	"(Bullet reports one mean per task and interval)"
+const filterLatencyStatistic = "mean of bullet_filter_latency over filter tasks and slices (Bullet reports one mean per task and interval)"
 
 // WorkerReport has one worker's figures by slice. Every list has a figure for each of the report's slices. The figure
 // is unknown if the worker did not run, and the chart then has a gap.
@@ -163,12 +163,7 @@ func (s StepReport) name() string {
 // stepAt returns the step that began at a time, or nil. A trial runs its steps one after the other, so the start
 // identifies a step.
 func (r *Report) stepAt(startMs int64) *StepReport {
-	for i := range r.Steps {
-		if r.Steps[i].StartMs == startMs {
-			return &r.Steps[i]
-		}
-	}
-	return nil
+	return &r.Steps[slices.IndexFunc(r.Steps, func(s StepReport) bool { return s.StartMs == startMs })]
 }
 
 // busiestStep returns the step with the least idle host, or nil if the idle share is unknown in all steps. If the host
@@ -200,7 +195,7 @@ func (r *Report) host() string {
 func (r *Report) overWorkers(figures func(WorkerReport) []Figure, together func([]Figure) Figure) []Figure {
 	out := make([]Figure, len(r.TimesMs))
 	for i := range out {
-		out[i] = together(each(r.Workers, func(w WorkerReport) Figure { return figures(w)[i] }))
+		out[i] = together(tuning.Each(r.Workers, func(w WorkerReport) Figure { return figures(w)[i] }))
 	}
 	return out
 }
@@ -253,17 +248,6 @@ func collected(run *runstore.Figures) Collection {
 	return c
 }
 
-// relaunchCaveat states that there is a gap between launches, because a reader would otherwise take the gap for lost
-// samples.
-func (c Collection) relaunchCaveat() []string {
-	if c.Relaunches == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("The topology was launched again %s after an interrupt. The figures have a gap of %s between "+
-		"the launches, which does not count as missing slices.",
-		tuning.Times(c.Relaunches), c.betweenLaunches())}
-}
-
 // grid builds a table with a column for each step and a row for each name that occurs in any step. It exists because
 // the rows are known only after all steps were read. If a step does not have a name, the cell is unknown.
 type grid struct {
@@ -283,7 +267,7 @@ func newGrid(steps []string, heads ...string) *grid {
 
 // bySteps returns an empty grid with the steps of the report.
 func (r *Report) bySteps(heads ...string) *grid {
-	return newGrid(each(r.Steps, StepReport.name), heads...)
+	return newGrid(tuning.Each(r.Steps, StepReport.name), heads...)
 }
 
 // set sets the cell of a row and a step. The row's name has a part for each heading.
@@ -298,11 +282,8 @@ func (g *grid) set(step int, cell string, name ...string) {
 
 // table returns the grid as a table, with the rows in the order of names, which a caller may have sorted.
 func (g *grid) table() document.Table {
-	columns := each(g.heads, document.Words)
-	for _, step := range g.steps {
-		columns = append(columns, document.Numbers(step, ""))
-	}
-	t := document.NewTable(columns...)
+	numbers := tuning.Each(g.steps, func(step string) document.Column { return document.Numbers(step, "") })
+	t := document.NewTable(append(tuning.Each(g.heads, document.Words), numbers...)...)
 	for _, name := range g.names {
 		t.Add(append(strings.Split(name, rowSeparator), g.cells[name]...)...)
 	}
@@ -320,8 +301,15 @@ func (g *grid) first(name string) {
 // figures, so that the report of an old run has the current caveats.
 func caveats(run *runstore.Figures, r *Report) []string {
 	out := generalCaveats(run.HasPercentiles())
-	out = append(out, idleCaveat(run)...)
-	out = append(out, r.Collection.relaunchCaveat()...)
+	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
+	if run.Steps[0].Queries == 0 && math.Abs(float64(reached-target)) >= tuning.IdleTolerance {
+		out = append(out, fmt.Sprintf("The record rate was calibrated to leave %s of the host idle at 0 queries, but left %s.",
+			tuning.PercentIn(target, 0), tuning.PercentIn(reached, 0)))
+	}
+	if r.Collection.Relaunches > 0 { // a reader would take the gap for lost slices
+		out = append(out, fmt.Sprintf("The topology was launched again %s after an interrupt. The figures have a gap of %s between the launches, which does not count as missing slices.",
+			tuning.Times(r.Collection.Relaunches), r.Collection.betweenLaunches()))
+	}
 	if r.Collection.MissingSlices > 0 {
 		out = append(out, fmt.Sprintf("%d of %d worker slices are missing. The figures have gaps there.",
 			r.Collection.MissingSlices, r.Collection.ExpectedSlices))
@@ -338,43 +326,22 @@ func caveats(run *runstore.Figures, r *Report) []string {
 }
 
 // oneMachine is the caveat of runs on the local cluster.
-const oneMachine = "Everything ran on one machine. The cluster, the load client and the collector share its CPU " +
-	"with the workers. " +
-	"Each step shows how much of the host was idle and how much each process used."
+const oneMachine = "Everything ran on one machine. The cluster, the load client and the collector share its CPU with the workers. Each step shows how much of the host was idle and how much each process used."
 
 // generalCaveats returns the caveats of every run. Every report has them, because a report may be passed on without the
 // documentation. percentiles says whether the latency hook reported the distribution of the filter latency.
 func generalCaveats(percentiles bool) []string {
-	distribution := "it has no percentiles, because the latency hook (topology.auto.task.hooks) " +
-		"reported none."
+	distribution := "it has no percentiles, because the latency hook (topology.auto.task.hooks) reported none."
 	if percentiles {
 		distribution = "its percentiles come from the histogram of the latency hook " +
 			"(" + hookHistogram + "), which counts all records."
 	}
 	return []string{
-		"The figures hold for this schema, record size, record rate and these versions. Other data and other queries " +
-			"have other costs.",
-		"The figures include the effect of everything else that ran on the hosts, also of neighbours on a shared cluster. Compare " +
-			"the idle share of each step.",
-		"Storm counts and times a sample of the tuples (topology.stats.sample.rate, by default one in twenty). " +
-			"Figures from its counts are estimates.",
-		"Times come from the clock of each host. Clock skew between hosts is shown if it is known, but not " +
-			"corrected.",
+		"The figures hold for this schema, record size, record rate and these versions. Other data and other queries have other costs.",
+		"The figures include the effect of everything else that ran on the hosts, also of neighbours on a shared cluster. Compare the idle share of each step.",
+		"Storm counts and times a sample of the tuples (topology.stats.sample.rate, by default one in twenty). Figures from its counts are estimates.",
+		"Times come from the clock of each host. Clock skew between hosts is shown if it is known, but not corrected.",
 		"Filter latency is the " + filterLatencyStatistic + "; " + distribution,
 		"The averages of a step exclude its warm-up. The figures over time show it.",
 	}
-}
-
-// idleCaveat states that the record rate left a different share of the host idle than it was calibrated for. It returns
-// nil if the difference is within the tolerance of the calibration.
-func idleCaveat(run *runstore.Figures) []string {
-	target, reached := run.Calibration.TargetIdle, run.Steps[0].HostIdle
-	if !target.Known() || !reached.Known() || run.Steps[0].Queries > 0 {
-		return nil
-	}
-	if d := reached - target; d < tuning.IdleTolerance && d > -tuning.IdleTolerance {
-		return nil
-	}
-	return []string{fmt.Sprintf("The record rate was calibrated to leave %s of the host idle at 0 queries, but left %s.",
-		tuning.PercentIn(target, 0), tuning.PercentIn(reached, 0))}
 }

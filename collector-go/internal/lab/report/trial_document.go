@@ -17,8 +17,8 @@ import (
 // LatencyChart draws the distribution of a load client's latencies. Each point is a share of the queries and the
 // largest latency among them. The chart looks like the distributions in the reports.
 func LatencyChart(name, title string, points []load.Point) chart.Figure {
-	shares := each(points, func(p load.Point) float64 { return p.Share })
-	ms := each(points, func(p load.Point) float64 { return 1000 * p.Seconds })
+	shares := tuning.Each(points, func(p load.Point) float64 { return p.Share })
+	ms := tuning.Each(points, func(p load.Point) float64 { return 1000 * p.Seconds })
 	plot := spectrumPlot(name, title, "latency from the scheduled start, ms", spectrumCurve("latency", 0, shares, ms))
 	plot.XLabel = "share of queries"
 	return plot.Figure()
@@ -57,11 +57,8 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 		if s.FilterLatency == nil || len(s.FilterLatency.Spectrum) != len(runstore.SpectrumShares) {
 			continue
 		}
-		row := []string{r.stepCell(s), tuning.Digits(s.FilterLatency.Records)}
-		for _, ms := range s.FilterLatency.Spectrum {
-			row = append(row, roundedMs(ms))
-		}
-		t.Add(row...)
+		t.Add(append([]string{r.stepCell(s), tuning.Digits(s.FilterLatency.Records)},
+			tuning.Each(s.FilterLatency.Spectrum, roundedMs)...)...)
 		if s.ForCost {
 			continue // it repeats a load of the capacity steps, so it is only in the table
 		}
@@ -73,15 +70,12 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 	}
 	blocks := []document.Block{}
 	if len(curves) > 0 {
-		plot := spectrumPlot(figureName, "Filter latency percentiles of each step", "ms, logarithmic",
-			curves...)
+		plot := spectrumPlot(figureName, "Filter latency percentiles of each step", "ms, logarithmic", curves...)
 		plot.LogY = true
 		blocks = append(blocks, document.Drawn(plot.Figure()))
 	}
-	return append(blocks, document.Tabled(t),
-		document.Paragraph("From the histogram of the latency hook (%s), over all records of the measured time. "+
-			"Times are whole milliseconds, shown with two digits. 0 means less than half a millisecond.",
-			hookHistogram))
+	return append(blocks, document.Tabled(t), document.Paragraph("From the histogram of the latency hook (%s), over all records of the measured time. Times are whole milliseconds, shown with two digits. 0 means less than half a millisecond.",
+		hookHistogram))
 }
 
 // figuresDir is the directory of a report's figures, relative to the report.
@@ -111,20 +105,6 @@ func writeFiles(dir string, files map[string][]byte) error {
 	return nil
 }
 
-// stepBlocks returns the steps, their reasons, and their limiters. The first two blocks belong to one section and the
-// third to another.
-func (r *Report) stepBlocks() []document.Block {
-	return []document.Block{
-		document.Tabled(r.stepTable()), document.List(append(r.reasons(), r.doubts()...)),
-		document.Tabled(r.evidenceTable()),
-	}
-}
-
-// queryBlocks shows the query and the outcomes of all its copies.
-func (r *Report) queryBlocks() []document.Block {
-	return []document.Block{document.Verbatim(r.Query), document.Tabled(r.queryTable())}
-}
-
 // entryTable has a row for each entry, in the given order. Settings and the manifest are lists and not maps, so that
 // they keep the order of the file.
 func entryTable(keyHead, valueHead string, entries []runstore.Entry) document.Table {
@@ -141,7 +121,7 @@ func (r *Report) howCalibrated() string {
 	if !c.TargetIdle.Known() {
 		return ""
 	}
-	looks := each(c.Readings, func(reading tuning.Reading) string {
+	looks := tuning.Each(c.Readings, func(reading tuning.Reading) string {
 		return fmt.Sprintf("%s records/s left %s idle", tuning.Fixed(reading.RecordsPerSecond, 0),
 			tuning.Percent(reading.HostIdle))
 	})

@@ -67,7 +67,7 @@ func (r *RunReport) steps() string {
 
 // goals returns the goals by which the steps are judged, in sentences.
 func (r *RunReport) goals() []string {
-	out := each(r.Goals, func(g tuning.Goal) string { return capital(g.String()) + "." })
+	out := tuning.Each(r.Goals, func(g tuning.Goal) string { return capital(g.String()) + "." })
 	if hostOfRun(r.plan) {
 		return out
 	}
@@ -90,7 +90,8 @@ func (r *RunReport) troubles() []string {
 		all = append(all, starved...)
 		for _, s := range rest {
 			if s.Verdict != tuning.OK {
-				reasons := each(s.why(), func(why string) string { return capital(strings.TrimSuffix(why, ".")) + "." })
+				sentence := func(why string) string { return capital(strings.TrimSuffix(why, ".")) + "." }
+				reasons := tuning.Each(s.why(), sentence)
 				all = append(all, fmt.Sprintf("%s, %s (%s): %s", t.name(), s.Name, t.verdictText(s),
 					strings.Join(reasons, " ")))
 			}
@@ -104,7 +105,7 @@ func (r *RunReport) troubles() []string {
 
 // starved combines the steps without a verdict because of a busy host into one sentence, and returns the other steps.
 // All these steps have the same reason. The sentence quotes the finding of the step in which the host was busiest.
-func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
+func (t *TrialReport) starved() (sentences []string, rest []TrialStep) {
 	var names []string
 	least := TrialStep{}
 	for _, s := range t.explained() {
@@ -120,9 +121,7 @@ func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 		}
 	}
 	if len(names) > 0 {
-		sentences = append(sentences, fmt.Sprintf(
-			"%s (inconclusive at %s): the host ran out of CPU, so the result says nothing about the topology. "+
-				"In the busiest step, %s.",
+		sentences = append(sentences, fmt.Sprintf("%s (inconclusive at %s): the host ran out of CPU, so the result says nothing about the topology. In the busiest step, %s.",
 			t.name(), strings.Join(names, ", "), saysOf(least.Limitation, tuning.LimitedByHost)))
 	}
 	return sentences, rest
@@ -130,10 +129,8 @@ func (t TrialReport) starved() (sentences []string, rest []TrialStep) {
 
 // saysOf returns the finding about a limiter, or the text of the limitation if there is no such finding.
 func saysOf(l *tuning.Limitation, limiter tuning.Limiter) string {
-	for _, f := range l.Findings {
-		if f.Limiter == limiter {
-			return f.Says
-		}
+	if f, found := tuning.First(l.Findings, func(f tuning.LimiterFinding) bool { return f.Limiter == limiter }); found {
+		return f.Says
 	}
 	return l.Text
 }
@@ -143,7 +140,7 @@ const mostNamedSteps = 2
 
 // trialStep is a step with its trial.
 type trialStep struct {
-	trial TrialReport
+	trial *TrialReport
 	step  TrialStep
 }
 
@@ -177,8 +174,7 @@ func (r *RunReport) why() string {
 	if firstFail == nil && len(others) == 0 {
 		held += fmt.Sprintf("Every goal was met in %s.", tuning.Counted(steps, "step"))
 		if r.Verdict == tuning.Inconclusive && r.Finished {
-			held += " The search ended at its last value without a FAIL, so the capacity has no upper bound. Continue with " +
-				"larger values."
+			held += " The search ended at its last value without a FAIL, so the capacity has no upper bound. Continue with larger values."
 		}
 		return held
 	}
@@ -219,7 +215,7 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 // number of steps for each verdict. The text must be short, because the lead is at the top of the report.
 func (r *RunReport) others(all []trialStep) string {
 	if len(all) <= mostNamedSteps {
-		return strings.Join(each(all, r.firstReason), " ")
+		return strings.Join(tuning.Each(all, r.firstReason), " ")
 	}
 	counts := map[tuning.Verdict]int{}
 	for _, p := range all {
@@ -304,5 +300,5 @@ func (r *RunReport) mostHeld() string {
 
 // labelsOf lists the labels of configurations for a sentence.
 func labelsOf(rows []RowReport) string {
-	return tuning.Listed(each(rows, func(row RowReport) string { return row.Label }))
+	return tuning.Listed(tuning.Each(rows, func(row RowReport) string { return row.Label }))
 }

@@ -245,7 +245,7 @@ func ranOutOfHeap(logs string) bool {
 func (s *Search) noise(t runstore.Trial, step runstore.Step) tuning.Figure {
 	stated := tuning.Unknown
 	if share := s.File.Search.Noise; share.Given {
-		stated = tuning.Figure(share.Ratio)
+		stated = tuning.Figure(share.Value)
 	}
 	figures, err := t.Figures()
 	if err != nil || figures == nil || s.File.LatencyGoal().Figure != tuning.FilterLatency {

@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -58,10 +59,5 @@ func (t Trial) Figures() (*Figures, error) {
 
 // HasPercentiles reports whether the latency hook reported percentiles for any step.
 func (f *Figures) HasPercentiles() bool {
-	for _, s := range f.Steps {
-		if s.FilterLatency != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Steps, func(s Step) bool { return s.FilterLatency != nil })
 }

@@ -67,11 +67,7 @@ func (r *Run) judgeAgain() {
 	}
 	again := r.Judge()
 	again.FinishedMs = r.Result.FinishedMs
-	for _, note := range r.Result.Notes {
-		if !slices.Contains(again.Notes, note) {
-			again.Notes = append(again.Notes, note)
-		}
-	}
+	again.Notes = tuning.Union(again.Notes, r.Result.Notes...)
 	*r.Result = again
 }
 
@@ -95,23 +91,17 @@ func (p Plan) rules() tuning.RunRules {
 
 // RunSteps converts steps to the form in which a run is judged.
 func RunSteps(steps []Step) []tuning.RunStep {
-	all := make([]tuning.RunStep, len(steps))
-	for i, s := range steps {
-		all[i] = tuning.RunStep{Value: s.Value, ForCost: s.Kind == CostStep, Verdict: s.Verdict, HostIdle: s.HostIdle,
+	return tuning.Each(steps, func(s Step) tuning.RunStep {
+		return tuning.RunStep{Value: s.Value, ForCost: s.Kind == CostStep, Verdict: s.Verdict, HostIdle: s.HostIdle,
 			Limitation: s.Limitation}
-	}
-	return all
+	})
 }
 
 // distinct counts the loads that were measured. Repeats of a load count once, because Left counts loads and not
 // attempts.
 func distinct(steps []Step) int {
-	var values []float64
-	for _, m := range Measured(steps) {
-		values = append(values, m.Value)
-	}
-	slices.Sort(values)
-	return len(slices.Compact(values))
+	values := tuning.Each(Measured(steps), func(m tuning.Measured) float64 { return m.Value })
+	return len(tuning.Union(nil, values...))
 }
 
 // exitCode returns the exit code of tune run. A missed goal is a failure only if the plan requires that goals hold or

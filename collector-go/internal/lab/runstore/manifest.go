@@ -74,6 +74,12 @@ type Machine struct {
 	Kernel  string `json:"kernel"`
 }
 
+// Machine returns one machine of the cluster.
+func (c *Cluster) Machine() Machine {
+	return Machine{CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes,
+		Network: c.Network}
+}
+
 // Records is the schema and the size of the records that the source emits.
 type Records struct {
 	Fields          int           `json:"fields"`

@@ -93,16 +93,12 @@ func (a Arguments) CommandLine() string {
 		if key, value, found := strings.Cut(word, "="); found {
 			word = key + "=" + Shown(key, value)
 		}
-		words = append(words, quoted(word))
+		if !plainWord.MatchString(word) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
 	}
 	return strings.Join(words, " ")
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+{}-]+$`)
-
-func quoted(word string) string {
-	if plainWord.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -64,12 +65,7 @@ type Run struct {
 
 // Lacking reports whether any trial is unfinished.
 func (r *Run) Lacking() bool {
-	for _, t := range r.Trials {
-		if t.State != Finished {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Trials, func(t Trial) bool { return t.State != Finished })
 }
 
 // Trial is a planned trial with its state, which is derived from the events of progress.jsonl. A trial may have
@@ -220,11 +216,6 @@ func trialsOf(dir string, plan Plan, events []Event) ([]Trial, error) {
 			return nil, err
 		}
 	}
-	for i := range trials {
-		for j := range trials[i].Steps {
-			trials[i].Steps[j].Complete()
-		}
-	}
 	return trials, nil
 }
 
@@ -262,5 +253,6 @@ func readStep(dir string, event Event) (step Step, err error) {
 	if err := json.Unmarshal(text, &step); err != nil {
 		return step, fmt.Errorf("%s: %w", path, err)
 	}
+	step.Complete()
 	return step, nil
 }

@@ -37,11 +37,7 @@ func (p Span) Mean(s Slices) tuning.Figure { return Average(p.values(s)) }
 
 // Most returns the largest value of the slices; unknown if there are none.
 func (p Span) Most(s Slices) tuning.Figure {
-	most := tuning.Unknown
-	for _, v := range p.values(s) {
-		most = tuning.Greater(most, v)
-	}
-	return most
+	return tuning.Largest(p.values(s))
 }
 
 // First returns the value of the first slice; unknown if there is none.
@@ -91,16 +87,7 @@ func (p Span) Rate(s Slices) tuning.Figure {
 
 // Increases returns the sum of the known increases of several totals; unknown if none is known.
 func (p Span) Increases(all []Slices) tuning.Figure {
-	total, known := tuning.Figure(0), false
-	for _, s := range all {
-		if rise := p.Increase(s); rise.Known() {
-			total, known = total+rise, true
-		}
-	}
-	if !known {
-		return tuning.Unknown
-	}
-	return total
+	return Total(slices.DeleteFunc(tuning.Each(all, p.Increase), func(f tuning.Figure) bool { return !f.Known() }))
 }
 
 // Slope returns the increase of a gauge per second, by least squares.

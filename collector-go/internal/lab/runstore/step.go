@@ -68,14 +68,7 @@ type Step struct {
 }
 
 // Measured returns the values and verdicts of the steps that a capacity search considers: all but the cost steps.
-func Measured(steps []Step) (all []tuning.Measured) {
-	for _, s := range steps {
-		if s.Kind != CostStep {
-			all = append(all, tuning.Measured{Value: s.Value, Verdict: s.Verdict})
-		}
-	}
-	return all
-}
+func Measured(steps []Step) []tuning.Measured { return tuning.MeasuredOf(RunSteps(steps)) }
 
 // Clients holds what the load client observed about a step's queries. A query belongs to the step if it was scheduled
 // in the step and lived in its measured time, whenever it ended.

@@ -14,10 +14,7 @@ import (
 // run. They are the settings that all trials share, the grid, the load, and what is known about versions and machines.
 // bulletSettings are the Bullet YAML's entries.
 func Values(plan Plan, bulletSettings []Entry, manifest Manifest) map[string]string {
-	values := map[string]string{}
-	for _, e := range bulletSettings {
-		values[e.Key] = e.Value
-	}
+	values := Mapped(bulletSettings)
 	for _, e := range plan.shared() {
 		values[e.Key] = Shown(e.Key, e.Value)
 	}
@@ -119,9 +116,7 @@ func (p Plan) labels() map[string][]string {
 	labels := map[string][]string{}
 	for _, t := range p.Trials {
 		for _, c := range t.Point {
-			if !slices.Contains(labels[c.Axis], c.Label) {
-				labels[c.Axis] = append(labels[c.Axis], c.Label)
-			}
+			labels[c.Axis] = tuning.Union(labels[c.Axis], c.Label)
 		}
 	}
 	return labels
@@ -163,9 +158,7 @@ func (p Plan) addLoad(values map[string]string) {
 func (p Plan) stepValues() (all []string) {
 	for _, t := range p.Trials {
 		for _, s := range t.Steps {
-			if text := short(s.Value); !slices.Contains(all, text) {
-				all = append(all, text)
-			}
+			all = tuning.Union(all, short(s.Value))
 		}
 	}
 	return all
@@ -196,9 +189,7 @@ func (m Manifest) add(launch string, values map[string]string) {
 	values["load_host.java"] = v.Java
 	if c := m.Cluster; c != nil {
 		addCount(values, tuning.OfMachine+"count", c.Machines)
-		one := Machine{CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes,
-			Network: c.Network}
-		one.add(tuning.OfMachine, values)
+		c.Machine().add(tuning.OfMachine, values)
 		if c.BusyByOthers.Known() {
 			values[tuning.BusyByOthers] = tuning.PercentIn(c.BusyByOthers, 1)
 		}
@@ -246,4 +237,13 @@ func (r Records) Schema() string {
 		}
 	}
 	return fmt.Sprintf("%d fields", r.Fields) + tuning.InBrackets(strings.Join(parts, ", "))
+}
+
+// Mapped returns the values by key. A later entry replaces an earlier one.
+func Mapped(entries []Entry) map[string]string {
+	values := map[string]string{}
+	for _, e := range entries {
+		values[e.Key] = e.Value
+	}
+	return values
 }

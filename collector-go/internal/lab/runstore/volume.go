@@ -2,6 +2,7 @@ package runstore
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
@@ -34,11 +35,7 @@ func overTime(steps []Step, figure func(Step) tuning.Figure) tuning.Figure {
 
 // Volume returns the average over all steps of the run.
 func (r *Run) Volume() DataVolume {
-	var steps []Step
-	for _, t := range r.Trials {
-		steps = append(steps, t.Steps...)
-	}
-	return AverageVolume(steps)
+	return AverageVolume(slices.Concat(tuning.Each(r.Trials, func(t Trial) []Step { return t.Steps })...))
 }
 
 // Volume returns the data volume of the plan, such as "68,400 records/s, 120.2 MiB/s". It is "" if the run itself

@@ -1,5 +1,7 @@
 package runstore
 
+import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+
 // Worker holds the series of one worker, which is named "host:port".
 type Worker struct {
 	Name string `json:"worker"`
@@ -39,10 +41,6 @@ func (w Worker) RestartsMs(from, to int64) (all []int64) {
 
 // Collector returns the worker's garbage collector with a name. It is empty if the worker has none of that name.
 func (w Worker) Collector(name string) Collector {
-	for _, c := range w.Collectors {
-		if c.Name == name {
-			return c
-		}
-	}
-	return Collector{}
+	c, _ := tuning.First(w.Collectors, func(c Collector) bool { return c.Name == name })
+	return c
 }

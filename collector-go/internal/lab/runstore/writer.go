@@ -29,8 +29,7 @@ func Create(dir string, experiment []byte, plan Plan, manifest Manifest) (*Write
 		return nil, err
 	}
 	if _, err := os.Stat(filepath.Join(dir, PlanFile)); err == nil {
-		return nil, fmt.Errorf(
-			"%s already contains a run; give another directory with --out, or continue that run with tune run --resume %[1]s",
+		return nil, fmt.Errorf("%s already contains a run; give another directory with --out, or continue that run with tune run --resume %[1]s",
 			dir)
 	}
 	w := &Writer{dir: dir}
@@ -83,12 +82,8 @@ func (w *Writer) BeginTrial(t PlannedTrial, settings []byte, arguments Arguments
 			return err
 		}
 	}
-	text, err := encode(arguments)
-	if err != nil {
-		return err
-	}
 	return errors.Join(writeSynced(filepath.Join(dir, SettingsFile), settings),
-		writeSynced(filepath.Join(dir, ArgumentsFile), text))
+		w.save(filepath.Join(TrialsDir, t.Name(), ArgumentsFile), arguments))
 }
 
 // FinishStep writes a step's file and then records it in progress.jsonl.
@@ -101,9 +96,8 @@ func (w *Writer) FinishStep(t PlannedTrial, s Step, atMs int64) error {
 	if err := writeSynced(filepath.Join(w.dir, file), text); err != nil {
 		return err
 	}
-	return w.Record(Event{AtMs: atMs, Kind: StepFinished, Trial: t.Number, Launch: s.Launch, Step: s.Number,
-		Attempt: s.Attempt, Value: &s.Value,
-		File: file, SHA256: checksum(text), Verdict: s.Verdict})
+	return w.Record(Event{AtMs: atMs, Kind: StepFinished, Trial: t.Number, Launch: s.Launch,
+		Step: s.Number, Attempt: s.Attempt, Value: &s.Value, File: file, SHA256: checksum(text), Verdict: s.Verdict})
 }
 
 // Record appends an event and returns when it is on disk.

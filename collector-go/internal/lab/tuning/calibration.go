@@ -1,8 +1,10 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Reading is one measurement of the host during the calibration of the record rate.
@@ -29,18 +31,14 @@ func (c Calibration) Missed(idleOfStep Figure) string {
 	if !c.TargetIdle.Known() || len(c.Readings) == 0 {
 		return ""
 	}
-	seen, low, high := idleOfStep, c.Readings[0], c.Readings[0]
+	seen := idleOfStep
 	for _, r := range c.Readings {
 		if r.RecordsPerSecond == c.RecordsPerSecond {
 			seen = r.HostIdle
 		}
-		if r.RecordsPerSecond < low.RecordsPerSecond {
-			low = r
-		}
-		if r.RecordsPerSecond > high.RecordsPerSecond {
-			high = r
-		}
 	}
+	byRate := func(a, b Reading) int { return cmp.Compare(a.RecordsPerSecond, b.RecordsPerSecond) }
+	low, high := slices.MinFunc(c.Readings, byRate), slices.MaxFunc(c.Readings, byRate)
 	if math.Abs(float64(seen-c.TargetIdle)) <= IdleTolerance {
 		return ""
 	}

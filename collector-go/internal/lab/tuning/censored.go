@@ -52,9 +52,8 @@ func (s scale) y(v float64) float64 { return (v - s.y0) / s.dy }
 
 // FitCensored fits the line. Values that the rows do not determine are unknown, and Note states why.
 func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
-	f := CensoredFit{Slope: Unknown, Intercept: Unknown, Low: Unknown, High: Unknown, Deviation: Unknown,
-		SlopesLow:  Unknown,
-		SlopesHigh: Unknown, Confidence: confidence, cutoff: math.NaN()}
+	f := unmeasured[CensoredFit]()
+	f.Confidence, f.cutoff = confidence, math.NaN()
 	xs := map[float64]bool{}
 	for _, r := range rows {
 		if r.interval() {
@@ -70,8 +69,7 @@ func FitCensored(rows []CensoredRow, confidence float64) CensoredFit {
 		return f
 	case len(xs) < 2:
 		f.Note = fmt.Sprintf(
-			"a slope needs at least two rows that have both an OK step and a FAIL step, but there are %d",
-			len(xs))
+			"a slope needs at least two rows that have both an OK step and a FAIL step, but there are %d", len(xs))
 		return f
 	}
 	f.rescale(rows)
@@ -268,16 +266,11 @@ func root(a, fa, b, fb float64, f func(float64) float64) float64 {
 // XFor returns the x at which the line reaches a capacity, with its profile-likelihood interval. It is unknown if the
 // rows do not show a rising line.
 func (f CensoredFit) XFor(capacity float64) Estimate {
-	e := Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: f.Note}
-	if !f.Slope.Known() {
-		return e
-	}
+	e := notDetermined(f.Note)
 	if f.Slope <= 0 {
-		e.Note = "the capacity does not increase in these rows, so no size can be calculated"
-		return e
+		return notDetermined("the capacity does not increase in these rows, so no size can be calculated")
 	}
-	e.Value = (Figure(capacity) - f.Intercept) / f.Slope
-	if math.IsNaN(f.cutoff) {
+	if e.Value = (Figure(capacity) - f.Intercept) / f.Slope; math.IsNaN(f.cutoff) {
 		return e
 	}
 	y := f.scale.y(capacity)

@@ -125,32 +125,22 @@ const custom = "bullet.topology.custom."
 // VariableOf returns the variable that a setting belongs to.
 func VariableOf(key string) Variable {
 	key = strings.TrimPrefix(key, custom)
+	if strings.HasSuffix(key, ".load") {
+		return ""
+	}
 	for _, p := range places {
 		switch {
 		case strings.HasSuffix(p.part, ".") && strings.HasPrefix(key, p.part),
 			strings.HasPrefix(p.part, ".") && strings.HasSuffix(key, p.part), key == p.part:
-			return loads(key, p.variable)
+			return p.variable
 		}
 	}
 	return ""
 }
 
-// loads returns "" for a component's resource request (".load"), which belongs to no variable, and otherwise for any
-// other key.
-func loads(key string, otherwise Variable) Variable {
-	if strings.HasSuffix(key, ".load") {
-		return ""
-	}
-	return otherwise
-}
-
 // Moved returns the variables that the changes belong to, in the document's order.
 func Moved(changes []Change) []Variable {
-	moved := []Variable{}
-	for _, v := range Variables() {
-		if slices.ContainsFunc(changes, func(c Change) bool { return c.Variable == v }) {
-			moved = append(moved, v)
-		}
-	}
-	return moved
+	return slices.DeleteFunc(Variables(), func(v Variable) bool {
+		return !slices.ContainsFunc(changes, func(c Change) bool { return c.Variable == v })
+	})
 }

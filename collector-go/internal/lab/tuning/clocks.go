@@ -2,7 +2,6 @@ package tuning
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
@@ -31,10 +30,7 @@ func HostClockOf(host string, workers int, readings []Figure) (clock HostClock, 
 	slices.Sort(known)
 	clock = HostClock{Host: host, Workers: workers, Readings: len(known), AheadMs: Figure(known[len(known)-1]),
 		LowestMs: Figure(known[0]),
-		MeanMs:   Figure(stat.Mean(known, nil)), DeviationMs: Unknown}
-	if len(known) > 1 {
-		clock.DeviationMs = Figure(stat.StdDev(known, nil))
-	}
+		MeanMs:   Figure(stat.Mean(known, nil)), DeviationMs: Figure(stat.StdDev(known, nil))}
 	return clock, true
 }
 
@@ -44,11 +40,8 @@ func Apart(hosts []HostClock) Figure {
 	if len(hosts) < 2 {
 		return Unknown
 	}
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, h := range hosts {
-		low, high = min(low, float64(h.AheadMs)), max(high, float64(h.AheadMs))
-	}
-	return Figure(high - low)
+	ahead := Each(hosts, func(h HostClock) Figure { return h.AheadMs })
+	return slices.Max(ahead) - slices.Min(ahead)
 }
 
 // Empty reports whether no skew satisfies the bounds. They then do not belong to one undisturbed pair of clocks.
@@ -66,22 +59,17 @@ func (c Clocks) Flag(all []Skew) (notes []string) {
 		several := s.FromClocks > 1 || s.ToClocks > 1
 		switch {
 		case several && s.Empty():
-			notes = append(notes,
-				fmt.Sprintf("No single skew between %s and %s fits all records (at least %s ms, at most %s ms), because these are several clocks: %s and %s.",
-					s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs), clocksText(s.FromClocks),
-					clocksText(s.ToClocks)))
+			notes = append(notes, fmt.Sprintf("No single skew between %s and %s fits all records (at least %s ms, at most %s ms), because these are several clocks: %s and %s.",
+				s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs), clocksText(s.FromClocks), clocksText(s.ToClocks)))
 		case several:
-			notes = append(notes,
-				fmt.Sprintf("The bounds for %s and %s cover several clocks together (%s and %s). Single pairs may differ, and their bounds may be wider.",
-					s.From, s.To, clocksText(s.FromClocks), clocksText(s.ToClocks)))
+			notes = append(notes, fmt.Sprintf("The bounds for %s and %s cover several clocks together (%s and %s). Single pairs may differ, and their bounds may be wider.",
+				s.From, s.To, clocksText(s.FromClocks), clocksText(s.ToClocks)))
 		case s.Empty():
-			notes = append(notes,
-				fmt.Sprintf("The bounds for %s and %s contradict each other (at least %s ms, at most %s ms). Either there are further clocks, or a clock was set during the measurement.",
-					s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs)))
+			notes = append(notes, fmt.Sprintf("The bounds for %s and %s contradict each other (at least %s ms, at most %s ms). Either there are further clocks, or a clock was set during the measurement.",
+				s.From, s.To, Digits(s.LeastMs), Digits(s.MostMs)))
 		case s.Excludes0():
-			notes = append(notes,
-				fmt.Sprintf("The clocks of %s and %s certainly differ. The delays between their stages are wrong by that difference.",
-					s.From, s.To))
+			notes = append(notes, fmt.Sprintf("The clocks of %s and %s certainly differ. The delays between their stages are wrong by that difference.",
+				s.From, s.To))
 		}
 	}
 	return notes

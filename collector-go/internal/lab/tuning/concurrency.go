@@ -114,9 +114,8 @@ func AnalyzeConcurrency(rows []ConcurrencyRow, goals Goals, confidence float64) 
 		return cmp.Compare(a.Queries, b.Queries)
 	})
 	c := &Concurrency{ExpectedResultSize: Figure(goals.ExpectedResultSize),
-		SmallestResultSize:     Figure(goals.SmallestResultSize()),
-		BaselineCPUMsPerMinute: Unknown, BaselineTotalCPUMsPerMinute: Unknown, Confidence: confidence,
-		Notes: []string{}}
+		SmallestResultSize: Figure(goals.SmallestResultSize()), BaselineCPUMsPerMinute: Unknown,
+		BaselineTotalCPUMsPerMinute: Unknown, Confidence: confidence, Notes: []string{}}
 	var measured []Measured
 	for _, r := range rows {
 		step := concurrencyStep(r, goals)
@@ -160,9 +159,8 @@ func checkConcurrency(rows []ConcurrencyRow) error {
 
 func concurrencyStep(r ConcurrencyRow, goals Goals) ConcurrencyStep {
 	step := ConcurrencyStep{Queries: r.Queries, AverageCPUMsPerMinute: r.AverageCPUMsPerMinute,
-		AverageCPUCores: r.AverageCPUMsPerMinute / msPerCore,
-		Workers:         r.Workers, TotalCPUMsPerMinute: r.totalCPU(), AverageResultSize: r.AverageResultSize,
-		launches: r.Launches, mirrored: r.Mirrored,
+		AverageCPUCores: r.AverageCPUMsPerMinute / msPerCore, Workers: r.Workers, TotalCPUMsPerMinute: r.totalCPU(),
+		AverageResultSize: r.AverageResultSize, launches: r.Launches, mirrored: r.Mirrored,
 		AverageGCMsPerMinute: r.AverageGCMsPerMinute, TotalGCMsPerMinute: r.Workers * r.AverageGCMsPerMinute,
 		GCShareOfCPU:  r.AverageGCMsPerMinute / r.AverageCPUMsPerMinute,
 		GCShareOfTime: r.AverageGCMsPerMinute / msPerCore}
@@ -209,22 +207,19 @@ func (c *Concurrency) correlateGC() Figure {
 // explain adds notes that a reader needs before using the figures.
 func (c *Concurrency) explain() {
 	if !c.BaselineCPUMsPerMinute.Known() {
-		c.Notes = append(c.Notes,
-			"the baseline is unknown, because no step has 0 queries; cpu_fit.intercept is the value of the fitted line at 0 queries")
+		c.Notes = append(c.Notes, "the baseline is unknown, because no step has 0 queries; cpu_fit.intercept is the value of the fitted line at 0 queries")
 	}
 	workers := map[Figure]bool{}
 	for _, s := range c.Steps {
 		if s.doubtful {
-			c.Notes = append(c.Notes,
-				"the step of 0 queries was not OK: the baseline is as measured, but does not count as a complete step")
+			c.Notes = append(c.Notes, "the step of 0 queries was not OK: the baseline is as measured, but does not count as a complete step")
 		}
 		if s.Workers.Known() {
 			workers[s.Workers] = true
 			if total := s.Workers * s.AverageCPUMsPerMinute; math.Abs(float64(total-s.TotalCPUMsPerMinute)) >
 				0.01*float64(total) {
-				c.Notes = append(c.Notes,
-					fmt.Sprintf("%d queries: the stated total CPU of %g ms/min differs from %g workers times their mean, which is %g ms/min",
-						s.Queries, float64(s.TotalCPUMsPerMinute), float64(s.Workers), tidy(float64(total))))
+				c.Notes = append(c.Notes, fmt.Sprintf("%d queries: the stated total CPU of %g ms/min differs from %g workers times their mean, which is %g ms/min",
+					s.Queries, float64(s.TotalCPUMsPerMinute), float64(s.Workers), tidy(float64(total))))
 			}
 		}
 		if s.AverageResultSize > c.ExpectedResultSize*(1+1e-9) {
@@ -234,23 +229,19 @@ func (c *Concurrency) explain() {
 		}
 	}
 	if len(workers) > 1 {
-		c.Notes = append(c.Notes,
-			"the number of workers differs between steps: compare the total CPU of the topology, because fewer workers increase the mean but not the cost")
+		c.Notes = append(c.Notes, "the number of workers differs between steps: compare the total CPU of the topology, because fewer workers increase the mean but not the cost")
 	}
 	if len(workers) == 0 && !c.MarginalTotal.Value.Known() {
-		c.Notes = append(c.Notes,
-			"the cost for the whole topology is unknown, because CPU is the mean of a worker; add a column workers or total_cpu_ms_per_minute")
+		c.Notes = append(c.Notes, "the cost for the whole topology is unknown, because CPU is the mean of a worker; add a column workers or total_cpu_ms_per_minute")
 	}
 	switch {
 	case c.CostFrom == FromMirroredLoads:
 		c.Notes = append(c.Notes,
 			"the cost per query is fitted to the dedicated cost steps, not to the capacity steps")
 	case c.CostFrom == FromClimb:
-		c.Notes = append(c.Notes,
-			"the cost per query is fitted to the OK capacity steps, because there are no dedicated cost steps or too few of them were OK")
+		c.Notes = append(c.Notes, "the cost per query is fitted to the OK capacity steps, because there are no dedicated cost steps or too few of them were OK")
 	case slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.Verdict == Fail }):
-		c.Notes = append(c.Notes,
-			"the cost per query is fitted to all steps; steps that lost records may have done less work, so compare it with the cost over complete steps")
+		c.Notes = append(c.Notes, "the cost per query is fitted to all steps; steps that lost records may have done less work, so compare it with the cost over complete steps")
 	}
 	if slices.ContainsFunc(c.Steps, func(s ConcurrencyStep) bool { return s.GCShareOfTime.Known() }) {
 		c.Notes = append(c.Notes, GCIsWallTime)

@@ -2,6 +2,7 @@ package tuning
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,18 +35,15 @@ func sameValue(key, a, b string) bool {
 }
 
 // facts are the variables that a run knows only if they were stated, with the namespaces of their values.
-var facts = []struct {
+var facts = []fact{{Hardware, OfMachine}, {SoftwareVersion, OfVersions}, {ClusterLoad, OfCluster}}
+
+type fact struct {
 	variable  Variable
 	namespace string
-}{{Hardware, OfMachine}, {SoftwareVersion, OfVersions}, {ClusterLoad, OfCluster}}
+}
 
 func isFact(key string) bool {
-	for _, f := range facts {
-		if strings.HasPrefix(key, f.namespace) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(facts, func(f fact) bool { return strings.HasPrefix(key, f.namespace) })
 }
 
 // Undetermined returns the variables for which the two sides have no value in common, in the document's order. Whether

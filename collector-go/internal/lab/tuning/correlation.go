@@ -21,15 +21,12 @@ func Correlate(x, y []Figure, confidence float64) Estimate {
 			a, b = append(a, float64(x[i])), append(b, float64(y[i]))
 		}
 	}
-	e := noEstimate()
 	if len(a) < leastPairs {
-		e.Note = fmt.Sprintf("only %d slices have both figures; a correlation needs %d", len(a), leastPairs)
-		return e
+		return notDetermined(fmt.Sprintf("only %d slices have both figures; a correlation needs %d", len(a), leastPairs))
 	}
-	e.Value = Figure(stat.Correlation(a, b, nil))
-	if !e.Value.Known() {
-		e.Value, e.Note = Unknown, "one of the two figures is constant"
-		return e
+	e := noEstimate()
+	if e.Value = Figure(stat.Correlation(a, b, nil)); !e.Value.Known() {
+		return notDetermined("one of the two figures is constant")
 	}
 	autocorrelation := math.Max(0, neighbours(a)) * math.Max(0, neighbours(b))
 	pairs := float64(len(a)) * (1 - autocorrelation) / (1 + autocorrelation)

@@ -87,8 +87,7 @@ func AnalyzeData(rows []DataRow, confidence float64) (*Data, error) {
 	if d.AuditedTotals == 0 {
 		d.Notes = append(d.Notes, "the totals were not audited, because the table has no components")
 	}
-	d.Notes = append(d.Notes,
-		"each row is a configuration that held its volume, not necessarily the smallest one; a row with spare capacity lowers the fits")
+	d.Notes = append(d.Notes, "each row is a configuration that held its volume, not necessarily the smallest one; a row with spare capacity lowers the fits")
 	return d, nil
 }
 
@@ -104,7 +103,8 @@ func (d *Data) fit() {
 	}
 	d.Fits = DataFits{FitLine(cores, records, d.Confidence), FitLine(cores, mib, d.Confidence),
 		FitLine(gibCores, gib, d.Confidence)}
-	if n := d.measuredCores(); n > 0 && n < len(cores) {
+	n := len(slices.DeleteFunc(slices.Clone(d.Rows), func(v Volume) bool { return !(v.UsedCPUCores > 0) }))
+	if n > 0 && n < len(cores) {
 		d.Notes = append(d.Notes,
 			fmt.Sprintf("the used cores are known for %d of %d volumes; for the others the requested cores are used", n,
 				len(cores)))
@@ -114,16 +114,6 @@ func (d *Data) fit() {
 			fmt.Sprintf("the memory of %d of %d volumes is unknown; they are not part of GiB per core",
 				len(cores)-len(gib), len(cores)))
 	}
-}
-
-// measuredCores returns the number of volumes whose used cores are known.
-func (d *Data) measuredCores() (n int) {
-	for _, v := range d.Rows {
-		if v.UsedCPUCores > 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // volumesOf groups rows by volume. Volumes are sorted by record rate.

@@ -36,7 +36,8 @@ const OneLaunch = "only one launch each"
 // interval.
 func Compare(before, after Repeated, confidence float64) Difference {
 	a, b := before.means(), after.means()
-	d := Difference{Before: meanFigure(a), After: meanFigure(b), Change: noEstimate(), Ratio: noEstimate()}
+	d := Difference{Before: Figure(stat.Mean(a, nil)), After: Figure(stat.Mean(b, nil)), Change: noEstimate(),
+		Ratio: noEstimate()}
 	d.Change.Value, d.Ratio.Value = d.After-d.Before, d.After/d.Before-1
 	switch {
 	case !d.Change.Value.Known():
@@ -48,8 +49,7 @@ func Compare(before, after Repeated, confidence float64) Difference {
 		if len(b) > 1 {
 			several = b
 		}
-		d.Method = fmt.Sprintf("Student's t, with the variation of %d launches of one run used for both",
-			len(several))
+		d.Method = fmt.Sprintf("Student's t, with the variation of %d launches of one run used for both", len(several))
 		variance, freedom := stat.Variance(several, nil), float64(len(several)-1)
 		d.interval(scattered{float64(d.Before), variance / float64(len(a)), freedom},
 			scattered{float64(d.After), variance / float64(len(b)), freedom}, freedom, confidence)
@@ -91,7 +91,7 @@ func (d *Difference) noInterval() {
 	d.Change.Low, d.Change.High, d.Ratio.Low, d.Ratio.High, d.Clear = Unknown, Unknown, Unknown, Unknown, false
 }
 
-func noEstimate() Estimate { return Estimate{Value: Unknown, Low: Unknown, High: Unknown} }
+func noEstimate() Estimate { return notDetermined("") }
 
 func floatsOf(figures []Figure) (out []float64) {
 	for _, f := range figures {
@@ -121,13 +121,6 @@ func (m Repeated) few() bool {
 		n := len(floatsOf(launch))
 		return n > 0 && n < LeastSlices
 	})
-}
-
-func meanFigure(values []float64) Figure {
-	if len(values) == 0 {
-		return Unknown
-	}
-	return Figure(stat.Mean(values, nil))
 }
 
 // scattered is a mean, or another estimate, with its squared standard error and the degrees of freedom of that error.

@@ -225,22 +225,7 @@ type WorkerEvidence struct {
 
 // NoEvidence returns evidence in which everything is unknown.
 func NoEvidence() Evidence {
-	u := Unknown
-	return Evidence{
-		Queries: QueryEvidence{EndpointCapacity: u, Submitted: u, ActiveMean: u, ActiveMost: u, Created: u,
-			Returned: u, Failed: u, Refused: u},
-		GC: GCEvidence{ShareOfTime: u, ShareOfCPU: u, HeapUsedMost: u},
-		Spout: SpoutEvidence{Executors: u, MaxPending: u, BatchSize: u, HeldByPending: u, HeldByBackPressure: u,
-			CompleteLatencyMs: u},
-		Source: SourceEvidence{Partitions: u, RecordsPerSecond: u, BytesPerSecond: u, LagStart: u, LagEnd: u,
-			LagGrowth: u},
-		SourceRate: SourceRateEvidence{AskedPerSecond: u, MadePerSecond: u},
-		Client:     ClientEvidence{LatenessP99Ms: u, HeldMs: u, CPUCores: u, CPULimitCores: u},
-		Host:       HostEvidence{IdleRatio: u, MinIdleRatio: u, Cores: u},
-		Collector: CollectorEvidence{ShareOfHost: u, ExpectedSlices: u, MissingSlices: u, LateSamples: u,
-			DroppedSamples: u},
-		Workers: WorkerEvidence{Workers: u, Expected: u, Silent: u, Restarts: u, CPUCores: u},
-	}
+	return unmeasured[Evidence]()
 }
 
 // UnmarshalJSON sets missing figures to unknown.
@@ -266,11 +251,9 @@ func NoBoltEvidence(component string) BoltEvidence {
 }
 
 // bolt returns the evidence for a bolt. If there is none, everything in it is unknown.
-func (e Evidence) bolt(component string) BoltEvidence {
-	for _, b := range e.Bolts {
-		if b.Component == component {
-			return b
-		}
+func (e Evidence) Bolt(component string) BoltEvidence {
+	if b, found := First(e.Bolts, func(b BoltEvidence) bool { return b.Component == component }); found {
+		return b
 	}
 	return NoBoltEvidence(component)
 }

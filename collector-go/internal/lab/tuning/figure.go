@@ -3,6 +3,7 @@ package tuning
 import (
 	"encoding/json"
 	"math"
+	"reflect"
 	"strconv"
 )
 
@@ -32,12 +33,40 @@ func (f *Figure) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*float64)(f))
 }
 
+// unmeasured returns a T in which each figure is unknown, also in the structs of T: a figure that nobody measured must
+// not be taken for 0.
+func unmeasured[T any]() (out T) {
+	forget(reflect.ValueOf(&out).Elem())
+	return out
+}
+
+func forget(v reflect.Value) {
+	for i := range v.NumField() {
+		switch field := v.Field(i); {
+		case !field.CanSet():
+		case field.Type() == reflect.TypeFor[Figure]():
+			field.SetFloat(math.NaN())
+		case field.Kind() == reflect.Struct:
+			forget(field)
+		}
+	}
+}
+
 // Greater returns the larger of two figures. If only one is known, it returns that one.
 func Greater(a, b Figure) Figure {
 	if b.Known() && !(b <= a) {
 		return b
 	}
 	return a
+}
+
+// Largest returns the largest known figure.
+func Largest(figures []Figure) Figure {
+	most := Unknown
+	for _, f := range figures {
+		most = Greater(most, f)
+	}
+	return most
 }
 
 // tidy rounds to 12 significant digits, which removes digits that depend only on the order of a sum.

@@ -119,9 +119,6 @@ func (g Goal) name() string {
 }
 
 // Texts converts names of any string type to plain strings.
-func Texts[T ~string](names []T) (all []string) {
-	for _, name := range names {
-		all = append(all, string(name))
-	}
-	return all
+func Texts[T ~string](names []T) []string {
+	return Each(names, func(name T) string { return string(name) })
 }

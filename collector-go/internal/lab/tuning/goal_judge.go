@@ -3,6 +3,7 @@ package tuning
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -112,21 +113,13 @@ func JudgeGoals(goals []Goal, step GoalStep) ([]GoalOutcome, Judgement, Limitati
 }
 
 // lateForTheJoin names the most likely cause of incomplete answers if all latencies held and no limit was found.
-const lateForTheJoin = "records may reach the join bolt after it has ended the query; increase " +
-	"bullet.topology.join.bolt.query.post.finish.buffer.ticks"
+const lateForTheJoin = "records may reach the join bolt after it has ended the query; increase bullet.topology.join.bolt.query.post.finish.buffer.ticks"
 
 // onlyIncomplete reports whether at least one goal was missed and every missed goal concerns the content of answers.
 func onlyIncomplete(outcomes []GoalOutcome) bool {
-	incomplete := false
-	for _, o := range outcomes {
-		if o.Verdict == Fail {
-			if !ofMatches[o.Goal.Figure] {
-				return false
-			}
-			incomplete = true
-		}
-	}
-	return incomplete
+	failed := slices.DeleteFunc(slices.Clone(outcomes), func(o GoalOutcome) bool { return o.Verdict != Fail })
+	other := func(o GoalOutcome) bool { return !ofMatches[o.Goal.Figure] }
+	return len(failed) > 0 && !slices.ContainsFunc(failed, other)
 }
 
 // judge combines the goals with the state of the host (points 3 and 4 of JudgeGoals). If HostIdle belongs to the load

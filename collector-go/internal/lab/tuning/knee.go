@@ -62,7 +62,12 @@ func kneedle(points []LatencyPoint) int {
 	if n < 3 {
 		return -1
 	}
-	least, most := logSpan(points)
+	least, most := math.Inf(1), math.Inf(-1)
+	for _, p := range points {
+		if p.LatencyMs > 0 {
+			least, most = min(least, math.Log(p.LatencyMs)), max(most, math.Log(p.LatencyMs))
+		}
+	}
 	if !(most > least) {
 		return -1
 	}
@@ -72,27 +77,10 @@ func kneedle(points []LatencyPoint) int {
 		x := float64(p.Queries-points[0].Queries) / width
 		below[i] = x - (math.Log(math.Max(p.LatencyMs, math.Exp(least)))-least)/(most-least)
 	}
-	at := 0
-	for i := range below {
-		if below[i] > below[at] {
-			at = i
-		}
-	}
+	at := slices.Index(below, slices.Max(below))
 	if threshold := below[at] - 1/float64(n-1); !slices.ContainsFunc(below[at:],
 		func(v float64) bool { return v < threshold }) {
 		return -1
 	}
 	return at
-}
-
-// logSpan returns the smallest and the largest logarithm of the latencies. A latency of 0 counts as the smallest other
-// latency, because it has no logarithm.
-func logSpan(points []LatencyPoint) (least, most float64) {
-	least, most = math.Inf(1), math.Inf(-1)
-	for _, p := range points {
-		if p.LatencyMs > 0 {
-			least, most = min(least, math.Log(p.LatencyMs)), max(most, math.Log(p.LatencyMs))
-		}
-	}
-	return least, most
 }

@@ -96,7 +96,7 @@ func (l *limiting) explain() {
 	for _, bolt := range []Limiter{LimitedByFilterCPU, LimitedByBoltCPU} {
 		if f := l.of(bolt); f.State == Reached && host && !l.covered(f) {
 			l.follows(bolt, "it waited for CPU of the host")
-		} else if f.State == Reached && l.evidence.Host.OfRun && l.evidence.bolt(f.Component).WorkersCPU.Known() &&
+		} else if f.State == Reached && l.evidence.Host.OfRun && l.evidence.Bolt(f.Component).WorkersCPU.Known() &&
 			!l.covered(f) {
 			f.State = NotKnown
 			f.Says += "; its workers used less CPU than that, so it may have waited for the CPU of a host that was not measured"
@@ -105,15 +105,11 @@ func (l *limiting) explain() {
 	if host && l.reached(LimitedByClient) {
 		l.follows(LimitedByClient, "the host had no CPU left for it")
 	}
-	slow := ""
-	for _, f := range l.findings {
-		if f.State == Reached &&
-			slices.Contains([]Limiter{LimitedByFilterCPU, LimitedByBoltCPU, LimitedByBoltBusy, LimitedByGC,
-				LimitedByHost, LimitedByRestart}, f.Limiter) {
-			slow = string(f.Limiter)
-			break
-		}
-	}
+	cause, _ := First(l.findings, func(f LimiterFinding) bool {
+		return f.State == Reached && slices.Contains([]Limiter{LimitedByFilterCPU, LimitedByBoltCPU, LimitedByBoltBusy,
+			LimitedByGC, LimitedByHost, LimitedByRestart}, f.Limiter)
+	})
+	slow := string(cause.Limiter)
 	if slow != "" {
 		l.follows(LimitedByPending, "the spouts wait because of "+slow)
 	}
@@ -130,7 +126,7 @@ func (l *limiting) explain() {
 
 // covered reports whether the bolt's busy time was spent on a processor, as far as its workers' CPU shows.
 func (l *limiting) covered(f *LimiterFinding) bool {
-	b := l.evidence.bolt(f.Component)
+	b := l.evidence.Bolt(f.Component)
 	return b.WorkersCPU >= busy.Covered*b.busyCores()
 }
 
@@ -159,8 +155,8 @@ func (l *limiting) conclude() Limitation {
 	switch {
 	case len(said) > 0:
 		out.Text = "limited by " + names(out.Limiters) + ": " + strings.Join(said, "; ")
-		if !out.BlamesTopology() {
-			out.Text += l.acquittal()
+		if f := l.of(LimitedByFilterCPU); f.State == NotReached && !out.BlamesTopology() {
+			out.Text += "; the topology was not the limit: " + f.Says
 		}
 	case len(out.Missing) > 0 || len(out.Contradictions) > 0:
 		out.Text = "cannot tell: " + strings.Join(append(slices.Clone(out.Contradictions), out.Missing...), "; ")
@@ -168,14 +164,6 @@ func (l *limiting) conclude() Limitation {
 		out.Text = "nothing was at its limit: " + strings.Join(near, "; ")
 	}
 	return out
-}
-
-// acquittal states why the topology is not blamed; "" if that is unknown.
-func (l *limiting) acquittal() string {
-	if f := l.of(LimitedByFilterCPU); f.State == NotReached {
-		return "; the topology was not the limit: " + f.Says
-	}
-	return ""
 }
 
 func names(limiters []Limiter) string { return Listed(Texts(limiters)) }
@@ -190,16 +178,13 @@ func (l *limiting) contradict() (out []string) {
 			figureText(never), figureText(q.Submitted), figureText(q.EndpointCapacity)))
 	}
 	s := l.evidence.Source
-	if s.LagGrowth > lagBound*s.RecordsPerSecond && !l.any() {
+	if s.LagGrowth > lagBound*s.RecordsPerSecond &&
+		!slices.ContainsFunc(l.findings, func(f LimiterFinding) bool { return f.State == Reached }) {
 		out = append(out, fmt.Sprintf(
 			"the source lags by %s more records each second, although nothing that was measured is at its limit",
 			figureText(s.LagGrowth)))
 	}
 	return out
-}
-
-func (l *limiting) any() bool {
-	return slices.ContainsFunc(l.findings, func(f LimiterFinding) bool { return f.State == Reached })
 }
 
 // figureText formats a figure for a sentence.

@@ -60,7 +60,8 @@ func (c ClientEvidence) HostsAtLimit() (names []string) {
 
 // limits reports whether a client could not keep up with its share of the load.
 func (h ClientHost) limits(c ClientEvidence) bool {
-	return h.LatenessP99Ms > c.latenessBound() || h.CPUCores/h.CPULimitCores >= clientBound
+	mostLate := Greater(latenessBoundMs, heldLatenessBound*c.HeldMs)
+	return h.LatenessP99Ms > mostLate || h.CPUCores/h.CPULimitCores >= clientBound
 }
 
 func (h ClientHost) numbers(of string) []Number {
@@ -78,12 +79,4 @@ func (h ClientHost) says() string {
 		parts = append(parts, fmt.Sprintf(" used %s of its %s cores", shareText(share), Digits(h.CPULimitCores)))
 	}
 	return strings.Join(parts, " and")
-}
-
-// latenessBound returns how late the client may be, in ms.
-func (c ClientEvidence) latenessBound() Figure {
-	if !c.HeldMs.Known() {
-		return latenessBoundMs
-	}
-	return max(latenessBoundMs, heldLatenessBound*c.HeldMs)
 }

@@ -9,7 +9,7 @@ import (
 
 // filterRule checks the filter bolts' executors.
 func filterRule(e Evidence) LimiterFinding {
-	return busyRule(LimitedByFilterCPU, e.bolt(FilterBolt).Believed())
+	return busyRule(LimitedByFilterCPU, e.Bolt(FilterBolt).Believed())
 }
 
 func busyRule(limiter Limiter, b BoltEvidence) LimiterFinding {

@@ -46,11 +46,8 @@ type Line struct {
 
 // FitLine fits y over x. Both must have the same length.
 func FitLine(x, y []float64, confidence float64) Line {
-	l := Line{
-		Slope: Unknown, Intercept: Unknown, R2: Unknown, Low: Unknown, High: Unknown, ThroughOrigin: Unknown,
-		ThroughOriginLow:  Unknown,
-		ThroughOriginHigh: Unknown, ResidualDeviation: Unknown, Points: len(x), Confidence: confidence,
-	}
+	l := unmeasured[Line]()
+	l.Points, l.Confidence = len(x), confidence
 	l.throughOrigin(x, y)
 	if len(x) < 2 {
 		l.Note = fmt.Sprintf("a line needs at least two points, but there are %d", len(x))

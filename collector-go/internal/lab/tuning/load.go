@@ -79,9 +79,8 @@ func (q *Queries) okRange() (least, most float64, err error) {
 				above++
 			}
 		}
-		if row.Capacity.LastOK != nil {
-			most = max(most, *row.Capacity.LastOK)
-		}
+		held, _ := row.Capacity.Bounds(math.Inf(-1), 0)
+		most = max(most, held)
 	}
 	switch {
 	case !math.IsInf(most, -1):

@@ -79,11 +79,11 @@ func (c *Concurrency) fitCost() (notes []string) {
 	c.MarginalTotal, c.MarginalTotalWhileComplete = total.slope(c.Confidence), totalComplete.slope(c.Confidence)
 	c.MarginalCores, c.MarginalTotalCoresWhileComplete = c.Marginal.cores(), c.MarginalTotalWhileComplete.cores()
 	if average.known() > 1 && !average.repeated() {
-		notes = append(notes,
-			"no step was measured twice: the intervals include the scatter of the steps around the line, but not the drift of the topology at constant load")
+		notes = append(notes, "no step was measured twice: the intervals include the scatter of the steps around the line, but not the drift of the topology at constant load")
 	}
 	if average.few > 0 {
-		notes = append(notes, average.fewText()+"; the cost per query is estimated without them")
+		notes = append(notes, fmt.Sprintf("%d of %d measurements have fewer than %d slices; the cost per query is estimated without them",
+			average.few, average.few+average.known(), LeastSlices))
 	}
 	c.GCCorrelation = c.correlateGC()
 	return notes
@@ -141,20 +141,9 @@ func (c *Concurrency) CostPoints() (fitted, others []CostPoint) {
 
 func (p costPoints) known() int { return len(p.x) }
 
-func (p costPoints) fewText() string {
-	return fmt.Sprintf("%d of %d measurements have fewer than %d slices", p.few, p.few+p.known(), LeastSlices)
-}
-
 // repeated reports whether any load was measured more than once.
 func (p costPoints) repeated() bool {
-	seen := map[float64]bool{}
-	for _, x := range p.x {
-		if seen[x] {
-			return true
-		}
-		seen[x] = true
-	}
-	return false
+	return len(slices.Compact(slices.Sorted(slices.Values(p.x)))) < p.known()
 }
 
 func (p costPoints) line(confidence float64) Line { return FitLine(p.x, p.y, confidence) }
@@ -172,8 +161,7 @@ func (p costPoints) slope(confidence float64) Estimate {
 			p.known(),
 			LeastSlices, leastCostSteps))
 	case e.Value < 0:
-		return notDetermined(fmt.Sprintf("the fitted slope of %s is below 0, which no cost can be. Either the topology "+
-			"was not steady yet (workers were still compiling), or the cost is smaller than the drift of the topology",
+		return notDetermined(fmt.Sprintf("the fitted slope of %s is below 0, which no cost can be. Either the topology was not steady yet (workers were still compiling), or the cost is smaller than the drift of the topology",
 			fitted))
 	case p.from != "" && e.Low <= 0:
 		return notDetermined(
@@ -186,9 +174,7 @@ func (p costPoints) slope(confidence float64) Estimate {
 }
 
 func notDetermined(why string) Estimate {
-	e := noEstimate()
-	e.Note = why
-	return e
+	return Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: why}
 }
 
 // cores converts ms per minute to cores.
@@ -214,13 +200,11 @@ func CompareSlopes(before, after Line, confidence float64) Difference {
 	case !d.Change.Value.Known():
 		d.Note = "not measured in both runs"
 	case before.Slope < 0 || after.Slope < 0:
-		d.Change, d.Ratio = noEstimate(), noEstimate()
-		d.Note = "not determined: a fitted slope is below 0, which no cost can be"
+		d.NotCompared("not determined: a fitted slope is below 0, which no cost can be")
 	case !a.Known() || !b.Known():
 		d.Note = "no interval: a line has only two points"
 	default:
-		d.welch(
-			scattered{float64(before.Slope), float64(a * a), float64(before.Points - 2)},
+		d.welch(scattered{float64(before.Slope), float64(a * a), float64(before.Points - 2)},
 			scattered{float64(after.Slope), float64(b * b), float64(after.Points - 2)}, confidence)
 	}
 	return d

@@ -69,12 +69,8 @@ type PointVerdict struct {
 // CoresAt returns the fewest cores known to hold a load: those that the workers used or, if that was not measured,
 // those that the configuration requests.
 func (r QueryRow) CoresAt(queries int) Figure {
-	for _, p := range r.Points {
-		if p.Queries == queries && p.UsedCPUCores > 0 {
-			return p.UsedCPUCores
-		}
-	}
-	return r.TopologyCPUCores
+	p, _ := First(r.Points, func(p PointVerdict) bool { return p.Queries == queries && p.UsedCPUCores > 0 })
+	return cmp.Or(p.UsedCPUCores, r.TopologyCPUCores)
 }
 
 // QueryRow holds all points of one configuration.
@@ -252,18 +248,11 @@ func (r *QueryRow) recommend(headroom float64) {
 
 // censored returns the row's capacity as an observation at x; false if it has neither end.
 func (i Interval) censored(x float64) (CensoredRow, bool) {
-	row := CensoredRow{X: x, Low: math.Inf(-1), High: math.Inf(1)}
-	if i.LastOK != nil {
-		row.Low = *i.LastOK
-	}
-	if i.FirstFail != nil {
-		row.High = *i.FirstFail
-	}
-	return row, i.LastOK != nil || i.FirstFail != nil
+	low, high := i.Bounds(math.Inf(-1), math.Inf(1))
+	return CensoredRow{X: x, Low: low, High: high}, i.LastOK != nil || i.FirstFail != nil
 }
 
-const queryFitMethod = "interval-censored maximum likelihood of capacity = intercept + queries_per_core x cores + N(0, deviation); " +
-	"interval by profile likelihood with Student's t cutoff"
+const queryFitMethod = "interval-censored maximum likelihood of capacity = intercept + queries_per_core x cores + N(0, deviation); interval by profile likelihood with Student's t cutoff"
 
 func fitQueries(rows []QueryRow, confidence float64) QueryFit {
 	var observed []CensoredRow
@@ -279,10 +268,9 @@ func fitQueries(rows []QueryRow, confidence float64) QueryFit {
 		}
 	}
 	fit := FitCensored(observed, confidence)
-	f := QueryFit{QueriesPerCore: fit.Slope, Intercept: fit.Intercept, Low: fit.Low, High: fit.High,
-		DeviationQueries:    fit.Deviation,
-		CoresWithoutQueries: Unknown, SlopesLow: fit.SlopesLow, SlopesHigh: fit.SlopesHigh, IntervalRows: fit.Intervals,
-		BoundRows: fit.Bounds,
+	f := QueryFit{QueriesPerCore: fit.Slope, Intercept: fit.Intercept,
+		Low: fit.Low, High: fit.High, DeviationQueries: fit.Deviation, CoresWithoutQueries: Unknown,
+		SlopesLow: fit.SlopesLow, SlopesHigh: fit.SlopesHigh, IntervalRows: fit.Intervals, BoundRows: fit.Bounds,
 		Midpoints: FitLine(x, middles, confidence), Confidence: confidence, Method: queryFitMethod, Note: fit.Note}
 	f.R2Midpoints = f.Midpoints.R2
 	if fit.Slope > 0 {

@@ -13,8 +13,7 @@ func (z *sizer) filterBolts() error {
 		z.s.FilterBoltsForRecords.Note = "no data volumes were measured"
 	}
 	if z.queries == nil {
-		z.s.FilterBoltsForQueries = Estimate{Value: Unknown, Low: Unknown, High: Unknown,
-			Note: "no measurements of filter bolts by queries"}
+		z.s.FilterBoltsForQueries = notDetermined("no measurements of filter bolts by queries")
 		return nil
 	}
 	required, err := z.boltsFor(z.capacity())
@@ -49,8 +48,7 @@ func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 			rows = append(rows, r)
 		}
 	}
-	z.fit = FitCensored(rows, z.Goals.Confidence)
-	required := z.fit.XFor(capacity)
+	required := FitCensored(rows, z.Goals.Confidence).XFor(capacity) // of the capacity over filter bolts
 	if !required.Value.Known() {
 		for _, row := range z.queries.Rows {
 			if row.Capacity.LastOK != nil && *row.Capacity.LastOK >= capacity {
@@ -78,9 +76,8 @@ func (z *sizer) boltsFor(capacity float64) (Estimate, error) {
 
 func (z *sizer) mostHeld() (most float64) {
 	for _, row := range z.queries.Rows {
-		if row.Capacity.LastOK != nil {
-			most = max(most, *row.Capacity.LastOK)
-		}
+		held, _ := row.Capacity.Bounds(0, 0)
+		most = max(most, held)
 	}
 	return most
 }

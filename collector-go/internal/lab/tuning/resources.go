@@ -130,7 +130,8 @@ func AnalyzeResources(components []Component, stated *StatedTotals, machine Mach
 		sum.CPUCores += share.CPUCores
 		sum.TotalMemoryMiB += share.TotalMemoryMiB
 		lacking = lacking || !c.TotalMemoryMiB.Known() && !c.OffHeapMiB.Known()
-		r.audit(c.memoryTotal(i + 1))
+		r.audit(statedTotal{what: "memory of " + c.Name + ", MiB", row: i + 1, column: ColumnTotalMemory,
+			stated: c.TotalMemoryMiB, computed: c.memoryOfParts(), lacking: !c.OffHeapMiB.Known()})
 	}
 	sum.CPUCores, sum.TotalMemoryMiB = Figure(tidy(float64(sum.CPUCores))), Figure(tidy(float64(sum.TotalMemoryMiB)))
 	r.Totals = sum
@@ -205,17 +206,7 @@ func (c Component) share() ComponentShare {
 
 // memoryOfParts returns parallelism x (on-heap + off-heap); an unknown off-heap counts as 0.
 func (c Component) memoryOfParts() Figure {
-	off := c.OffHeapMiB
-	if !off.Known() {
-		off = 0
-	}
-	return Figure(c.Parallelism) * (c.OnHeapMiB + off)
-}
-
-func (c Component) memoryTotal(row int) statedTotal {
-	return statedTotal{what: "memory of " + c.Name + ", MiB", row: row, column: ColumnTotalMemory,
-		stated:   c.TotalMemoryMiB,
-		computed: c.memoryOfParts(), lacking: !c.OffHeapMiB.Known()}
+	return Figure(c.Parallelism) * (c.OnHeapMiB + Greater(0, c.OffHeapMiB))
 }
 
 // place computes the number of machines.
@@ -234,8 +225,7 @@ func (r *Resources) place() {
 		}
 		r.Machines = int(max(r.MachinesByCPU, r.MachinesByMemory))
 	} else {
-		r.Notes = append(r.Notes,
-			"memory was not considered as a limit, because the memory per machine is unknown (--memory-per-machine-mib, cluster.machines.memory)")
+		r.Notes = append(r.Notes, "memory was not considered as a limit, because the memory per machine is unknown (--memory-per-machine-mib, cluster.machines.memory)")
 	}
 	for _, c := range r.Components {
 		if each := c.TotalMemoryMiB / Figure(c.Parallelism); c.CPUCoresEach > r.Machine.CPUCores ||

@@ -43,18 +43,14 @@ func (r RunRules) Judge(trials ...[]RunStep) RunJudgement {
 	j := RunJudgement{Limiters: []string{}, LeastHostIdle: Unknown}
 	var all []Measured
 	for _, steps := range trials {
-		all = append(all, measuredOf(steps)...)
+		all = append(all, MeasuredOf(steps)...)
 		for _, s := range steps {
 			if s.HostIdle.Known() && !(s.HostIdle >= j.LeastHostIdle) {
 				j.LeastHostIdle = s.HostIdle
 			}
 		}
 		for _, i := range Explained(steps) {
-			for _, name := range steps[i].limiters() {
-				if !slices.Contains(j.Limiters, name) {
-					j.Limiters = append(j.Limiters, name)
-				}
-			}
+			j.Limiters = Union(j.Limiters, steps[i].limiters()...)
 		}
 	}
 	if j.Capacity = IntervalOf(all); len(all) == 0 {
@@ -64,7 +60,7 @@ func (r RunRules) Judge(trials ...[]RunStep) RunJudgement {
 	return j
 }
 
-func measuredOf(steps []RunStep) (all []Measured) {
+func MeasuredOf(steps []RunStep) (all []Measured) {
 	for _, s := range steps {
 		if !s.ForCost {
 			all = append(all, Measured{s.Value, s.Verdict})
@@ -74,10 +70,8 @@ func measuredOf(steps []RunStep) (all []Measured) {
 }
 
 func (r RunRules) verdict(steps int, capacity Interval) Verdict {
-	for _, g := range r.Goals {
-		if g.Figure == CapacityFigure {
-			return g.capacityVerdict(capacity)
-		}
+	if g, found := First(r.Goals, func(g Goal) bool { return g.Figure == CapacityFigure }); found {
+		return g.capacityVerdict(capacity)
 	}
 	switch {
 	case r.FailFails && capacity.FirstFail != nil:

@@ -65,9 +65,8 @@ func AnalyzeScaling(rows []ScalingRow, columns ScalingColumns, discount, confide
 		ideal := base.Throughput * r.Size / base.Size
 		discounted := base.Throughput + (1-discount)*(ideal-base.Throughput)
 		s.Rows = append(s.Rows, ScalingPoint{Size: Figure(r.Size), Throughput: Figure(r.Throughput),
-			Ideal: Figure(ideal), Discounted: Figure(discounted),
-			Law: s.USL.At(r.Size), Efficiency: Figure(r.Throughput / ideal),
-			VersusDiscounted: Figure(r.Throughput / discounted)})
+			Ideal: Figure(ideal), Discounted: Figure(discounted), Law: s.USL.At(r.Size),
+			Efficiency: Figure(r.Throughput / ideal), VersusDiscounted: Figure(r.Throughput / discounted)})
 	}
 	s.explain(base)
 	return s, nil
@@ -96,15 +95,9 @@ func (s *Scaling) explain(base ScalingRow) {
 	if s.USL.Note != "" {
 		s.Notes = append(s.Notes, "Universal Scalability Law: "+s.USL.Note)
 	}
-	best := s.Rows[0]
-	for _, r := range s.Rows {
-		if r.Efficiency > best.Efficiency {
-			best = r
-		}
-	}
+	best := slices.MaxFunc(s.Rows, func(a, b ScalingPoint) int { return cmp.Compare(a.Efficiency, b.Efficiency) })
 	if best.Efficiency > 1.0001 {
-		s.Notes = append(s.Notes,
-			fmt.Sprintf("size %s reaches %.0f%% of linear scaling: the smallest size was not fully used, so the projections are too low",
-				Digits(best.Size), math.Round(100*float64(best.Efficiency))))
+		s.Notes = append(s.Notes, fmt.Sprintf("size %s reaches %.0f%% of linear scaling: the smallest size was not fully used, so the projections are too low",
+			Digits(best.Size), math.Round(100*float64(best.Efficiency))))
 	}
 }

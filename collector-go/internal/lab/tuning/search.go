@@ -89,12 +89,10 @@ func (s Search) nextValue(verdicts map[float64]Verdict) (float64, bool) {
 	case BinarySearch:
 		return s.halve(verdicts)
 	}
-	for _, v := range s.Values {
-		if _, done := verdicts[v]; !done {
-			return v, true
-		}
-	}
-	return 0, false
+	return First(s.Values, func(v float64) bool {
+		_, done := verdicts[v]
+		return !done
+	})
 }
 
 // ascend returns the smallest value that was not measured. It continues beyond inconclusive values, because the next
@@ -216,21 +214,13 @@ func (i Interval) note(over []float64) string {
 			grouped(*i.FirstFail)))
 	}
 	if len(i.Inconclusive) > 0 {
-		notes = append(notes, fmt.Sprintf("inconclusive at %s", groupedList(i.Inconclusive)))
+		notes = append(notes, fmt.Sprintf("inconclusive at %s", strings.Join(Each(i.Inconclusive, grouped), ", ")))
 	}
 	if len(i.Limited) > 0 {
 		notes = append(notes, fmt.Sprintf("at %s something outside the topology was at its limit",
-			groupedList(i.Limited)))
+			strings.Join(Each(i.Limited, grouped), ", ")))
 	}
 	return strings.Join(notes, "; ")
-}
-
-func groupedList(values []float64) string {
-	var all []string
-	for _, v := range values {
-		all = append(all, grouped(v))
-	}
-	return strings.Join(all, ", ")
 }
 
 // String is Text.
@@ -239,14 +229,20 @@ func (i Interval) String() string { return i.Text() }
 // Compare orders capacities by their largest OK value, then by their smallest failed value. An unknown capacity is the
 // smallest.
 func (i Interval) Compare(other Interval) int {
-	value := func(v *float64) float64 {
-		if v == nil {
-			return math.Inf(-1)
-		}
-		return *v
+	ok, fail := i.Bounds(math.Inf(-1), math.Inf(-1))
+	otherOK, otherFail := other.Bounds(math.Inf(-1), math.Inf(-1))
+	return cmp.Or(cmp.Compare(ok, otherOK), cmp.Compare(fail, otherFail))
+}
+
+// Bounds returns the last OK value and the first that failed, or what is given for a missing one.
+func (i Interval) Bounds(noOK, noFail float64) (lastOK, firstFail float64) {
+	if i.LastOK != nil {
+		noOK = *i.LastOK
 	}
-	return cmp.Or(cmp.Compare(value(i.LastOK), value(other.LastOK)),
-		cmp.Compare(value(i.FirstFail), value(other.FirstFail)))
+	if i.FirstFail != nil {
+		noFail = *i.FirstFail
+	}
+	return noOK, noFail
 }
 
 // Overlaps reports whether a capacity could lie in both intervals; unknown ends are open.

@@ -60,10 +60,5 @@ const filterBolt = "filterbolt"
 
 // componentNamed returns the component with a plain name.
 func componentNamed(name string, all []Component) (Component, bool) {
-	for _, c := range all {
-		if plainName(c.Name) == name {
-			return c, true
-		}
-	}
-	return Component{}, false
+	return First(all, func(c Component) bool { return plainName(c.Name) == name })
 }

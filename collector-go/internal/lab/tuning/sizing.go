@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -53,7 +54,6 @@ type sizer struct {
 	evidence Measurements
 	volumes  []Volume
 	queries  *Queries
-	fit      CensoredFit // capacity over filter bolts
 	s        *Sizing
 }
 
@@ -74,11 +74,10 @@ func Size(d TargetLoad, e Measurements) (*Sizing, error) {
 	if err := d.Machine.check(); err != nil {
 		return nil, err
 	}
-	z := &sizer{TargetLoad: d, evidence: e, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS), Queries: d.Queries,
-		Class:   cmp.Or(strings.ToUpper(strings.ReplaceAll(d.Class, "_", " ")), "RAW"),
-		LimitMs: Figure(d.Goals.LimitMs), Headroom: Figure(d.Goals.Headroom), Machine: d.Machine,
-		Confidence: d.Goals.Confidence,
-		Outside:    []string{}, Notes: []string{}}}
+	z := &sizer{TargetLoad: d, evidence: e, s: &Sizing{RecordsPerS: Figure(d.RecordsPerS),
+		Queries: d.Queries, Class: cmp.Or(strings.ToUpper(strings.ReplaceAll(d.Class, "_", " ")), "RAW"),
+		LimitMs: Figure(d.Goals.LimitMs), Headroom: Figure(d.Goals.Headroom),
+		Machine: d.Machine, Confidence: d.Goals.Confidence, Outside: []string{}, Notes: []string{}}}
 	if err := z.read(); err != nil {
 		return nil, err
 	}
@@ -119,14 +118,10 @@ func (z *sizer) read() (err error) {
 // volume needs.
 func (z *sizer) sameConfiguration() {
 	first := z.volumes[0]
+	same := func(a, b Component) bool { return a.Name == b.Name && a.Parallelism == b.Parallelism }
 	for _, v := range z.volumes[1:] {
-		if v.TotalCPUCores != first.TotalCPUCores || len(v.Components) != len(first.Components) {
+		if v.TotalCPUCores != first.TotalCPUCores || !slices.EqualFunc(v.Components, first.Components, same) {
 			return
-		}
-		for i, c := range v.Components {
-			if c.Name != first.Components[i].Name || c.Parallelism != first.Components[i].Parallelism {
-				return
-			}
 		}
 	}
 	if len(z.volumes) > 1 {
@@ -239,11 +234,9 @@ func (z *sizer) component(prefix string, c Component, parallelism Estimate, reas
 			declared = "declared " + Digits(100*each)
 		}
 		load := min(1, c.BusyMost/Figure(1-z.Goals.Headroom))
-		z.s.Settings = append(z.s.Settings,
-			Setting{Key: prefix + ".cpu.load", Value: math.Ceil(100*float64(load) - 1e-9), Low: Unknown, High: Unknown,
-				Reason: fmt.Sprintf(
-					"the busiest instance was %s busy at the last step that held; plus %s headroom, at most one core; %s",
-					Percent(c.BusyMost), Percent(z.s.Headroom), declared)})
+		z.s.Settings = append(z.s.Settings, Setting{Key: prefix + ".cpu.load",
+			Value: math.Ceil(100*float64(load) - 1e-9), Low: Unknown, High: Unknown, Reason: fmt.Sprintf("the busiest instance was %s busy at the last step that held; plus %s headroom, at most one core; %s",
+				Percent(c.BusyMost), Percent(z.s.Headroom), declared)})
 	} else {
 		add(".cpu.load", each, 100)
 	}
@@ -289,14 +282,9 @@ func (z *sizer) total() {
 // interval is that of the bolts.
 func (z *sizer) overBolts(figure func(QueryRow) Figure) Estimate {
 	required := z.s.FilterBoltsForQueries
-	var known []QueryRow
-	for _, r := range z.queries.Rows {
-		if figure(r).Known() {
-			known = append(known, r)
-		}
-	}
+	known := slices.DeleteFunc(slices.Clone(z.queries.Rows), func(r QueryRow) bool { return !figure(r).Known() })
 	if len(known) == 0 || len(known) == 1 && required.Value != Figure(known[0].FilterBolts) {
-		return Estimate{Value: Unknown, Low: Unknown, High: Unknown, Note: "one configuration is not enough for a fit"}
+		return notDetermined("one configuration is not enough for a fit")
 	}
 	base := known[0]
 	for _, r := range known {

@@ -72,12 +72,13 @@ func (l *limiting) explainSourceRate(busy string) {
 
 // short returns the finding of a shortage of records; nil if there was none.
 func (l *Limitation) short() *LimiterFinding {
-	for i, f := range l.Findings {
-		if f.Limiter == LimitedByRecordSource && (f.State == Reached || f.State == Consequence) {
-			return &l.Findings[i]
-		}
+	f, found := First(l.Findings, func(f LimiterFinding) bool {
+		return f.Limiter == LimitedByRecordSource && (f.State == Reached || f.State == Consequence)
+	})
+	if !found {
+		return nil
 	}
-	return nil
+	return &f
 }
 
 // ofShort returns the verdict of a step that met its goals with too few records. If the topology itself caused the

@@ -48,8 +48,7 @@ func (r *Resources) CountPending(batchSize, maxSpoutPending, partitions int) {
 		}
 	}
 	if spouts == 0 {
-		r.Notes = append(r.Notes,
-			"max spout pending was not added up over the spouts, because no component is called \"DataSource spout\"")
+		r.Notes = append(r.Notes, "max spout pending was not added up over the spouts, because no component is called \"DataSource spout\"")
 	}
 	pending := PendingOf(batchSize, maxSpoutPending, spouts, filters, partitions)
 	r.Spouts = &pending

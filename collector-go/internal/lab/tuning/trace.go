@@ -35,11 +35,7 @@ var follows = map[string][]string{
 // after returns all stages that cannot happen before one: the transitive closure of follows.
 func after(stage string) (all []string) {
 	for _, next := range follows[stage] {
-		for _, s := range append([]string{next}, after(next)...) {
-			if !slices.Contains(all, s) {
-				all = append(all, s)
-			}
-		}
+		all = Union(Union(all, next), after(next)...)
 	}
 	return all
 }
@@ -77,7 +73,7 @@ func (j Trace) Added() Figure {
 // find it, from Bullet Received (else Kafka Received) to Query Finished.
 func TimelineOf(traces []Trace, queries int, generated bool, clocks map[string]string) Timeline {
 	t := Timeline{Queries: queries, Returned: len(traces), Traces: traces, Stages: []Stage{},
-		FindTime: Estimate{Unknown, Unknown, Unknown, ""}, Skews: skews(traces, clocks), Notes: []string{}}
+		FindTime: noEstimate(), Skews: skews(traces, clocks), Notes: []string{}}
 	for _, name := range Stages {
 		t.Stages = append(t.Stages, stageOf(name, clocks[name], delays(traces, func(j Trace) Figure {
 			return j.Since(QueryReceived, name)
@@ -108,12 +104,8 @@ func (t Timeline) findTime() Estimate {
 }
 
 func (t Timeline) count(stage string) int {
-	for _, s := range t.Stages {
-		if s.Name == stage {
-			return s.Count
-		}
-	}
-	return 0
+	s, _ := First(t.Stages, func(s Stage) bool { return s.Name == stage })
+	return s.Count
 }
 
 func join(a, b string) string {
@@ -124,34 +116,25 @@ func join(a, b string) string {
 }
 
 // delays returns the known delays in ascending order.
-func delays(traces []Trace, of func(Trace) Figure) (all []float64) {
-	for _, j := range traces {
-		if d := of(j); d.Known() {
-			all = append(all, float64(d))
-		}
-	}
-	slices.Sort(all)
-	return all
+func delays(traces []Trace, of func(Trace) Figure) []float64 {
+	return slices.Sorted(slices.Values(floatsOf(Each(traces, of))))
 }
 
 func stageOf(name, host string, sorted []float64) Stage {
-	s := Stage{Name: name, Host: host, Count: len(sorted), MeanMs: Unknown, DeviationMs: Unknown, LeastMs: Unknown,
-		MedianMs: Unknown, P95Ms: Unknown, MostMs: Unknown}
-	if len(sorted) == 0 {
+	s := unmeasured[Stage]()
+	if s.Name, s.Host, s.Count = name, host, len(sorted); len(sorted) == 0 {
 		return s
 	}
 	s.MeanMs, s.LeastMs, s.MostMs = Figure(stat.Mean(sorted, nil)), Figure(sorted[0]), Figure(sorted[len(sorted)-1])
 	s.MedianMs, s.P95Ms = Figure(stat.Quantile(0.5, stat.Empirical, sorted, nil)),
 		Figure(stat.Quantile(0.95, stat.Empirical, sorted, nil))
-	if len(sorted) > 1 {
-		s.DeviationMs = Figure(stat.StdDev(sorted, nil))
-	}
+	s.DeviationMs = Figure(stat.StdDev(sorted, nil)) // unknown for a single delay
 	return s
 }
 
 // meanOf returns the mean with its confidence interval by Student's t.
 func meanOf(values []float64) Estimate {
-	e := Estimate{Unknown, Unknown, Unknown, ""}
+	e := noEstimate()
 	switch n := float64(len(values)); {
 	case n == 0:
 		e.Note = "no query found a record"

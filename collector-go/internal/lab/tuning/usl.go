@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -47,9 +48,8 @@ const uslParameters = 3
 
 // FitUSL fits the law to throughputs y of n units.
 func FitUSL(n, y []float64, confidence float64) USL {
-	unknown := Estimate{Value: Unknown, Low: Unknown, High: Unknown}
-	u := USL{Rate: unknown, Contention: unknown, Coherency: unknown, R2: Unknown, PeakAt: Unknown, Peak: Unknown,
-		Points: len(n), Confidence: confidence}
+	u := unmeasured[USL]()
+	u.Points, u.Confidence = len(n), confidence
 	sizes := map[float64]bool{}
 	for _, v := range n {
 		sizes[v] = true
@@ -113,10 +113,7 @@ func columnScales(m *mat.Dense) []float64 {
 	_, columns := m.Dims()
 	scales := make([]float64, columns)
 	for j := range columns {
-		scales[j] = mat.Norm(m.ColView(j), 2)
-		if scales[j] == 0 {
-			scales[j] = 1
-		}
+		scales[j] = cmp.Or(mat.Norm(m.ColView(j), 2), 1)
 		column := m.ColView(j).(*mat.VecDense)
 		column.ScaleVec(1/scales[j], column)
 	}

@@ -116,3 +116,11 @@ func (i Interval) Text() string {
 	}
 	return fmt.Sprintf("[%s, %s)", text(i.LastOK), text(i.FirstFail))
 }
+
+// CostText is Text for a cost. An unknown cost was not determined.
+func (e Estimate) CostText(confidence float64, unit string) string {
+	if !e.Value.Known() {
+		return "not determined: " + e.Note
+	}
+	return e.Text(confidence, unit)
+}

@@ -38,13 +38,10 @@ func (s *Sizing) YAML() string {
 
 // MachinesText returns the number of machines as text, "9 machines".
 func (s *Sizing) MachinesText() string {
-	switch s.Machines {
-	case 0:
+	if s.Machines == 0 {
 		return "an unknown number of machines"
-	case 1:
-		return "1 machine"
 	}
-	return Grouped(strconv.Itoa(s.Machines)) + " machines"
+	return Counted(s.Machines, "machine")
 }
 
 func (s Setting) text() string {

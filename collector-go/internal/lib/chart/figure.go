@@ -73,9 +73,7 @@ func fitting(label text.Style, room vg.Length, name string) string {
 	return ""
 }
 
-func stroke(c Colour, w vg.Length) draw.LineStyle { return draw.LineStyle{Color: c, Width: w} }
-
-func dashed(c Colour, w vg.Length, dashes ...vg.Length) draw.LineStyle {
+func stroke(c Colour, w vg.Length, dashes ...vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: w, Dashes: dashes}
 }
 
@@ -110,7 +108,7 @@ func like(other text.Style) text.Style {
 	return ours
 }
 
-func annotationPen(c Colour) draw.LineStyle { return dashed(c, 1.1, 5, 2, 1, 2) }
+func annotationPen(c Colour) draw.LineStyle { return stroke(c, 1.1, 5, 2, 1, 2) }
 
 // Figure is a picture that can be drawn in several formats and widths. A Plot, Bars, Ranges or a Timeline makes one.
 type Figure struct {

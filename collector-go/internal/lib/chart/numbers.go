@@ -102,23 +102,6 @@ func nines(high float64) (out plot.ConstantTicks) {
 	return out
 }
 
-func unlabelled(labelled plot.ConstantTicks) plot.ConstantTicks {
-	out := make(plot.ConstantTicks, len(labelled))
-	for i, tick := range labelled {
-		out[i] = plot.Tick{Value: tick.Value}
-	}
-	return out
-}
-
-// rowTicks returns ticks with the names of rows from top to bottom. The first one is at n and the last one at 1.
-func rowTicks(names []string) plot.ConstantTicks {
-	var out plot.ConstantTicks
-	for i, name := range names {
-		out = append(out, plot.Tick{Value: float64(len(names) - i), Label: name})
-	}
-	return out
-}
-
 // Colour is the colour of a line, a point or a text.
 type Colour = color.RGBA
 

@@ -44,7 +44,7 @@ func (p Points) key(canvas draw.Canvas, at vg.Point) {
 
 func (p Points) pen() draw.LineStyle {
 	if p.Dashed {
-		return dashed(p.Colour, 1.6, 5, 3)
+		return stroke(p.Colour, 1.6, 5, 3)
 	}
 	return stroke(p.Colour, 1.6)
 }
@@ -266,7 +266,11 @@ func (b Bars) draw(canvas draw.Canvas) {
 func rowPlot(xLabel string, names []string, width vg.Length) *plot.Plot {
 	plt := newPlot(xLabel, width)
 	plt.Y.Min, plt.Y.Max = 0.4, float64(len(names))+0.6
-	plt.Y.Tick.Marker, plt.Y.Tick.LineStyle.Width = rowTicks(names), 0
+	var labels plot.ConstantTicks
+	for i, name := range names {
+		labels = append(labels, plot.Tick{Value: float64(len(names) - i), Label: name})
+	}
+	plt.Y.Tick.Marker, plt.Y.Tick.LineStyle.Width = labels, 0
 	return plt
 }
 

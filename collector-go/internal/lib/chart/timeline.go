@@ -96,7 +96,7 @@ func (m moments) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for _, r := range m.Restarts {
 		at := x(m.seconds(r.Ms))
-		c.StrokeLine2(dashed(r.Colour, 1, 2, 2), at, c.Min.Y, at, c.Max.Y)
+		c.StrokeLine2(stroke(r.Colour, 1, 2, 2), at, c.Min.Y, at, c.Max.Y)
 		if m.labelled {
 			c.FillText(momentStyle(r.Colour), vg.Point{X: at + 3, Y: c.Min.Y + 2}, "restart")
 		}
@@ -158,12 +158,12 @@ func (p Panel) heading(width vg.Length) heading {
 func (p Panel) plot(a TimeAxis, first, last bool, width vg.Length) *plot.Plot {
 	plt := newPlot("", width)
 	plt.X.Min, plt.X.Max = a.span()
-	times := ticks(plt.X.Min, plt.X.Max, niceTime(plt.X.Max-plt.X.Min, parts(width, 63)), Clock)
-	plt.X.Tick.Marker = unlabelled(times)
+	label := func(float64) string { return "" }
 	if last {
-		plt.X.Tick.Marker = times
+		label = Clock
 		plt.X.Label.Text = cmp.Or(a.Label, "time since the first step began, minutes:seconds")
 	}
+	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceTime(plt.X.Max-plt.X.Min, parts(width, 63)), label)
 	p.scaleY(plt)
 	plt.Add(bands{a, first}, rules{}, p.heading(width), rightMargin{}, rightTicks(p.Right), p.Limit)
 	for _, l := range p.Lines {
@@ -220,7 +220,7 @@ func (v curve) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	pen := stroke(v.Colour, v.width())
 	if v.Dashed {
-		pen = dashed(v.Colour, v.width(), 4, 3)
+		pen = stroke(v.Colour, v.width(), 4, 3)
 	}
 	var run []vg.Point
 	for i, value := range v.Values {

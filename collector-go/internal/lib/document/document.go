@@ -117,9 +117,11 @@ func (d *Document) Draw(drawings ...Drawing) {
 }
 
 // Note adds a note, unless the document already has it.
-func (d *Document) Note(text string) {
-	if !slices.Contains(d.Notes, text) {
-		d.Notes = append(d.Notes, text)
+func (d *Document) Note(texts ...string) {
+	for _, text := range texts {
+		if !slices.Contains(d.Notes, text) {
+			d.Notes = append(d.Notes, text)
+		}
 	}
 }
 
