@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,7 +47,7 @@ func (a analysis) command() *cobra.Command {
 	flags.Var(textfile.PathFlag(&path, ""), "input", "run directory, or CSV file with the columns "+a.columns)
 	show.addFlags(flags, "table", "json", "markdown")
 	check, run := a.prepare(flags)
-	command.RunE = runTune(func() error {
+	command.RunE = runTune(func(*cobra.Command, []string) error {
 		wrong := show.validate()
 		if path == "" {
 			wrong = errors.Join(errors.New("--input is missing; name a CSV file with measurements, or a run directory"), wrong)
@@ -57,12 +56,12 @@ func (a analysis) command() *cobra.Command {
 			wrong = errors.Join(wrong, check())
 		}
 		return wrong
-	}, func(out io.Writer) error {
+	}, func(cmd *cobra.Command, _ []string) error {
 		found, shown, err := run(path)
 		if err != nil {
 			return err
 		}
-		return show.write(out, found, shown)
+		return show.write(cmd.OutOrStdout(), found, shown)
 	})
 	return command
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (m *measuring) validate() error {
 	if m.grpc == "" && (m.collector != "" || m.tls || m.access != client.Access{}) {
 		return errors.New("--collector, --tls... and --token-file require --grpc")
 	}
-	return m.check()
+	return nil
 }
 
 // remote is the collector that was named; nil for none.
@@ -65,9 +66,7 @@ func (m *measuring) remote() (*bench.Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.collector == "" {
-		m.collector = net.JoinHostPort(host, "9320")
-	}
+	m.collector = cmp.Or(m.collector, net.JoinHostPort(host, "9320"))
 	base, caller, err := m.access.Client(m.collector)
 	if err != nil {
 		return nil, usageError{err}

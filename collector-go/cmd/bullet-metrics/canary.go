@@ -1,18 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/canary"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
@@ -29,8 +30,9 @@ type canaryOptions struct {
 }
 
 func newCanaryCommand() *cobra.Command {
+	host, _ := os.Hostname() // "" if it is unknown
 	o := canaryOptions{canary: canary.DefaultOptions(),
-		sender: sender.DefaultOptions("", "bullet", hostName(), "canary")}
+		sender: sender.DefaultOptions("", "bullet", cmp.Or(host, "canary"), "canary")}
 	command := &cobra.Command{
 		Use:   "canary",
 		Short: "Run one query of each class continuously and record its latency",
@@ -65,7 +67,7 @@ The canary continues if the collector, the gateway or the topology is unavailabl
 	o.queryTarget.addFlags(flags, "; required")
 	o.own.addFlags(flags,
 		"replaces the classes unless --classes is given; NAME=BQL sets the label \"class\"; may be repeated")
-	flags.StringSliceVar(&o.classes, "classes", strings.Split(classNames(), ", "), "classes of queries")
+	flags.StringSliceVar(&o.classes, "classes", tuning.Texts(load.Classes()), "classes of queries")
 	flags.DurationVar(&o.canary.Every, "every", o.canary.Every, "interval between two queries of a class")
 	flags.DurationVar(&o.canary.Query.Duration, "query-duration", o.canary.Query.Duration,
 		"maximum duration of a query in the topology")
@@ -95,14 +97,7 @@ The canary continues if the collector, the gateway or the topology is unavailabl
 	return command
 }
 
-func hostName() string {
-	if name, err := os.Hostname(); err == nil {
-		return name
-	}
-	return "canary"
-}
-
-func (o *canaryOptions) complete() error {
+func (o *canaryOptions) complete() (err error) {
 	if tls := o.sender.TLS; !tls.Enabled && tls.CA+tls.Cert+tls.Key+tls.ServerName != "" {
 		return errors.New("--tls-ca, --tls-cert, --tls-key and --tls-server-name require --tls")
 	}
@@ -124,7 +119,6 @@ func (o *canaryOptions) complete() error {
 		}
 		o.canary.Classes = append(o.canary.Classes, class)
 	}
-	var err error
 	if o.canary.Own, err = o.own.queries(o.canary.Query.Duration); err != nil {
 		return err
 	}
@@ -141,7 +135,7 @@ func (o *canaryOptions) complete() error {
 			return err
 		}
 	}
-	return errors.Join(o.canary.Validate(), o.output.check())
+	return o.canary.Validate()
 }
 
 func (o *canaryOptions) run(ctx context.Context, out, said io.Writer) error {

@@ -27,6 +27,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runindex"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
@@ -135,8 +136,7 @@ func (col *collector) openAccess(c config.Config, figures prometheus.Registerer)
 	})
 	col.readers, ofReaders = access.Open(access.Options{
 		Port: access.HTTP, Listen: c.HTTP.Listen, Insecure: c.HTTP.Insecure, TokenFile: c.HTTP.TokenFile,
-		WriteTokenFile: c.GRPC.TokenFile,
-		WebConfigFile:  c.HTTP.WebConfigFile, Logger: col.logger, Registerer: figures,
+		WriteTokenFile: c.GRPC.TokenFile, WebConfigFile: c.HTTP.WebConfigFile, Logger: col.logger, Registerer: figures,
 	})
 	return errors.Join(ofSenders, ofReaders)
 }
@@ -202,7 +202,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 			return err
 		}
 	}
-	if err = col.openNetwork(c, col.retention, figures); err != nil {
+	if err = col.openNetwork(c, figures); err != nil {
 		return err
 	}
 	settings := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
@@ -384,7 +384,11 @@ func (col *collector) start() <-chan error {
 	col.startup = feed.NewStartup(uint64(col.journal.Durable()), col.position)
 	if col.feed != nil {
 		col.run(&col.feeder, col.feed.Run)
-		col.run(&col.reclaimer, eachSecond(col.reclaim))
+		col.run(&col.reclaimer, eachSecond(func(time.Time) {
+			if err := col.store.Reclaim(); err != nil && !errors.Is(err, grid.ErrClosed) {
+				col.logger.Debug("freeing disk space failed", "error", err)
+			}
+		}))
 	}
 	if col.own != nil {
 		col.run(&col.ownFigures, col.own.Run)
@@ -396,7 +400,10 @@ func (col *collector) start() <-chan error {
 	if col.profiling != nil {
 		col.run(&col.prof, func(ctx context.Context) error { return httpapi.ServeProfiles(ctx, col.profiling) })
 	}
-	col.startNetwork()
+	for _, n := range col.network {
+		col.run(&n.feeder, n.feed.Run)
+	}
+	col.run(&col.releaser, col.relieve)
 	col.run(&col.registrar, col.known.Run)
 	for _, s := range col.sharing {
 		col.run(&s.task, s.writer.Run)
@@ -433,26 +440,11 @@ func (col *collector) tick(now time.Time) {
 	}
 }
 
-// reclaim lets the embedded store free disk space, even if no slice reaches it.
-func (col *collector) reclaim(time.Time) {
-	if err := col.store.Reclaim(); err != nil && !errors.Is(err, grid.ErrClosed) {
-		col.logger.Debug("freeing disk space failed", "error", err)
-	}
-}
-
 // eachSecond returns a task's body that does something once a second.
 func eachSecond(do func(now time.Time)) func(context.Context) error {
 	return func(ctx context.Context) error {
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return nil
-			case now := <-ticker.C:
-				do(now)
-			}
-		}
+		poll.Ticks(ctx, time.Second, do)
+		return nil
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -48,29 +47,28 @@ baseline with fewer than 3 launches therefore proves no regression: the result i
 	flags.Float64Var(&regression, "fail-on-regression", math.NaN(),
 		"exit with code 99 if a figure is proven to be worse by more than this percentage; if not set, never")
 	flags.Lookup("fail-on-regression").DefValue = "0" // so that the help shows no default
-	command.RunE = func(cmd *cobra.Command, args []string) error {
+	command.RunE = runTune(func(*cobra.Command, []string) error {
 		var wrong error
 		if regression < 0 || math.IsInf(regression, 0) {
 			wrong = errors.New("--fail-on-regression must be at least 0")
 		}
-		return runTune(func() error { return errors.Join(show.validate(), tuning.CheckConfidence(*confidence), wrong) },
-			func(out io.Writer) error {
-				c, err := report.Compare(args[0], args[1], *confidence)
-				if err != nil {
-					return err
-				}
-				if !math.IsNaN(regression) {
-					guard := c.Comparison.Guard(regression / 100)
-					c.Guard = &guard
-				}
-				if err := show.write(out, c, c.Document()); err != nil {
-					return err
-				}
-				if c.Guard != nil && c.Guard.Verdict == compare.Regressed {
-					return missed("worse than --fail-on-regression allows: " + strings.Join(c.Guard.Regressions, "; "))
-				}
-				return nil
-			})(cmd, nil)
-	}
+		return errors.Join(show.validate(), tuning.CheckConfidence(*confidence), wrong)
+	}, func(cmd *cobra.Command, args []string) error {
+		c, err := report.Compare(args[0], args[1], *confidence)
+		if err != nil {
+			return err
+		}
+		if !math.IsNaN(regression) {
+			guard := c.Comparison.Guard(regression / 100)
+			c.Guard = &guard
+		}
+		if err := show.write(cmd.OutOrStdout(), c, c.Document()); err != nil {
+			return err
+		}
+		if c.Guard != nil && c.Guard.Verdict == compare.Regressed {
+			return missed("worse than --fail-on-regression allows: " + strings.Join(c.Guard.Regressions, "; "))
+		}
+		return nil
+	})
 	return command
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/csvtable"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/runbook"
 )
@@ -21,8 +23,8 @@ var testedStorms = []string{"1.0.3", "1.2.4", "2.1.0", "2.2.0", "2.4.0", "2.6.4"
 // completedValues are values that a shell completes, by flag.
 var completedValues = map[string][]string{
 	"alert":            runbook.Names(),
-	"class":            strings.Split(classNames(), ", "),
-	"classes":          strings.Split(classNames(), ", "),
+	"class":            tuning.Texts(load.Classes()),
+	"classes":          tuning.Texts(load.Classes()),
 	"cpu":              {string(csvtable.CPUTotal), string(csvtable.CPUEach)},
 	"grpc-acknowledge": {config.AcknowledgeJournal, config.AcknowledgeForwarded},
 	"log-format":       {"text", "json"},

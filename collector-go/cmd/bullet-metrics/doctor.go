@@ -93,11 +93,11 @@ func (o *doctorOptions) check() error {
 			return fmt.Errorf("--bullet: %w", err)
 		}
 	}
-	return o.output.check()
+	return nil
 }
 
 // sources sets the collector to examine. If nobody named it, and no other source implies one, it is only assumed.
-func (o *doctorOptions) sources() (examine.Sources, error) {
+func (o *doctorOptions) sources() (_ examine.Sources, err error) {
 	s := o.Sources
 	to := o.to
 	switch to.collector {
@@ -107,7 +107,6 @@ func (o *doctorOptions) sources() (examine.Sources, error) {
 		to.collector = usualCollector
 		s.Assumed = s.Topology == "" && (s.Jar != "" || s.Settings != "" || len(s.Nimbus) > 0 || len(s.Logs) > 0)
 	}
-	var err error
 	s.Collector, err = to.client()
 	return s, err
 }

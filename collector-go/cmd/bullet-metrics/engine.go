@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
@@ -43,7 +44,8 @@ func (e *engine) create(ctx context.Context, dir string, file *experimentfile.Fi
 		return nil, fmt.Errorf("%s: topology.conf: %w", file.Path(), err)
 	}
 	for _, setting := range e.stack.Settings {
-		settings = append(settings, laidOver(setting))
+		key, value, _ := strings.Cut(setting, "=")
+		settings = append(settings, runstore.Entry{Key: key, Value: runstore.Shown(key, value)})
 	}
 	manifest := e.manifest(ctx, file, now)
 	manifest.BulletSettings = settings
@@ -167,8 +169,7 @@ func (e *engine) report(dir string, result runstore.Result, began time.Time) err
 	if err != nil {
 		e.say.Say("writing the report failed; try again with: bullet-metrics tune report %s: %v", dir, err)
 	} else {
-		e.say.Say("done after %s; report: %s", time.Since(began).Round(time.Second),
-			filepath.Join(out, "report.html"))
+		e.say.Say("done after %s; report: %s", time.Since(began).Round(time.Second), filepath.Join(out, "report.html"))
 	}
 	switch result.ExitCode {
 	case exitDone:

@@ -115,8 +115,7 @@ func parseTime(flag, text string, otherwise int64) (int64, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return 0, fmt.Errorf("%s %q: use Unix seconds or RFC 3339, for example 2026-11-22T08:00:00Z", flag,
-			text)
+		return 0, fmt.Errorf("%s %q: use Unix seconds or RFC 3339, for example 2026-11-22T08:00:00Z", flag, text)
 	}
 	return t.UnixMilli(), nil
 }

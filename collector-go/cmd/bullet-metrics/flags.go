@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -82,8 +83,9 @@ func checkFlags(command *cobra.Command, _ []string) (err error) {
 			} else if problem := addressProblem(name, value); problem != nil {
 				err = usageError{fmt.Errorf("--%s %w", f.Name, problem)}
 			} else if !manyLines[name] && f.Value.Type() != "bool" && strings.ContainsFunc(value, unicode.IsControl) {
-				err = usageError{fmt.Errorf("--%s %s: the value contains a control character", f.Name,
-					abridged(value))}
+				err = usageError{fmt.Errorf("--%s %s: the value contains a control character", f.Name, abridged(value))}
+			} else if use := f.Annotations[hint]; use != nil && !slices.Contains(f.Annotations[oneOfValues], value) {
+				err = usageError{fmt.Errorf("--%s %s: %s", f.Name, abridged(value), use[0])}
 			}
 		}
 	})

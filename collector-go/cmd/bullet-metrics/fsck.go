@@ -30,9 +30,6 @@ The exit code is 0 if nothing is damaged, and 1 otherwise.`,
 		Example: "  bullet-metrics fsck --data-dir /var/lib/bullet-metrics\n  bullet-metrics fsck --data-dir /var/lib/bullet-metrics --repair",
 		Args:    dataDirArgument,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := output.check(); err != nil {
-				return err
-			}
 			dir, err := data.oneDataDir(cmd, args)
 			if err != nil {
 				return err

@@ -24,10 +24,6 @@ type grafanaExport struct {
 	access               dashboard.Access
 }
 
-func newGrafanaCommand() *cobra.Command {
-	return group("grafana", "Write files for Grafana and Prometheus", "", newGrafanaExportCommand())
-}
-
 func newGrafanaExportCommand() *cobra.Command {
 	var e grafanaExport
 	command := &cobra.Command{

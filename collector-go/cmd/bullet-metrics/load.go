@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -68,7 +70,8 @@ Ctrl-C ends the queries and prints the results so far.`,
 	flags := command.Flags()
 	o.queryTarget.addFlags(flags, " (default 127.0.0.1:9901 for gateway, 127.0.0.1:3774 for drpc)")
 	o.own.addFlags(flags, "replaces the query of the class")
-	flags.StringVar(&o.class, "class", string(load.Raw), "class of the queries: "+classNames())
+	flags.StringVar(&o.class, "class", string(load.Raw), "class of the queries: "+
+		strings.Join(tuning.Texts(load.Classes()), ", "))
 	flags.Float64Var(&o.rate, "rate", 0, "queries started per second, whether or not earlier ones have returned")
 	flags.IntVar(&o.held, "held", 0, "number of queries to keep running; each is submitted again when it returns")
 	flags.DurationVar(&o.duration, "duration", time.Minute, "how long queries are started; 0 means until Ctrl-C")
@@ -96,14 +99,6 @@ Ctrl-C ends the queries and prints the results so far.`,
 	return command
 }
 
-func classNames() string {
-	var names []string
-	for _, class := range load.Classes() {
-		names = append(names, string(class))
-	}
-	return strings.Join(names, ", ")
-}
-
 // prepare returns the session that the flags describe.
 func (o *loadOptions) prepare(cmd *cobra.Command) (*load.Session, error) {
 	class, err := load.ParseClass(o.class)
@@ -122,9 +117,7 @@ func (o *loadOptions) prepare(cmd *cobra.Command) (*load.Session, error) {
 		class, o.class, o.source = own[0].Of, string(own[0].Of), "none" // nothing is made for it
 		o.query.Text, o.query.Expect, o.query.Duration = own[0].Text, own[0].Expect, own[0].Duration
 	}
-	if o.url == "" {
-		o.url = map[string]string{targetGateway: "127.0.0.1:9901", targetDRPC: "127.0.0.1:3774"}[o.target]
-	}
+	o.url = cmp.Or(o.url, map[string]string{targetGateway: "127.0.0.1:9901", targetDRPC: "127.0.0.1:3774"}[o.target])
 	wrongAddress := o.complete()
 	o.query.NoSource = o.source == ""
 	s := &load.Session{Concurrent: o.held, Duration: o.duration, Endpoint: o.target, URL: o.url, Source: o.source,

@@ -109,8 +109,7 @@ func subcommands(cmd *cobra.Command, args []string) error {
 // noArguments is cobra.NoArgs as wrong usage.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no arguments, got %q; see %[1]s --help",
-			cmd.CommandPath(), args[0])}
+		return usageError{fmt.Errorf("%s takes no arguments, got %q; see %[1]s --help", cmd.CommandPath(), args[0])}
 	}
 	return nil
 }
@@ -145,7 +144,8 @@ func newRootCommand() *cobra.Command {
 		"{{if not .HasParent}}" + variablesFooter + "{{end}}")
 	root.PersistentPreRunE = checkFlags
 	addGroup(root, "Run it", newServeCommand(), newStatusCommand(), newDoctorCommand(), newWhyCommand(),
-		newRunbookCommand(), newStormCommand(), newGrafanaCommand())
+		newRunbookCommand(), group("storm", "Print settings for Storm and Bullet", "", newSnippetCommand()),
+		group("grafana", "Write files for Grafana and Prometheus", "", newGrafanaExportCommand()))
 	addGroup(root, "Tune it", newTuneCommand())
 	addGroup(root, "Try it", newTourCommand(), newDemoCommand())
 	addGroup(root, "Data", newQueryCommand(), newReplayCommand(), newExportCommand(), newFsckCommand())

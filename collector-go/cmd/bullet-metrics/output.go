@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -16,33 +14,26 @@ const (
 )
 
 // outputForm is --output of a command, which prints its result for people or as JSON.
-type outputForm struct {
-	form  string
-	forms []string // which the flag takes; the first is the default
-}
+type outputForm struct{ form string }
 
 func (o *outputForm) addFlag(flags *pflag.FlagSet) {
 	o.addForms(flags, "output format: text or json", outputText, outputJSON)
 }
 
-// addForms adds the flag with forms and a usage of its own.
+// addForms adds the flag with forms and a usage of its own. checkFlags refuses other values.
 func (o *outputForm) addForms(flags *pflag.FlagSet, usage string, forms ...string) {
-	o.forms = forms
 	addOutput(flags, &o.form, usage, forms)
+	flags.Lookup("output").Annotations[hint] = []string{"use " + strings.Join(forms, " or ")}
 }
+
+// hint is the annotation of a flag that takes no other values than oneOfValues, with the end of the error message.
+const hint = "hint"
 
 // addOutput adds the flag --output of any command. The first form is the default.
 func addOutput(flags *pflag.FlagSet, form *string, usage string, forms []string) {
 	flags.StringVarP(form, "output", "o", forms[0], usage)
 	f := flags.Lookup("output")
 	f.Annotations = withAnnotation(f.Annotations, oneOfValues, forms...)
-}
-
-func (o *outputForm) check() error {
-	if !slices.Contains(o.forms, o.form) {
-		return usageError{fmt.Errorf("--output %q: use %s", o.form, strings.Join(o.forms, " or "))}
-	}
-	return nil
 }
 
 // write prints a result, whose text is for people.

@@ -46,7 +46,7 @@ included.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.question.Expression = args[len(args)-1]
-			if err := errors.Join(o.output.check(), checkTimes(o.question)); err != nil {
+			if err := checkTimes(o.question); err != nil {
 				return usageError{err}
 			}
 			ask, err := o.source(cmd, args[:len(args)-1])

@@ -51,9 +51,6 @@ moved, so that they end now. Ctrl-C ends it and removes the data.`,
 					fmt.Fprintf(out, "The page is at %s/\nPress Ctrl-C to end. The data are removed.\n", url)
 				})
 			}
-			if err := output.check(); err != nil {
-				return err
-			}
 			return runReplay(cmd.Context(), cmd.OutOrStdout(), captures, dir, storm, output)
 		},
 	}

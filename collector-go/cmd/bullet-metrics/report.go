@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -27,9 +28,7 @@ progress. The exit code is 0 if the report was written, even for the verdict FAI
 		Args: oneArgument("run directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := args[0]
-			if out == "" {
-				out = filepath.Join(dir, runstore.ReportDir)
-			}
+			out = cmp.Or(out, filepath.Join(dir, runstore.ReportDir))
 			written, err := report.OpenRunReport(dir)
 			if err == nil {
 				err = written.Write(out)

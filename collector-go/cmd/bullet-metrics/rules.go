@@ -67,14 +67,13 @@ func (col *collector) openRules(c config.Config, querying query.Options, figures
 const builtInRules = "bullet-metrics.rules.yaml"
 
 // readable is where the engine reads slices: the store, or the engine of somebody else's; nil where there is neither.
-func (col *collector) readable(c config.Config) (storage.Queryable, error) {
+func (col *collector) readable(c config.Config) (_ storage.Queryable, err error) {
 	if col.store != nil {
 		return col.store, nil
 	}
 	if c.Query.URL == "" {
 		return nil, nil
 	}
-	var err error
 	col.remote, err = remoteEngine(c.Query)
 	return col.remote, err
 }
@@ -105,7 +104,7 @@ func (col *collector) ruleFiles(r config.Rules) (all []rulesengine.File, err err
 }
 
 // setAlertmanagers sets the Alertmanagers, how they are called, and the URL to which alerts link.
-func setAlertmanagers(c config.Config, encrypted bool, judging *rulesengine.Options) error {
+func setAlertmanagers(c config.Config, encrypted bool, judging *rulesengine.Options) (err error) {
 	for _, text := range c.Alertmanager.URLs {
 		u, err := url.Parse(text)
 		if err != nil {
@@ -113,7 +112,6 @@ func setAlertmanagers(c config.Config, encrypted bool, judging *rulesengine.Opti
 		}
 		judging.Alertmanagers = append(judging.Alertmanagers, u)
 	}
-	var err error
 	if judging.Client, err = httpclient.ReadConfig(c.Alertmanager.HTTPConfigFile); err != nil {
 		return fmt.Errorf("alertmanager.%w", err)
 	}

@@ -102,7 +102,10 @@ func readSettings(cmd *cobra.Command, file string, c config.Config) (read config
 	err = c.Secrets().HideError(namingVariables(cmd, err))
 	given := func(key string) bool { return lines.Has(key) || cmd.Flags().Changed(flagOf(key)) }
 	disk := fitDisk(&c, given)
-	heap, tooLarge := fitMemory(&c, given)
+	heap, tooLarge := heap.Most(), []string(nil)
+	if heap > 0 {
+		tooLarge = c.FitMemory(heap, given) // what was set and does not fit
+	}
 	return configured{c, lines, disk, heap, tooLarge}, err
 }
 
@@ -118,15 +121,6 @@ func fitDisk(c *config.Config, given func(key string) bool) int64 {
 	}
 	c.FitDisk(int64(size), given)
 	return int64(size)
-}
-
-// fitMemory lowers the bounds that nobody has set to what fits into memory, and returns how large the Go heap may get,
-// and a warning for each bound that was set and does not fit.
-func fitMemory(c *config.Config, given func(key string) bool) (heapBytes int64, warnings []string) {
-	if heapBytes = heap.Most(); heapBytes > 0 {
-		warnings = c.FitMemory(heapBytes, given)
-	}
-	return heapBytes, warnings
 }
 
 func newLogger(c config.Log) *slog.Logger {

@@ -78,13 +78,10 @@ func checkServe(ctx context.Context, c config.Config, lines config.Lines, invali
 // start checks them before it opens a port or the data directory, so that all faults are reported together.
 func checkNamed(c config.Config) error {
 	_, engine := remoteEngine(c.Query)
-	return errors.Join(checkRules(c), setAlertmanagers(c, false, &rulesengine.Options{}), checkStores(c), engine,
-		checkRuns(c.Runs))
-}
-
-func checkRules(c config.Config) error {
 	files, err := rulesengine.ReadFiles(c.Rules.Files)
-	return errors.Join(err, rulesengine.Check(files, queryOptions(c.Query).Parser()))
+	return errors.Join(err, rulesengine.Check(files, queryOptions(c.Query).Parser()),
+		setAlertmanagers(c, false, &rulesengine.Options{}), checkStores(c), engine,
+		checkRuns(c.Runs))
 }
 
 // checkStores builds the protocol of each store. That makes no connection.

@@ -46,10 +46,7 @@ also provides the latency limit (unless --limit is set), the record rate and the
   bullet-metrics tune size --records-per-s 300000 --queries 300 --limit 200ms --from volumes.csv,grid.csv > bullet_settings.yaml`,
 		Args: cobra.ArbitraryArgs,
 	}
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		o.from = append(o.from, args...)
-		return runTune(func() error { return o.validate(cmd) }, o.run)(cmd, nil)
-	}
+	command.RunE = runTune(o.validate, o.run)
 	flags := command.Flags()
 	flags.Float64Var(&o.recordsPerS, "records-per-s", 0, "records per second that the topology must process")
 	flags.IntVar(&o.queries, "queries", 0, "number of simultaneous RAW queries that the topology must hold")
@@ -64,7 +61,8 @@ also provides the latency limit (unless --limit is set), the record rate and the
 	return command
 }
 
-func (o *sizeOptions) validate(cmd *cobra.Command) error {
+func (o *sizeOptions) validate(cmd *cobra.Command, args []string) error {
+	o.from = append(o.from, args...)
 	var wrong []error
 	o.limitGiven = cmd.Flags().Changed("limit")
 	for _, name := range []string{"records-per-s", "queries"} {
@@ -89,10 +87,9 @@ func (o *sizeOptions) validate(cmd *cobra.Command) error {
 		o.show.validate())...)
 }
 
-func (o *sizeOptions) run(out io.Writer) error {
+func (o *sizeOptions) run(cmd *cobra.Command, _ []string) error {
 	target := tuning.TargetLoad{RecordsPerS: o.recordsPerS, Queries: o.queries, Goals: o.goals.goals(),
-		Machine:     o.machine.machine(),
-		Extrapolate: o.extrapolate, QueryTestRecordsPerS: tuning.Unknown}
+		Machine: o.machine.machine(), Extrapolate: o.extrapolate, QueryTestRecordsPerS: tuning.Unknown}
 	tables := input.Sizing{From: o.from, CPU: csvtable.CPU(*o.cpu), LimitGiven: o.limitGiven}
 	evidence, err := tables.Read(&target)
 	if err != nil {
@@ -106,7 +103,7 @@ func (o *sizeOptions) run(out io.Writer) error {
 		return fmt.Errorf("size: %w", err)
 	}
 	result.Notes = append(result.Notes, tables.Notes...)
-	return o.write(out, result)
+	return o.write(cmd.OutOrStdout(), result)
 }
 
 // sizedJSON is the sizing as data, with the YAML that it stands for.

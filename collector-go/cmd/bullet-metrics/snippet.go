@@ -19,10 +19,6 @@ type snippetFlags struct {
 	executors     int
 }
 
-func newStormCommand() *cobra.Command {
-	return group("storm", "Print settings for Storm and Bullet", "", newSnippetCommand())
-}
-
 func newSnippetCommand() *cobra.Command {
 	var f snippetFlags
 	command := &cobra.Command{
@@ -36,9 +32,6 @@ the topology's configuration. Settings that the plugin makes itself are printed 
   bullet-metrics storm snippet --storm 1.2.4 --plain`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.output.check(); err != nil {
-				return err
-			}
 			return printSnippet(cmd.OutOrStdout(), f, cmd.Flags().Changed("bullet"))
 		},
 	}

@@ -24,9 +24,6 @@ reached.`,
   bullet-metrics status --collector https://collector.example:9320 --tls-ca ca.pem --token-file token -o json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.check(); err != nil {
-				return err
-			}
 			asked, err := to.client()
 			if err != nil {
 				return err

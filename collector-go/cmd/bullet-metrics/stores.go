@@ -34,9 +34,35 @@ const (
 )
 
 // openNetwork opens the stores on the network, in the order of their kinds and names.
-func (col *collector) openNetwork(c config.Config, retention *feed.Retention, figures prometheus.Registerer) error {
+func (col *collector) openNetwork(c config.Config, figures prometheus.Registerer) error {
 	return eachStore(c, func(_ string, kind forward.Kind, name string, n *config.Store) error {
-		return col.openForward(c, kind, name, n, retention, figures)
+		protocol, err := protocolOf(kind, n)
+		if err != nil {
+			return err
+		}
+		o := forward.DefaultOptions(name)
+		o.MaxSlices, o.MaxBytes, o.Timeout, o.Logger, o.Registerer = n.MaxSlices, int(n.MaxBytes), n.Timeout,
+			col.logger, figures
+		store, err := forward.Open(filepath.Join(c.DataDir, "stores", name), protocol, o)
+		if err != nil {
+			return err
+		}
+		opened := &networkStore{store: store}
+		col.network = append(col.network, opened)
+		feeding := feed.DefaultOptions(name, filepath.Join(c.DataDir, "feeds"))
+		feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
+		feeding.Catalog.MaxSeries = bounded(feeding.Catalog.MaxSeries, 2*c.Memory.Series)
+		if n.Required {
+			feeding.Transfers = col.desk
+		}
+		feeding.CatchUpTicks, feeding.FlushSlices = catchUpTicks, catchUpSlices
+		if opened.feed, err = feed.New(col.journal, store, col.retention, feeding); err != nil {
+			return err
+		}
+		if !n.Required {
+			col.retention.MayLag(opened.feed)
+		}
+		return nil
 	})
 }
 
@@ -54,9 +80,8 @@ func eachStore(c config.Config, do func(key string, kind forward.Kind, name stri
 }
 
 // receiver reads how a store is to be called.
-func receiver(n *config.Store) (forward.Receiver, error) {
+func receiver(n *config.Store) (_ forward.Receiver, err error) {
 	at := forward.Receiver{URL: n.URL}
-	var err error
 	at.HTTP, err = httpclient.ReadConfig(n.HTTPConfigFile)
 	return at, err
 }
@@ -70,37 +95,6 @@ func protocolOf(kind forward.Kind, n *config.Store) (forward.Protocol, error) {
 	return kind.Build(at, n.Own).Protocol()
 }
 
-func (col *collector) openForward(c config.Config, kind forward.Kind, name string, n *config.Store,
-	retention *feed.Retention, figures prometheus.Registerer) error {
-	protocol, err := protocolOf(kind, n)
-	if err != nil {
-		return err
-	}
-	o := forward.DefaultOptions(name)
-	o.MaxSlices, o.MaxBytes, o.Timeout, o.Logger, o.Registerer = n.MaxSlices, int(n.MaxBytes), n.Timeout,
-		col.logger, figures
-	store, err := forward.Open(filepath.Join(c.DataDir, "stores", name), protocol, o)
-	if err != nil {
-		return err
-	}
-	opened := &networkStore{store: store}
-	col.network = append(col.network, opened)
-	feeding := feed.DefaultOptions(name, filepath.Join(c.DataDir, "feeds"))
-	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
-	feeding.Catalog.MaxSeries = bounded(feeding.Catalog.MaxSeries, 2*c.Memory.Series)
-	if n.Required {
-		feeding.Transfers = col.desk
-	}
-	feeding.CatchUpTicks, feeding.FlushSlices = catchUpTicks, catchUpSlices
-	if opened.feed, err = feed.New(col.journal, store, retention, feeding); err != nil {
-		return err
-	}
-	if !n.Required {
-		retention.MayLag(opened.feed)
-	}
-	return nil
-}
-
 // relieve keeps room in the journal for what comes, at the cost of stores that are too far behind.
 func (col *collector) relieve(ctx context.Context) error {
 	return eachSecond(func(time.Time) {
@@ -108,14 +102,6 @@ func (col *collector) relieve(ctx context.Context) error {
 			col.logger.Warn("releasing segments of the nearly full journal failed", "error", err)
 		}
 	})(ctx)
-}
-
-// startNetwork lets the feeds of the stores on the network run.
-func (col *collector) startNetwork() {
-	for _, n := range col.network {
-		col.run(&n.feeder, n.feed.Run)
-	}
-	col.run(&col.releaser, col.relieve)
 }
 
 // endNetwork gives stores on the network a moment for what they still lack; a store that is down is not waited for,

@@ -23,8 +23,7 @@ func newTuneCommand() *cobra.Command {
 	return group("tune", "Run experiments, analyze measurements and size topologies",
 		"Run experiments on a Bullet topology, analyze the measurements, and find the configuration that a load needs.",
 		newTunePlanCommand(), newTuneRunCommand(), newTuneListCommand(), newTuneOptimizeCommand(),
-		newTunePredictCommand(), newAnalyzeCommand(), newSizeCommand(),
-		newReportCommand(), newCompareCommand())
+		newTunePredictCommand(), newAnalyzeCommand(), newSizeCommand(), newReportCommand(), newCompareCommand())
 }
 
 // presentation is how a result is written.
@@ -100,8 +99,7 @@ func (m *machineFlags) machine() tuning.Machine {
 }
 
 func addConfidence(flags *pflag.FlagSet) *float64 {
-	return flags.Float64("confidence", tuning.DefaultConfidence,
-		"confidence level of the intervals, as a ratio")
+	return flags.Float64("confidence", tuning.DefaultConfidence, "confidence level of the intervals, as a ratio")
 }
 
 func addCPU(flags *pflag.FlagSet) *string {
@@ -128,11 +126,11 @@ func asUsage(err error) error {
 }
 
 // runTune runs a command between the checks of its flags and the writing of its result.
-func runTune(checks func() error, run func(out io.Writer) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, _ []string) error {
-		if err := checks(); err != nil {
+func runTune(checks, run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := checks(cmd, args); err != nil {
 			return usageError{fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())}
 		}
-		return asUsage(run(cmd.OutOrStdout()))
+		return asUsage(run(cmd, args))
 	}
 }

@@ -27,9 +27,6 @@ func newTuneListCommand() *cobra.Command {
 			if len(args) > 1 {
 				return usageError{fmt.Errorf("%s takes one directory at most", cmd.CommandPath())}
 			}
-			if err := output.check(); err != nil {
-				return err
-			}
 			dir := runsDir
 			if len(args) == 1 {
 				dir = args[0]

@@ -38,17 +38,10 @@ func (e *engine) manifest(ctx context.Context, file *experimentfile.File, now ti
 	if launched.Kafka = kafkaOf(local); launched.KafkaVersion() != "" {
 		m.Versions.Kafka = launched.KafkaVersion()
 		if !m.Records.CompressionRatio.Known() {
-			m.Records.CompressionRatio, m.Records.Note = 1,
-				"not compressed by the producer and broker of the run"
+			m.Records.CompressionRatio, m.Records.Note = 1, "not compressed by the producer and broker of the run"
 		}
 	}
 	return m
-}
-
-// laidOver is a setting "key=value" as the manifest has it.
-func laidOver(setting string) runstore.Entry {
-	key, value, _ := strings.Cut(setting, "=")
-	return runstore.Entry{Key: key, Value: runstore.Shown(key, value)}
 }
 
 // kafkaOf is the broker of a local launch; nil for none.

@@ -68,24 +68,22 @@ Exit codes:
 	flags.Var(textfile.PathFlag(&o.simulate, ""), "simulate", "space file with the trials, used instead of a cluster")
 	flags.BoolVar(&o.dry, "dry-run", false, "show the next trials and their approximate duration, and run nothing")
 	flags.BoolVar(&o.grid, "grid", false, "run every configuration once")
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		return runTune(o.validate, func(out io.Writer) error {
-			s, err := o.read(args[0])
-			switch {
-			case err != nil:
-				return err
-			case o.dry:
-				return o.foresee(s, out)
-			case o.simulate != "":
-				return o.runSimulated(s, out)
-			}
-			return o.runTrials(cmd.Context(), s, out)
-		})(cmd, nil)
-	}
+	command.RunE = runTune(o.validate, func(cmd *cobra.Command, args []string) error {
+		s, err := o.read(args[0])
+		switch {
+		case err != nil:
+			return err
+		case o.dry:
+			return o.foresee(s, cmd.OutOrStdout())
+		case o.simulate != "":
+			return o.runSimulated(s, cmd.OutOrStdout())
+		}
+		return o.runTrials(cmd.Context(), s, cmd.OutOrStdout())
+	})
 	return command
 }
 
-func (o *optimizeOptions) validate() error {
+func (o *optimizeOptions) validate(*cobra.Command, []string) error {
 	switch {
 	case o.dry && o.show.output != "text" && o.show.output != "json":
 		return errors.New("--dry-run needs --output text or json")
@@ -306,7 +304,7 @@ func (s *optimization) store(dir string, result searchResult, d *document.Docume
 }
 
 // foresee prints what a dry run finds.
-func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
+func (o *optimizeOptions) foresee(s *optimization, out io.Writer) (err error) {
 	run := &runstore.Run{}
 	var finished []optimize.Trial
 	if s.trials != nil {
@@ -318,7 +316,6 @@ func (o *optimizeOptions) foresee(s *optimization, out io.Writer) error {
 		finished = s.trials.Trials(run)
 	}
 	var outlook optimize.Outlook
-	var err error
 	if o.grid {
 		outlook = s.search.GridOutlook(len(finished), s.trials.Left(run), s.trialSeconds)
 	} else if outlook, err = s.search.Outlook(finished, s.trialSeconds); err != nil {

@@ -26,9 +26,6 @@ optimize --dry-run shows the trials of the search.`,
 		Example: "  bullet-metrics tune plan topology/experiments/test7-small.yaml",
 		Args:    oneArgument("experiment's file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := output.check(); err != nil {
-				return err
-			}
 			p, err := runner.NewPreview(args[0], runs)
 			if err != nil {
 				return err

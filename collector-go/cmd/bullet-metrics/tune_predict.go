@@ -51,10 +51,7 @@ the other configurations. The exit code is 99 if fewer than 90% of the figures l
   bullet-metrics tune predict --check out/tune`,
 		Args: cobra.ArbitraryArgs,
 	}
-	command.RunE = func(cmd *cobra.Command, args []string) error {
-		return runTune(func() error { return o.validate(args) }, func(out io.Writer) error { return o.run(args, out) })(
-			cmd, nil)
-	}
+	command.RunE = runTune(o.validate, o.run)
 	flags := command.Flags()
 	flags.Var(textfile.PathListFlag(&o.from), "from", "run directories, and CSV files with measurements")
 	flags.StringArrayVar(&o.set, "set", nil, "setting that overrides the configuration, KEY=VALUE; may be repeated")
@@ -75,7 +72,7 @@ the other configurations. The exit code is 99 if fewer than 90% of the figures l
 	return command
 }
 
-func (o *predictOptions) validate(args []string) error {
+func (o *predictOptions) validate(_ *cobra.Command, args []string) error {
 	wrong := []error{o.show.validate(), tuning.CheckConfidence(*o.confidence), o.machine.machine().Validate()}
 	switch {
 	case o.check && len(args) == 0:
@@ -128,7 +125,8 @@ func figureOf(value float64) tuning.Figure {
 // defaultLimit is the document's.
 const defaultLimit = 200 * time.Millisecond
 
-func (o *predictOptions) run(args []string, out io.Writer) error {
+func (o *predictOptions) run(cmd *cobra.Command, args []string) error {
+	out := cmd.OutOrStdout()
 	from := o.from
 	if o.check {
 		from = args

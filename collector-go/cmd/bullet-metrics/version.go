@@ -23,9 +23,6 @@ func newVersionCommand() *cobra.Command {
 		Example: "  bullet-metrics version --output json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := output.check(); err != nil {
-				return err
-			}
 			b := built{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 			return output.writeLine(cmd.OutOrStdout(), b,
 				fmt.Sprintf("bullet-metrics %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch))

@@ -32,10 +32,7 @@ The command queries a running collector. It also finds an alert that ended withi
   bullet-metrics why --alert BulletFilterLatencyMeanHigh --collector https://collector.example:9320 --tls-ca ca.pem --token-file token`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			switch {
-			case output.check() != nil:
-				return output.check()
-			case alert == "":
+			if alert == "" {
 				return usageError{errors.New("--alert is required: the name of an alert, as in /api/v1/alerts")}
 			}
 			asked, err := to.client()

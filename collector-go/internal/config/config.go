@@ -278,8 +278,7 @@ func (a Alertmanager) validate() (err error) {
 		err = errors.Join(err, validateURL("alertmanager.urls", u, "http://127.0.0.1:9093", "alertmanager.http_config_file"))
 	}
 	if a.HTTPConfigFile != "" && len(a.URLs) == 0 {
-		err = errors.Join(err,
-			errors.New("alertmanager.http_config_file is set without alertmanager.urls: set both"))
+		err = errors.Join(err, errors.New("alertmanager.http_config_file is set without alertmanager.urls: set both"))
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -124,19 +125,13 @@ func (l *loader) mapping(prefix string, node ast.Node) {
 	}
 	entries, ok := yamlfile.Entries(node)
 	if !ok {
-		l.fault(node, "%s holds settings, not a value; write \"key: value\" lines below it", orTop(prefix))
+		l.fault(node, "%s holds settings, not a value; write \"key: value\" lines below it",
+			cmp.Or(strings.TrimSuffix(prefix, "."), "the file"))
 		return
 	}
 	for _, entry := range entries {
 		l.entry(prefix+yamlfile.Key(entry), entry)
 	}
-}
-
-func orTop(prefix string) string {
-	if prefix == "" {
-		return "the file"
-	}
-	return strings.TrimSuffix(prefix, ".")
 }
 
 func (l *loader) entry(key string, entry *ast.MappingValueNode) {
@@ -206,7 +201,10 @@ const mostText = 64 << 10
 // give sets a setting unless a flag did.
 func (l *loader) give(name string, setting Setting, text string) error {
 	if v, ok := setting.value.(namedValue); ok {
-		return v.setFromFile(l.path, name, text)
+		if v.flags[name+"\x00"+v.key] {
+			return nil
+		}
+		return v.set(l.path, name, text)
 	}
 	if l.given(setting) {
 		return nil

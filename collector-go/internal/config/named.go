@@ -33,14 +33,6 @@ func (v namedValue) Set(s string) error {
 	return v.set("", name, text)
 }
 
-// setFromFile leaves alone what a flag has set.
-func (v namedValue) setFromFile(file, name, text string) error {
-	if v.flags[name+"\x00"+v.key] {
-		return nil
-	}
-	return v.set(file, name, text)
-}
-
 // set takes a value that stands in a file, "" for the command line.
 func (v namedValue) set(file, name, text string) error {
 	if !goodName.MatchString(name) {

@@ -225,11 +225,9 @@ func setFrom(file string, v pflag.Value, text string) error {
 
 func oneOf(p *string, allowed ...string) pflag.Value {
 	return value{"string", func(s string) error {
-		for _, a := range allowed {
-			if s == a {
-				*p = s
-				return nil
-			}
+		if slices.Contains(allowed, s) {
+			*p = s
+			return nil
 		}
 		return fmt.Errorf("%q is not one of %s", s, strings.Join(allowed, ", "))
 	}, func() string { return *p }}

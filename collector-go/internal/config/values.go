@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -111,9 +112,7 @@ func (h HTTP) Hosts() []string {
 // the port uses TLS.
 func (h HTTP) External(encrypted bool) (*url.URL, error) {
 	external := h.ExternalURL
-	if external == "" {
-		external = map[bool]string{false: "http://", true: "https://"}[encrypted] + h.Listen
-	}
+	external = cmp.Or(external, map[bool]string{false: "http://", true: "https://"}[encrypted]+h.Listen)
 	u, err := url.Parse(external)
 	if err != nil {
 		return nil, fmt.Errorf("http.external_url: %w", err)

@@ -27,12 +27,12 @@ func collectorKilled(t *testing.T, b *bench) {
 	}
 	known := b.snapshot(t, from, before)
 
-	killed, restarts := b.CollectorPid(), b.CollectorRestarts()
+	killed, restarts := b.Pids()["collector"], b.CollectorRestarts()
 	require.NoError(t, syscall.Kill(killed, syscall.SIGKILL))
 	t.Logf("collector %d killed", killed)
 	b.await(t, "another collector that answers", func(ctx context.Context) bool {
 		_, err := b.collector.Newest(ctx, selector("bullet_worker_cpu_seconds_total", ""), time.Now())
-		return err == nil && b.CollectorPid() != killed
+		return err == nil && b.Pids()["collector"] != killed
 	})
 	assert.Equal(t, restarts+1, b.CollectorRestarts())
 	after := nextSliceEnd(time.Now()).Add(sliceWidth)

@@ -97,7 +97,10 @@ func (r *Reader) Next() (*Point, error) {
 			return nil, &LineError{File: r.name, Line: r.line, Err: err}
 		}
 		if l.Event == "" {
-			return r.point(l), nil
+			f := flatten(l.Value)
+			return &Point{Prepare: r.prepare, NowMs: l.NowMs, TimeMs: *l.Time * 1000, IntervalMs: l.Interval * 1000,
+				Host: l.Host, Port: l.Port, Component: l.Component, Task: l.Task, Name: l.Name, Samples: f.samples,
+				Unsupported: f.unsupported}, nil
 		}
 		if l.Event == "prepare" {
 			r.prepare = &Prepare{TopologyID: l.TopologyID, Port: l.WorkerPort, Task: l.Task, Storm: l.Storm}
@@ -112,11 +115,4 @@ func (r *Reader) Next() (*Point, error) {
 			MaxLineBytes)
 	}
 	return nil, fmt.Errorf("%s:%d: %w", r.name, r.line+1, err)
-}
-
-func (r *Reader) point(l *line) *Point {
-	f := flatten(l.Value)
-	return &Point{Prepare: r.prepare, NowMs: l.NowMs, TimeMs: *l.Time * 1000, IntervalMs: l.Interval * 1000,
-		Host: l.Host, Port: l.Port,
-		Component: l.Component, Task: l.Task, Name: l.Name, Samples: f.samples, Unsupported: f.unsupported}
 }

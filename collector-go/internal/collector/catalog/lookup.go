@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -71,9 +72,7 @@ func newTable(sources []source) *table {
 		if r.metric == nil {
 			panic(fmt.Sprintf("catalog: %q maps to %q, which is not in the table", s.name, s.to))
 		}
-		if s.perUnit == 0 {
-			s.perUnit = one
-		}
+		s.perUnit = cmp.Or(s.perUnit, one)
 		if r.metric.kind == gauge {
 			s.temporality = instant
 		}

@@ -116,8 +116,8 @@ func codeCounts(c *metric.Coder, all ...map[string]uint64) {
 // restored catalog and slicer. A program with a newer table than the one that wrote the checkpoint then uses its own
 // table.
 //
-// A feed may ignore Stored for a series that the slicer does not have. Judge announces it again with the next sample of
-// the series.
+// A feed may ignore Stored for a series that the slicer does not have. JudgeSamples announces it again with the next
+// sample of the series.
 func (s *State) Resume() []Change {
 	s.changes = s.changes[:0]
 	for id, e := range s.entries.all() {

@@ -31,7 +31,7 @@ const (
 	Stored   Outcome = iota + 1 // sliced by its rule
 	LeftOut                     // another series reports the same value
 	Refused                     // its samples cannot be used
-	Inactive                    // no sample since its topology was started again; Judge activates it
+	Inactive                    // no sample since its topology was started again; JudgeSamples activates it
 )
 
 // Verdict is the catalog's decision about a series. It may change when another series appears or disappears.
@@ -179,17 +179,18 @@ func (s *State) TopologyStarted(name, id string) []Change {
 	return s.changes
 }
 
-// Judge decides about a sample of a series that the slicer does not have. It counts the sample unless the verdict is
-// Stored. In that case there is at least one change: the caller applies the changes and adds the sample again. Judge
-// activates an inactive series.
-func (s *State) Judge(id uint32) (Verdict, []Change) { return s.JudgeSamples(id, 1) }
-
-// JudgeSamples does what Judge does for several samples of a series at once.
+// JudgeSamples decides about samples of a series that the slicer does not have. It counts the samples unless the
+// verdict is Stored. In that case there is at least one change: the caller applies the changes and adds the samples
+// again. JudgeSamples activates an inactive series.
 func (s *State) JudgeSamples(id uint32, samples int) (Verdict, []Change) {
 	s.changes = s.changes[:0]
 	e := s.entries.get(id)
 	if e == nil {
-		return s.count(Verdict{Outcome: Refused, Reason: s.reasonUnknown()}, samples), nil
+		reason := ReasonUndefined
+		if s.entries.known >= s.limit {
+			reason = ReasonSeriesLimit
+		}
+		return s.count(Verdict{Outcome: Refused, Reason: reason}, samples), nil
 	}
 	if e.is(inactive) {
 		s.activate(id)
@@ -234,13 +235,6 @@ func (s *State) count(v Verdict, samples int) Verdict {
 		s.counts.Refused[v.Reason] += uint64(samples)
 	}
 	return v
-}
-
-func (s *State) reasonUnknown() string {
-	if s.entries.known >= s.limit {
-		return ReasonSeriesLimit
-	}
-	return ReasonUndefined
 }
 
 // enter adds a series as inactive.

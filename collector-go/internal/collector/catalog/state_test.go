@@ -278,3 +278,6 @@ func FuzzRestore(f *testing.F) {
 		s.Define(1, new(sampledHeap()))
 	})
 }
+
+// Judge decides about one sample.
+func (s *State) Judge(id uint32) (Verdict, []Change) { return s.JudgeSamples(id, 1) }

@@ -150,9 +150,7 @@ func New(j *journal.Journal, store Store, retention *Retention, o Options) (*Fee
 		return nil, err
 	}
 	f := &Feed{options: o, journal: j, store: store, retention: retention, checkpoints: saved,
-		figures:  newFigures(o, j.NowMs),
-		leave:    make(chan skipRequest),
-		patience: journal.DefaultBackoff()}
+		figures: newFigures(o, j.NowMs), leave: make(chan skipRequest), patience: journal.DefaultBackoff()}
 	retention.Join(o.Name, f.requestCheckpoint)
 	if err := f.restore(journal.Position(store.Durable())); err != nil {
 		return nil, fmt.Errorf("feed %s: %w", o.Name, err)
@@ -435,7 +433,12 @@ func (f *Feed) flush(ctx context.Context) error {
 			if closed.Len() > 0 {
 				f.figures.write.Observe(time.Since(begun).Seconds())
 			}
-			f.figures.handedOn(closed.Len(), rejected)
+			delivered := closed.Len() // less what the store refused
+			for reason, n := range rejected {
+				f.figures.slices.WithLabelValues("rejected", reason).Add(float64(n))
+				delivered -= n
+			}
+			f.figures.slices.WithLabelValues("delivered", "").Add(float64(delivered))
 			closed.Reset()
 			f.figures.pending.Set(0)
 			f.caught.Store(uint64(f.position))

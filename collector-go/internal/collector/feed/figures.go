@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"cmp"
 	"maps"
 	"sync/atomic"
 
@@ -76,8 +77,7 @@ func newFigures(o Options, nowMs func() int64) *figures {
 	})
 	stage := func(name, help string, least float64) prometheus.Histogram {
 		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bullet_metrics_feed_" + name, Help: help,
-			ConstLabels: labels,
-			Buckets:     prometheus.ExponentialBuckets(least, 4, 10), NativeHistogramBucketFactor: 1.1,
+			ConstLabels: labels, Buckets: prometheus.ExponentialBuckets(least, 4, 10), NativeHistogramBucketFactor: 1.1,
 			NativeHistogramMaxBucketNumber: 160})
 	}
 	f.extract = stage("extract_duration_seconds",
@@ -88,19 +88,9 @@ func newFigures(o Options, nowMs func() int64) *figures {
 	f.published.Store(&published{})
 	f.notStored.Store(&map[string]NotStored{})
 	f.stepsBack.Store(&map[metric.Worker]slicer.StepBack{})
-	if o.Registerer != nil {
-		o.Registerer.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f.extract, f.write, f)
-	}
+	to := cmp.Or[prometheus.Registerer](o.Registerer, prometheus.NewRegistry())
+	to.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f.extract, f.write, f)
 	return f
-}
-
-// handedOn counts slices that a store accepted or refused. rejected counts the refused ones, by reason.
-func (f *figures) handedOn(slices int, rejected map[string]int) {
-	for reason, n := range rejected {
-		f.slices.WithLabelValues("rejected", reason).Add(float64(n))
-		slices -= n
-	}
-	f.slices.WithLabelValues("delivered", "").Add(float64(slices))
 }
 
 // publish stores a new reading of the accounting for scrapes. The list of metrics that are not stored is copied only if
@@ -108,9 +98,7 @@ func (f *figures) handedOn(slices int, rejected map[string]int) {
 func (f *figures) publish(p *pipeline, position journal.Position) {
 	b := &published{position: position, samples: p.accounting(), drops: make(map[dropKey]uint64, len(p.stats.drops)),
 		unknown: p.catalog.Counts().Unknown}
-	for key, n := range p.stats.drops {
-		b.drops[key] = n
-	}
+	maps.Copy(b.drops, p.stats.drops)
 	f.published.Store(b)
 	stepsBack := p.slicer.StepsBack(f.nowMs())
 	f.stepsBack.Store(&stepsBack)
@@ -174,8 +162,7 @@ func newDescriptions(store string) descriptions {
 		lag: describe("bullet_metrics_feed_behind_seconds",
 			"Lag of the store behind the newest journal entry, in seconds. If the collector's machine is lost, a network store misses the samples of this time and all open slices."),
 		drops: describe("bullet_metrics_producer_dropped_samples_total",
-			"Samples that producers report as dropped before they reached the collector.",
-			"topology", "reason"),
+			"Samples that producers report as dropped before they reached the collector.", "topology", "reason"),
 		unknown: describe("bullet_metrics_feed_unknown_series",
 			"Series that are stored under their own name because the catalog has none for them."),
 		setBack: describe("bullet_metrics_worker_clock_set_back_seconds",

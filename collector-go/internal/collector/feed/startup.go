@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Startup is the progress of a collector after its start. Entries of the journal from before the start are read again.
@@ -24,16 +26,7 @@ func NewStartup(target uint64, position func() uint64) *Startup {
 
 // Replay waits until the journal has been read. It returns false if ctx ends first.
 func (s *Startup) Replay(ctx context.Context) bool {
-	ticker := time.NewTicker(progressEvery)
-	defer ticker.Stop()
-	for s.position() < s.target {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-ticker.C:
-		}
-	}
-	return true
+	return poll.Until(ctx, progressEvery, func() bool { return s.position() >= s.target }) == nil
 }
 
 // Finish releases all callers of Wait. It must be called once.

@@ -29,7 +29,7 @@ func (p *pipeline) snapshot() [][]byte {
 
 // restorePipeline reads what snapshot wrote. The snapshot contains no producers and layouts, because the journal
 // defines them again for every reader.
-func restorePipeline(data []byte, o Options) (*pipeline, error) {
+func restorePipeline(data []byte, o Options) (_ *pipeline, err error) {
 	if len(data) == 0 || data[0] == 0 {
 		return nil, errors.New("the checkpoint has no version")
 	}
@@ -42,7 +42,6 @@ func restorePipeline(data []byte, o Options) (*pipeline, error) {
 		return nil, err
 	}
 	p := &pipeline{producers: map[journal.ProducerID]journal.ProducerDefined{}, reached: map[string]*reach{}}
-	var err error
 	if p.catalog, err = catalog.Restore(names, o.Catalog); err != nil {
 		return nil, fmt.Errorf("restore the catalog's state: %w", err)
 	}

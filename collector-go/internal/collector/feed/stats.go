@@ -101,7 +101,9 @@ func (l *stats) snapshot() []byte {
 		}
 	}
 	data = binary.AppendUvarint(data, uint64(len(l.drops)))
-	for _, key := range l.dropKeys() {
+	for _, key := range slices.SortedFunc(maps.Keys(l.drops), func(a, b dropKey) int {
+		return cmp.Or(strings.Compare(a.topology, b.topology), strings.Compare(a.reason, b.reason))
+	}) {
 		data = appendText(appendText(data, key.topology), key.reason)
 		data = binary.AppendUvarint(data, l.drops[key])
 	}
@@ -116,12 +118,6 @@ func (l *stats) snapshot() []byte {
 			kind)
 	}
 	return binary.AppendUvarint(binary.AppendUvarint(data, l.unknownLayouts), l.moved)
-}
-
-func (l *stats) dropKeys() []dropKey {
-	return slices.SortedFunc(maps.Keys(l.drops), func(a, b dropKey) int {
-		return cmp.Or(strings.Compare(a.topology, b.topology), strings.Compare(a.reason, b.reason))
-	})
 }
 
 func appendText(data []byte, s string) []byte {

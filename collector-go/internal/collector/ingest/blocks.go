@@ -22,8 +22,7 @@ func wireBlock(b *pb.Block, columns int) (block.Block, error) {
 			block.MaxRows, block.MaxStepMs)
 	}
 	out := block.Block{Columns: columns, Rows: int(b.GetCount()), FirstMs: b.GetFirstTimeMs(),
-		StepMs: int64(b.GetStepMs()),
-		Codec:  block.Codec(b.GetCodec()), Values: b.GetValues()}
+		StepMs: int64(b.GetStepMs()), Codec: block.Codec(b.GetCodec()), Values: b.GetValues()}
 	if len(b.GetTimeOffsetsMs()) > 0 {
 		out.OffsetsMs = b.GetTimeOffsetsMs()
 	}

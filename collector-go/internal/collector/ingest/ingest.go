@@ -195,8 +195,7 @@ var errClosing = status.Error(codes.Unavailable, "the collector is shutting down
 // connected until the next start.
 func (s *Server) connect(open *pb.Open) (*producer, error) {
 	p, err := s.producers.connect(journal.ProducerDefined{Topology: open.GetTopology(),
-		TopologyID: open.GetTopologyId(),
-		Host:       open.GetHost(), Port: open.GetPort(), Task: open.GetTask()})
+		TopologyID: open.GetTopologyId(), Host: open.GetHost(), Port: open.GetPort(), Task: open.GetTask()})
 	switch {
 	case errors.Is(err, journal.ErrClosed):
 		return nil, errClosing

@@ -86,8 +86,7 @@ func (t *table) addLayout(d *pb.Layout) error {
 	}
 	if len(t.layouts.byID) >= t.limits.layouts || t.layouts.listed+len(d.GetSeriesIds()) > t.limits.layoutColumns {
 		return fmt.Errorf("%w (%d layouts with %d series in total): open a new stream and define only the layouts in use",
-			errLayouts, t.limits.layouts,
-			t.limits.layoutColumns)
+			errLayouts, t.limits.layouts, t.limits.layoutColumns)
 	}
 	if t.layouts.byID == nil {
 		t.layouts.byID = map[uint32]*layout{}

@@ -251,8 +251,7 @@ func (s *stream) take(in *incoming) error {
 		return broken(codes.InvalidArgument, errors.New("a Batch arrived before the requested State, or its epoch is not open.epoch"))
 	}
 	if b == nil {
-		return broken(codes.InvalidArgument,
-			errors.New("a request after Open must be a valid Batch message"))
+		return broken(codes.InvalidArgument, errors.New("a request after Open must be a valid Batch message"))
 	}
 	if err := s.check(b); errors.Is(err, errLayouts) {
 		return &brokenError{refuse(time.Second, "%v", err)}

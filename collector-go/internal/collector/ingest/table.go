@@ -370,8 +370,7 @@ func shared(text, newest string, before unique.Handle[string]) unique.Handle[str
 func (n *names) get(place int) metric.Raw {
 	r := &n.rows[place]
 	return metric.Raw{Worker: metric.Worker{Topology: n.topology, Host: r.host.Value(), Port: r.port},
-		Component: r.component.Value(),
-		Task:      r.task, Name: r.name.Value(), Key: r.key.Value(), Shape: metric.Shape(r.shape),
-		Temporality: metric.Temporality(r.temporality),
-		IntervalMs:  int64(r.intervalMs), PackSpanMs: int64(r.packSpanMs)}
+		Component: r.component.Value(), Task: r.task, Name: r.name.Value(), Key: r.key.Value(),
+		Shape: metric.Shape(r.shape), Temporality: metric.Temporality(r.temporality), IntervalMs: int64(r.intervalMs),
+		PackSpanMs: int64(r.packSpanMs)}
 }

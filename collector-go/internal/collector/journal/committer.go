@@ -42,8 +42,7 @@ type committer struct {
 }
 
 func newCommitter(j *Journal) *committer {
-	return &committer{j: j,
-		work: make(chan struct{}, 1), plenty: make(chan struct{}, 1), closing: make(chan struct{}),
+	return &committer{j: j, work: make(chan struct{}, 1), plenty: make(chan struct{}, 1), closing: make(chan struct{}),
 		stopped: make(chan struct{})}
 }
 

@@ -70,15 +70,6 @@ func (j *Journal) SeriesOf(topology string) int {
 	return j.state.dict.ofTopology[topology]
 }
 
-// LayoutsOf returns the number of defined layouts of a topology, and the number of their columns. A layout belongs to
-// the topology of its first series.
-func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	count := j.state.dict.layoutsByName[topology]
-	return count.layouts, count.columns
-}
-
 // DefineLayout returns the ID of an ordered list of defined series. A layout lets a block name its columns with one
 // number instead of one ID for each sample. The journal remembers a layout for as long as a series (see Define).
 //

@@ -196,8 +196,7 @@ func decodeProducers(payload []byte, withHour bool, nowHour int64) ([]producerRo
 	rows := make([]producerRow, c.Count(6))
 	for i := range rows {
 		rows[i] = producerRow{usedHour: nowHour, ProducerDefined: ProducerDefined{ID: ProducerID(c.Uint32()),
-			Topology:   c.Text(),
-			TopologyID: c.Text(), Host: c.Text(), Port: c.Uint32(), Task: c.Int32()}}
+			Topology: c.Text(), TopologyID: c.Text(), Host: c.Text(), Port: c.Uint32(), Task: c.Int32()}}
 		if rows[i].ID == 0 || rows[i].ID >= maxID {
 			c.Fail(errPayload)
 		}

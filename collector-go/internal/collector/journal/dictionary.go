@@ -152,8 +152,7 @@ func (d *dictionary) unlist(row *seriesRow) {
 func (d *dictionary) intern(r *metric.Raw) {
 	l := &d.last
 	for _, text := range [...]struct{ of, last *string }{{&r.Topology, &l.Topology}, {&r.Host, &l.Host},
-		{&r.Component, &l.Component},
-		{&r.Name, &l.Name}, {&r.Key, &l.Key}} {
+		{&r.Component, &l.Component}, {&r.Name, &l.Name}, {&r.Key, &l.Key}} {
 		if *text.of != *text.last {
 			*text.last = unique.Make(*text.of).Value()
 		}

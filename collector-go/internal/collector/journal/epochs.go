@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -95,20 +96,12 @@ func (e epochs) of(o origin) *history {
 // forget drops the epochs that were last seen before a time. A batch of such an epoch that still arrived would be
 // stored twice. The time must therefore be further back than any sender keeps a batch.
 func (e epochs) forget(beforeMs int64) {
-	for s, h := range e {
-		if h.seenMs < beforeMs {
-			delete(e, s)
-		}
-	}
+	maps.DeleteFunc(e, func(_ origin, h *history) bool { return h.seenMs < beforeMs })
 }
 
 // encode returns the payloads of the epochs records, as many as needed. Equal states give equal bytes.
 func (e epochs) encode() [][]byte {
-	keys := make([]origin, 0, len(e))
-	for s := range e {
-		keys = append(keys, s)
-	}
-	slices.SortFunc(keys, func(a, b origin) int {
+	keys := slices.SortedFunc(maps.Keys(e), func(a, b origin) int {
 		return cmp.Or(bytes.Compare(a.epoch[:], b.epoch[:]), strings.Compare(a.topology, b.topology),
 			cmp.Compare(a.form(), b.form()))
 	})

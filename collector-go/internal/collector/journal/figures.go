@@ -46,9 +46,8 @@ func newFigures(registerer prometheus.Registerer) *figures {
 		fsync: make.NewHistogram(prometheus.HistogramOpts{
 			Name:    "bullet_metrics_journal_fsync_duration_seconds",
 			Help:    "Duration of one write and fsync of a group of records, in seconds.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16),
-
-			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160,
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16), NativeHistogramBucketFactor: 1.1,
+			NativeHistogramMaxBucketNumber: 160,
 		}),
 		fsyncFailed:   counter("failed_writes_total", "Failed writes and fsyncs. Each one closes the current segment."),
 		queueBytes:    gauge("queue_bytes", "Bytes that wait to be written to the journal."),

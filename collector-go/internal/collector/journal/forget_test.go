@@ -292,3 +292,12 @@ func TestTwoTopologiesOfOneEpoch(t *testing.T) {
 	require.True(t, appended(t, h.j, b))
 	require.True(t, appended(t, h.j, &of))
 }
+
+// LayoutsOf returns the number of defined layouts of a topology, and the number of their columns. A layout belongs to
+// the topology of its first series.
+func (j *Journal) LayoutsOf(topology string) (layouts, columns int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	count := j.state.dict.layoutsByName[topology]
+	return count.layouts, count.columns
+}

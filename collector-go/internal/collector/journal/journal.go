@@ -93,7 +93,7 @@ type batchName struct {
 // It fails if another process holds the lock, if dir cannot be read, or if a newer version wrote the journal. A full or
 // failing disk is not an error here. The collector starts, refuses batches and retries, so that senders keep their data
 // (see Ready).
-func Open(dir string, o Options) (*Journal, error) {
+func Open(dir string, o Options) (_ *Journal, err error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,6 @@ func Open(dir string, o Options) (*Journal, error) {
 	if err := j.fs.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("journal: make directory %s: %w", dir, err)
 	}
-	var err error
 	if j.lock, err = j.takeLock(); err != nil {
 		return nil, err
 	}
@@ -149,9 +148,8 @@ func (j *Journal) keepLock() error {
 }
 
 func newJournal(dir string, o Options) *Journal {
-	j := &Journal{dir: dir, o: o, fs: o.FS, log: o.Logger, figures: newFigures(o.Registerer),
-		state: newState(), inFlight: map[batchName]struct{}{}, changed: make(chan struct{}),
-		readers: map[*Reader]Position{}}
+	j := &Journal{dir: dir, o: o, fs: o.FS, log: o.Logger, figures: newFigures(o.Registerer), state: newState(),
+		inFlight: map[batchName]struct{}{}, changed: make(chan struct{}), readers: map[*Reader]Position{}}
 	if j.fs == nil {
 		j.fs = disk.System{}
 	}
@@ -170,8 +168,7 @@ func newJournal(dir string, o Options) *Journal {
 
 // Close writes the queued records, and returns when they are durable or have failed. It may be called twice; the second
 // call does nothing.
-func (j *Journal) Close() error {
-	var err error
+func (j *Journal) Close() (err error) {
 	j.closing.Do(func() {
 		j.mu.Lock()
 		j.closed = true

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ type Reader struct {
 func (j *Journal) Reader(from Position) (*Reader, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if from == 0 {
-		from = j.before
-	}
+	from = cmp.Or(from, j.before)
 	if from < j.before {
 		return nil, fmt.Errorf("%w: %v is before the oldest, %v", ErrExpired, from, j.before)
 	}

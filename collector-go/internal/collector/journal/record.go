@@ -43,9 +43,7 @@ func (k kind) batch() bool { return k == kindBatch || k == kindBlocks }
 // String returns the name of the kind in docs/formats/journal.md.
 func (k kind) String() string {
 	names := [...]string{"", "segment", "series", "producers", "epochs", "batch", "connected", "disconnected", "tick",
-		"started", "layouts",
-		"forgotten", "batch", "producers", "epochs",
-		"moved"}
+		"started", "layouts", "forgotten", "batch", "producers", "epochs", "moved"}
 	if int(k) < len(names) {
 		return names[k]
 	}

@@ -217,8 +217,7 @@ func (a Annotation) problem(topologyBytes int) string {
 		name, value string
 		most        int
 	}{{"id", a.ID, MaxIDBytes}, {"topology", a.Topology, topologyBytes}, {"title", a.Title, MaxTitleBytes},
-		{"text", a.Text, MaxTextBytes},
-		{"tags", longest(a.Tags), MaxTagBytes}} {
+		{"text", a.Text, MaxTextBytes}, {"tags", longest(a.Tags), MaxTagBytes}} {
 		switch {
 		case len(f.value) > f.most:
 			return f.name + " is too long: " + number(float64(len(f.value))) + " bytes, at most " +

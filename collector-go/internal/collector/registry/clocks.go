@@ -75,15 +75,6 @@ func (s *state) clockOf(host string) slice.ClockBounds {
 	return c.Known()
 }
 
-// forgetClocks deletes the clocks of hosts that are no longer heard.
-func (s *state) forgetClocks() {
-	for host, c := range s.clocks {
-		if s.clockMs-c.heardMs > clockKnownMs {
-			delete(s.clocks, host)
-		}
-	}
-}
-
 // ClockBounds says by how many seconds a worker's clock is ahead of the collector's.
 type ClockBounds struct {
 	// Ahead is the error that is certain, in seconds. It is below 0 if the clock is behind, and 0 if the clock may be

@@ -36,21 +36,21 @@ const NimbusTag = "nimbus"
 func (s *state) condition(of *run, nowMs int64, times Times, alive bool) Condition {
 	t := s.topologies[of.topology]
 	if i := slices.Index(t.runs, of); i+1 < len(t.runs) {
-		return Condition{State: Replaced, Since: timeText(t.runs[i+1].beganMs())}
+		return Condition{State: Replaced, Since: TimeText(t.runs[i+1].beganMs())}
 	}
 	switch how, atMs, by := s.ending(t, nowMs, times); {
 	case how == Killed:
-		c := Condition{State: Killed, Since: timeText(atMs), By: by.Origin.String(), Annotation: by.ID}
+		c := Condition{State: Killed, Since: TimeText(atMs), By: by.Origin.String(), Annotation: by.ID}
 		if slices.Contains(by.Tags, NimbusTag) {
 			c.By = NimbusTag
 		}
 		return c
 	case how == Stopped:
-		return Condition{State: Stopped, Since: timeText(atMs), By: "consumer"}
+		return Condition{State: Stopped, Since: TimeText(atMs), By: "consumer"}
 	case alive:
-		return Condition{State: Running, Since: timeText(of.hearingSinceMs)}
+		return Condition{State: Running, Since: TimeText(of.hearingSinceMs)}
 	}
-	return Condition{State: Silent, Since: timeText(of.heardMs)}
+	return Condition{State: Silent, Since: TimeText(of.heardMs)}
 }
 
 // KilledByNimbus sets an annotation that Nimbus has killed a topology. id is that of Storm.

@@ -24,14 +24,8 @@ const maxNamed = 3
 // get a change of their own, because users look for one of them and filter annotations by tag. The text depends on
 // nothing but the two descriptions, so a replay of the journal makes the same annotations.
 func diff(before, after *info) []change {
-	var changes []change
-	for _, c := range []change{versionsChanged(before, after), settingsChanged(before, after),
-		componentsChanged(before, after)} {
-		if len(c.lines) > 0 {
-			changes = append(changes, c)
-		}
-	}
-	return changes
+	return slices.DeleteFunc([]change{versionsChanged(before, after), settingsChanged(before, after),
+		componentsChanged(before, after)}, func(c change) bool { return len(c.lines) == 0 })
 }
 
 // versionsChanged lists the programs whose versions differ. A version that becomes unknown is a change too.
@@ -115,8 +109,7 @@ func linesByComponent(in *info) map[string][]string {
 // line describes a component's size and resources in one line.
 func (c Component) line() string {
 	return fmt.Sprintf("%s: parallelism %d, %s, each executor %s%% CPU, %s MiB on-heap, %s MiB off-heap", c.Name,
-		c.Parallelism, plural(len(c.Tasks), "task"),
-		number(c.CPUPercent), number(c.OnHeapMiB), number(c.OffHeapMiB))
+		c.Parallelism, plural(len(c.Tasks), "task"), number(c.CPUPercent), number(c.OnHeapMiB), number(c.OffHeapMiB))
 }
 
 // line describes a stream that a component reads.
@@ -144,10 +137,5 @@ func union[V any](a, b map[string]V) []string {
 
 // without returns the lines that the other list does not have, in their order.
 func without(lines, other []string) (left []string) {
-	for _, line := range lines {
-		if !slices.Contains(other, line) {
-			left = append(left, line)
-		}
-	}
-	return left
+	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(other, line) })
 }

@@ -16,8 +16,7 @@ type figures struct {
 }
 
 var (
-	topologiesDesc = prometheus.NewDesc("bullet_metrics_registry_topologies", "Topologies in the registry.",
-		nil, nil)
+	topologiesDesc  = prometheus.NewDesc("bullet_metrics_registry_topologies", "Topologies in the registry.", nil, nil)
 	annotationsDesc = prometheus.NewDesc("bullet_metrics_registry_annotations",
 		"Annotations in the registry, by origin: set (by a producer or a client) or made (by the collector, from a change that it observed).",
 		[]string{"origin"}, nil)
@@ -45,14 +44,10 @@ func newFigures(r *Registry, to prometheus.Registerer) *figures {
 
 // Describe implements prometheus.Collector.
 func (f *figures) Describe(out chan<- *prometheus.Desc) {
-	out <- topologiesDesc
-	out <- annotationsDesc
-	out <- droppedDesc
-	out <- tasksDesc
-	out <- tasksLeftOutDesc
-	out <- endedDesc
-	out <- clockDesc
-	out <- clientStoppedDesc
+	for _, d := range []*prometheus.Desc{topologiesDesc, annotationsDesc, droppedDesc, tasksDesc, tasksLeftOutDesc,
+		endedDesc, clockDesc, clientStoppedDesc} {
+		out <- d
+	}
 }
 
 // Collect implements prometheus.Collector.

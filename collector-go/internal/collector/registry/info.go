@@ -91,8 +91,7 @@ func newInfo(reported *bulletmetricsv1.TopologyInfo, l Limits, dropped func(reas
 func newComponent(c *bulletmetricsv1.ComponentInfo, text func(string) string, l Limits) Component {
 	out := Component{
 		Name: text(c.GetName()), Parallelism: int(c.GetParallelism()), Tasks: append([]int32{}, c.GetTasks()...),
-		Inputs:     []Input{},
-		CPUPercent: finite(c.GetCpuPercent()), OnHeapMiB: finite(c.GetOnHeapMib()),
+		Inputs: []Input{}, CPUPercent: finite(c.GetCpuPercent()), OnHeapMiB: finite(c.GetOnHeapMib()),
 		OffHeapMiB: finite(c.GetOffHeapMib()),
 		Kind:       strings.ToLower(strings.TrimPrefix(c.GetKind().String(), "COMPONENT_KIND_")),
 	}

@@ -26,13 +26,6 @@ const (
 	Stopped Ending = "stopped"
 )
 
-// movedFrom records that a task of the component moved from this worker to another one.
-func (w *worker) movedFrom(component string) {
-	if at, known := slices.BinarySearch(w.moved, component); !known {
-		w.moved = slices.Insert(w.moved, at, component)
-	}
-}
-
 // unknownComponent counts tasks whose component nobody reported.
 const unknownComponent = "unknown"
 

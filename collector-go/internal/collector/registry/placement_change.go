@@ -58,9 +58,7 @@ func (r *run) changing(at int64, s *state) *placementChange {
 // join records that a worker reports, for the first time or again. A worker that joins soon after the submission is
 // part of the submission and gets no annotation.
 func (r *run) join(w *worker, at int64, s *state) {
-	if w.firstMs == 0 {
-		w.firstMs = at
-	}
+	w.firstMs = cmp.Or(w.firstMs, at)
 	w.present, w.lastMs, w.heardMs = true, max(w.lastMs, at), s.clockMs
 	if r.placementChange != nil || s.clockMs-r.firstMs > s.times.Startup.Milliseconds() {
 		r.changing(at, s).presence(w.place, false, s.limits.Workers)

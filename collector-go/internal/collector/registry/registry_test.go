@@ -230,7 +230,7 @@ func TestWhatTheJournalHasLetGoOfIsInTheCheckpoint(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, before.Settings, after.Settings)
 	assert.Equal(t, before.Workers[0].FirstSeen, after.Workers[0].FirstSeen)
-	assert.Equal(t, timeText(w.clock), after.LastSeen)
+	assert.Equal(t, TimeText(w.clock), after.LastSeen)
 	assert.Equal(t, []string{"Topology t submitted", "Step 1"}, w.annotated(2))
 	w.info(map[string]string{"topology.workers": "3"})
 	assert.Equal(t, []string{"Topology t submitted", "Step 1", "Changed topology.workers"}, w.annotated(3),
@@ -271,7 +271,7 @@ func TestADamagedCheckpointCostsNothingButReplay(t *testing.T) {
 	w.open()
 	require.Eventually(t, func() bool {
 		after, ok := w.registry.Topology("t", "")
-		return ok && after.LastSeen == timeText(w.clock) && assert.ObjectsAreEqual(before.Workers, after.Workers)
+		return ok && after.LastSeen == TimeText(w.clock) && assert.ObjectsAreEqual(before.Workers, after.Workers)
 	}, backoff, time.Millisecond)
 	w.close()
 

@@ -247,9 +247,7 @@ func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
 	default:
 		r.move(id, t, w, at, s)
 	}
-	if component != "" {
-		t.component = component
-	}
+	t.component = cmp.Or(component, t.component)
 	if !w.present {
 		r.join(w, at, s)
 	}
@@ -260,7 +258,10 @@ func (r *run) place(id int32, component string, w *worker, at int64, s *state) {
 func (r *run) move(id int32, t *task, to *worker, at int64, s *state) {
 	from := t.worker
 	r.changing(at, s).from(id, from.place)
-	from.movedFrom(r.componentOf(id, t))
+	component := r.componentOf(id, t)
+	if i, known := slices.BinarySearch(from.moved, component); !known {
+		from.moved = slices.Insert(from.moved, i, component)
+	}
 	if !to.present {
 		r.join(to, at, s)
 	}
@@ -318,9 +319,10 @@ func processLine(pid uint64, startMs int64) string {
 	if startMs == 0 {
 		return fmt.Sprintf("pid %d", pid)
 	}
-	return fmt.Sprintf("pid %d, started %s", pid, timeText(startMs))
+	return fmt.Sprintf("pid %d, started %s", pid, TimeText(startMs))
 }
 
-func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+// TimeText formats a time in ms since the Unix epoch as the API does, in UTC.
+func TimeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
 func sortedNames(m map[string]*topology) []string { return slices.Sorted(maps.Keys(m)) }

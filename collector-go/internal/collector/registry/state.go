@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -99,23 +100,15 @@ func (s *state) apply(entry journal.Entry) {
 		s.batch(e)
 	case *journal.Tick:
 		s.clockMs = e.TimeMs
-		s.age()
+		s.ageClockMs = min(s.clockMs, cmp.Or(s.ageClockMs, s.clockMs)+longestTick)
 		s.tick()
 	}
 }
 
-// longestTick is the most by which one tick advances ageClockMs, in ms.
+// longestTick is the most by which one tick advances ageClockMs, in ms. That clock decides how old annotations are. A
+// step of the collector's clock into the future must not delete all annotations. The clock therefore lags by the time
+// for which the collector was down.
 const longestTick = 5_000
-
-// age advances the clock that decides how old annotations are. A step of the collector's clock into the future must not
-// delete all annotations, so a tick advances it by longestTick at most. The clock therefore lags by the time for which
-// the collector was down.
-func (s *state) age() {
-	if s.ageClockMs == 0 {
-		s.ageClockMs = s.clockMs
-	}
-	s.ageClockMs = min(s.clockMs, s.ageClockMs+longestTick)
-}
 
 // connected records an open stream. If no producer of the run was connected, the run counts as heard from now on, and
 // earlier silence does not count against its workers.
@@ -208,8 +201,7 @@ func (s *state) annotations(all []*bulletmetricsv1.Annotation, topology string, 
 func (s *state) annotate(topology string, timeMs int64, c change) {
 	text := strings.Join(c.lines, "\n")
 	s.made.put(Annotation{ID: fmt.Sprintf("%s%d", autoPrefix, s.nextMade), Topology: topology, TimeMs: timeMs,
-		Title: c.title, Text: text, Tags: c.tags,
-		Origin: OfRegistry}.within(s.limits.TextBytes))
+		Title: c.title, Text: text, Tags: c.tags, Origin: OfRegistry}.within(s.limits.TextBytes))
 	s.nextMade++
 	s.bound()
 }
@@ -229,7 +221,7 @@ func (s *state) tick() {
 		r.leaveSilent(s)
 		r.settle(s)
 	}
-	s.forgetClocks()
+	maps.DeleteFunc(s.clocks, func(_ string, c *clock) bool { return s.clockMs-c.heardMs > clockKnownMs })
 	s.bound()
 }
 

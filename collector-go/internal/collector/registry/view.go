@@ -166,8 +166,8 @@ func (r *Registry) Topology(name, id string) (Topology, bool) {
 	}
 	out := r.view(t.runs[i]).complete()
 	for _, run := range slices.Backward(t.runs) {
-		out.Runs = append(out.Runs, Run{run.id, timeOrNone(run.submittedMs), timeText(run.firstMs),
-			timeText(run.heardMs)})
+		out.Runs = append(out.Runs, Run{run.id, timeOrNone(run.submittedMs), TimeText(run.firstMs),
+			TimeText(run.heardMs)})
 	}
 	return out, true
 }
@@ -190,7 +190,7 @@ func timeOrNone(ms int64) string {
 	if ms == 0 {
 		return ""
 	}
-	return timeText(ms)
+	return TimeText(ms)
 }
 
 // alive reports whether a worker was heard within its allowed silence. The run itself is checked with the zero worker.
@@ -198,14 +198,13 @@ func (v view) alive(w *worker, heardMs int64) bool { return v.nowMs-heardMs <= w
 
 // summary counts what runs. A run that is over has no lost workers, because all of them ended with it.
 func (v view) summary() Summary {
-	s := Summary{Name: v.topology, ID: v.id, Submitted: timeOrNone(v.submittedMs), FirstSeen: timeText(v.firstMs),
-		LastSeen: timeText(v.heardMs),
-		Tasks:    len(v.tasks)}
+	s := Summary{Name: v.topology, ID: v.id, Submitted: timeOrNone(v.submittedMs), FirstSeen: TimeText(v.firstMs),
+		LastSeen: TimeText(v.heardMs), Tasks: len(v.tasks)}
 	slowest := &worker{}
 	for _, p := range v.places() {
 		w := v.workers[p]
 		if !w.present && w.tasks > 0 {
-			s.Lost = append(s.Lost, LostWorker{p.String(), timeText(w.heardMs)})
+			s.Lost = append(s.Lost, LostWorker{p.String(), TimeText(w.heardMs)})
 		}
 		if w.present {
 			s.Workers++
@@ -248,8 +247,7 @@ func (in *info) resources() Resources {
 		}
 		n := float64(c.Parallelism)
 		row := ResourceRow{Component: c.Name, Parallelism: c.Parallelism, CPUCoresTotal: n * c.CPUPercent / 100,
-			OnHeapMiB: c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB,
-			TotalMemoryMiB: n * (c.OnHeapMiB + c.OffHeapMiB)}
+			OnHeapMiB: c.OnHeapMiB, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: n * (c.OnHeapMiB + c.OffHeapMiB)}
 		out.Rows = append(out.Rows, row)
 		out.Totals.Parallelism += row.Parallelism
 		out.Totals.CPUCores += row.CPUCoresTotal
@@ -268,11 +266,9 @@ func (v view) workersShown() []Worker {
 			continue
 		}
 		all = append(all, Worker{Worker: p.String(), Host: p.host, Port: p.port, Pid: w.pid,
-			Started: timeOrNone(w.startMs), KnownSince: timeOrNone(w.sinceMs),
-			FirstSeen: timeText(w.firstMs), LastSeen: timeText(w.lastMs), Alive: v.alive(w, w.heardMs),
-			Clock:    v.state.clockShown(w.host),
-			Restarts: w.restarts, Tasks: w.tasks,
-			Components: grouped(tasks[p])})
+			Started: timeOrNone(w.startMs), KnownSince: timeOrNone(w.sinceMs), FirstSeen: TimeText(w.firstMs),
+			LastSeen: TimeText(w.lastMs), Alive: v.alive(w, w.heardMs), Clock: v.state.clockShown(w.host),
+			Restarts: w.restarts, Tasks: w.tasks, Components: grouped(tasks[p])})
 	}
 	return all
 }
@@ -419,10 +415,5 @@ func (f Filter) Selects(a *Annotation) bool {
 	if (f.Topology != "" && a.Topology != f.Topology) || last < f.FromMs || a.TimeMs > f.ToMs {
 		return false
 	}
-	for _, tag := range f.Tags {
-		if !slices.Contains(a.Tags, tag) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.Tags, func(tag string) bool { return !slices.Contains(a.Tags, tag) })
 }

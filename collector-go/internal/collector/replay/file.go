@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func (f *File) clock(point *capture.Point) int64 {
 
 // open creates the sender for a data point, and a new one if the consumer was restarted. A new sender gets a new epoch,
 // like a restarted worker.
-func (p *Player) open(f *File, point *capture.Point, files []*File) error {
+func (p *Player) open(f *File, point *capture.Point, files []*File) (err error) {
 	if f.sender != nil && f.prepare == point.Prepare {
 		return nil
 	}
@@ -96,12 +97,9 @@ func (p *Player) open(f *File, point *capture.Point, files []*File) error {
 	}
 	p.settleName(f, files)
 	host := point.Host
-	if host == "" {
-		host = "unknown"
-	}
+	host = cmp.Or(host, "unknown")
 	var epoch journal.Epoch
 	_, _ = rand.Read(epoch[:]) // never fails (crypto/rand)
-	var err error
 	f.sender, err = p.server.Local(&pb.Open{Topology: f.topology, TopologyId: f.topologyID, Host: host, Port: port,
 		Task: task}, epoch)
 	if err != nil {
@@ -171,8 +169,7 @@ func (f *File) add(b *batch) {
 	b.unsupported += uint64(p.Unsupported)
 	for _, s := range p.Samples {
 		b.series = append(b.series, metric.Raw{Worker: metric.Worker{Host: p.Host, Port: p.Port},
-			Component: p.Component, Task: p.Task,
-			Name: p.Name, Key: s.Key, Shape: s.Shape, IntervalMs: p.IntervalMs})
+			Component: p.Component, Task: p.Task, Name: p.Name, Key: s.Key, Shape: s.Shape, IntervalMs: p.IntervalMs})
 		b.timesMs = append(b.timesMs, p.TimeMs)
 		b.values = append(b.values, s.Value)
 	}
@@ -210,8 +207,7 @@ func (f *File) finish(b *batch, nowMs int64) *pb.Batch {
 // definition returns the definition of a series as the plugin would send it.
 func definition(id uint32, raw *metric.Raw) *pb.SeriesDefinition {
 	d := &pb.SeriesDefinition{Id: id, Host: raw.Host, Port: raw.Port, Component: raw.Component, Task: raw.Task,
-		Name:       raw.Name,
-		IntervalMs: uint32(raw.IntervalMs), Shape: pb.Shape(raw.Shape)}
+		Name: raw.Name, IntervalMs: uint32(raw.IntervalMs), Shape: pb.Shape(raw.Shape)}
 	if raw.Shape == metric.ShapeMap {
 		d.Key = strings.Split(raw.Key, metric.KeySeparator)
 	}

@@ -29,8 +29,7 @@ type Summary struct {
 // because the directory may contain other data.
 func Summarize(outcome Outcome, before, after feed.Accounting, names Names) *Summary {
 	r := &Summary{Points: outcome.Points, Stored: after.InSlices - before.InSlices, Refused: map[string]uint64{},
-		LeftOut:     map[string]uint64{},
-		Unsupported: outcome.Unsupported}
+		LeftOut: map[string]uint64{}, Unsupported: outcome.Unsupported}
 	addCounts(r.Refused, outcome.Refused, nil)
 	addCounts(r.Refused, after.Refused, before.Refused)
 	addCounts(r.LeftOut, after.LeftOut, before.LeftOut)

@@ -105,7 +105,7 @@ func (r *replay) sample(raw metric.Raw, timeMs int64, v float64) {
 	}
 	before := refusals(r.slicer.Counts())
 	if !r.slicer.Add(id, timeMs, v) {
-		verdict, changes := r.names.Judge(id)
+		verdict, changes := r.names.JudgeSamples(id, 1)
 		r.apply(changes)
 		if verdict.Outcome == catalog.Refused {
 			r.refused[raw.Name] = true

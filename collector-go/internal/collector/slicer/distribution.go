@@ -147,9 +147,8 @@ func plausible(h *histogram.Histogram) bool {
 // plausible first.
 func readDistribution(r *reading) distribution {
 	h := r.histogram
-	d := distribution{schema: h.Schema, zeroThreshold: h.ZeroThreshold, zeroCount: h.ZeroCount,
-		count: h.Count, sum: h.Sum,
-		negatives: r.negatives, buckets: make([]indexed, 0, len(h.PositiveBuckets))}
+	d := distribution{schema: h.Schema, zeroThreshold: h.ZeroThreshold, zeroCount: h.ZeroCount, count: h.Count,
+		sum: h.Sum, negatives: r.negatives, buckets: make([]indexed, 0, len(h.PositiveBuckets))}
 	var index int32
 	var count int64
 	next := 0

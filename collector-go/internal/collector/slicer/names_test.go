@@ -123,7 +123,7 @@ func (s *stores) send(id uint32, timeMs int64) {
 	if s.slicer.Add(id, timeMs, s.value[id]) {
 		return
 	}
-	verdict, changes := s.names.Judge(id)
+	verdict, changes := s.names.JudgeSamples(id, 1)
 	s.apply(changes)
 	if verdict.Outcome == catalog.Stored {
 		require.True(s.t, s.slicer.Add(id, timeMs, s.value[id]))
@@ -150,7 +150,7 @@ func (s *stores) check(seed uint64) {
 	for i := range s.raws {
 		id, raw := uint32(i+1), &s.raws[i]
 		what := fmt.Sprintf("seed %d: series %d, %q %q of %s", seed, id, raw.Name, raw.Key, raw.Component)
-		verdict, _ := s.names.Judge(id)
+		verdict, _ := s.names.JudgeSamples(id, 1)
 		if verdict.Outcome != catalog.Stored {
 			require.True(s.t, listed(raw), "%s is neither stored nor listed: %v %v", what, verdict, notStored)
 			continue

@@ -27,8 +27,7 @@ func StartCollector(ctx context.Context, program, dir string, more ...string) (*
 		return nil, Target{}, err
 	}
 	arguments := append([]string{"serve", "--data-dir", filepath.Join(dir, "data"), "--grpc-listen", wire,
-		"--http-listen", web,
-		"--limits-streams", "2000", "--shutdown-timeout", "5m", "--rules-builtin=false"}, more...)
+		"--http-listen", web, "--limits-streams", "2000", "--shutdown-timeout", "5m", "--rules-builtin=false"}, more...)
 	p, err := Start(ctx, program, arguments, "http://"+web, "/-/ready", filepath.Join(dir, "log"))
 	return p, Target{Address: wire}, err
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Ingest configures a measurement of a collector's ingest throughput.
@@ -39,8 +41,7 @@ func (o *Ingest) Validate() error {
 	case o.Hosts < 1 || o.Hosts > 1_000_000:
 		return fmt.Errorf("--hosts must be between 1 and 1,000,000, not %d", o.Hosts)
 	case o.RowsPerBatch < 1 || o.RowsPerBatch*o.Metrics > 250_000:
-		return fmt.Errorf("--rows-per-batch must be between 1 and %d, not %d", 250_000/o.Metrics,
-			o.RowsPerBatch)
+		return fmt.Errorf("--rows-per-batch must be between 1 and %d, not %d", 250_000/o.Metrics, o.RowsPerBatch)
 	case o.InFlight < 1:
 		return errors.New("--in-flight must be at least 1")
 	case o.Step < time.Second || o.Step%time.Second != 0 || o.Width%o.Step != 0 || o.Width < o.Step:
@@ -144,14 +145,12 @@ func (r *run) write(ctx context.Context) error {
 }
 
 // begin starts the collector, opens the clients' streams and defines the series.
-func (r *run) begin(ctx context.Context) error {
+func (r *run) begin(ctx context.Context) (err error) {
 	if err := r.start(ctx); err != nil {
 		return err
 	}
 	load := Load{Topology: r.topology, Clients: min(r.clients, r.Hosts), RowsPerBatch: r.RowsPerBatch,
-		InFlight: r.InFlight, StartMs: r.startMs, Step: r.Step, Tags: true,
-		Lead: max(16, r.perSlice())}
-	var err error
+		InFlight: r.InFlight, StartMs: r.startMs, Step: r.Step, Tags: true, Lead: max(16, r.perSlice())}
 	if r.fleet, err = Connect(ctx, r.target, NewRows(r.Seed, r.Hosts, r.Metrics), load); err != nil {
 		return err
 	}
@@ -286,16 +285,12 @@ func (r *run) check(ctx context.Context, written Written) error {
 	if err != nil {
 		return err
 	}
-	deadline := time.Now().Add(patience)
-	looking := time.NewTicker(awaitEvery)
-	defer looking.Stop()
-	for err = written.Check(ctx, r.server); err != nil && time.Now().Before(deadline) &&
-		ctx.Err() == nil; err = written.Check(ctx, r.server) {
-		select {
-		case <-looking.C:
-		case <-ctx.Done():
-		}
-	}
+	looking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_ = poll.Until(looking, awaitEvery, func() bool { // the error of the last comparison says more
+		err = written.Check(ctx, r.server)
+		return err == nil
+	})
 	if err != nil {
 		return fmt.Errorf("queries do not return the written data: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/procfs"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 )
 
 // Process is a server that was started to be measured. Its CPU and memory come from the operating system, so that they
@@ -86,22 +86,14 @@ func StartCommand(ctx context.Context, command *exec.Cmd, base, ready, log strin
 
 // CPU returns the user and system time of the process so far, from the operating system, in steps of 10 ms.
 func (p *Process) CPU(context.Context) (time.Duration, error) {
-	stat, err := p.stat()
+	stat, err := measure.ProcessStat(p.Command.Process.Pid)
 	return time.Duration(stat.CPUTime() * float64(time.Second)), err
 }
 
 // Resident returns the resident memory of the process in bytes.
 func (p *Process) Resident(context.Context) (int64, error) {
-	stat, err := p.stat()
+	stat, err := measure.ProcessStat(p.Command.Process.Pid)
 	return int64(stat.ResidentMemory()), err
-}
-
-func (p *Process) stat() (procfs.ProcStat, error) {
-	process, err := procfs.NewProc(p.Command.Process.Pid)
-	if err != nil {
-		return procfs.ProcStat{}, err
-	}
-	return process.Stat()
 }
 
 // endedBySignal is the exit code of a JVM that ended after SIGTERM.

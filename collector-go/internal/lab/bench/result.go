@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,9 +75,8 @@ func (o *Ingest) Result(steps []Step, by string, run Run) (*IngestResult, error)
 		SamplesPerCPUSecond: best.SamplesPerCPUSecond, Ack: best.Ack, Stages: best.Stages,
 		DiskBytesPerSample: best.Disk, ServerRSSMiB: best.ServerMiB, Steps: steps, Run: run,
 		Settings: IngestSettings{Target: run.Target, Seed: o.Seed, Hosts: o.Hosts, Metrics: o.Metrics, Tags: 10,
-			Rows: o.MostRows, RowsPerBatch: o.RowsPerBatch, InFlight: o.InFlight,
-			StepS: o.Step.Seconds(), SliceWidthS: o.Width.Seconds(), DurationS: o.Duration.Seconds(),
-			WorkerSamples: o.WorkerSamples}}
+			Rows: o.MostRows, RowsPerBatch: o.RowsPerBatch, InFlight: o.InFlight, StepS: o.Step.Seconds(),
+			SliceWidthS: o.Width.Seconds(), DurationS: o.Duration.Seconds(), WorkerSamples: o.WorkerSamples}}
 	for _, s := range steps {
 		r.Rejected += s.Rejected
 	}
@@ -126,12 +126,13 @@ func (r *IngestResult) report() *report.Ingest {
 		i.Scaling = scaling
 	}
 	s := r.Settings
-	target := s.Target
-	if target == "" {
-		target = "a collector of its own, on loopback"
-	}
+	target := cmp.Or(s.Target, "a collector of its own, on loopback")
 	entry := func(key, format string, args ...any) {
 		i.Run = append(i.Run, runstore.Entry{Key: key, Value: fmt.Sprintf(format, args...)})
+	}
+	atMost := "any number of"
+	if s.Rows != 0 {
+		atMost = strconv.Itoa(s.Rows)
 	}
 	entry("version", "%s", r.Version)
 	entry("collector", "%s", target)
@@ -140,17 +141,9 @@ func (r *IngestResult) report() *report.Ingest {
 	entry("rows", "%d hosts, %d metrics and %d tags a row, seed %d, one every %g s, slices of %g s", s.Hosts, s.Metrics,
 		s.Tags, s.Seed, s.StepS, s.SliceWidthS)
 	entry("sending", "%d rows a batch, %d batches in flight a client, %g s a step (--duration), %s rows at most",
-		s.RowsPerBatch, s.InFlight, s.DurationS, orNone(s.Rows))
+		s.RowsPerBatch, s.InFlight, s.DurationS, atMost)
 	entry("journal", "acknowledged after fsync")
 	return i
-}
-
-// orNone formats the limit of rows; 0 means no limit.
-func orNone(n int) string {
-	if n == 0 {
-		return "any number of"
-	}
-	return strconv.Itoa(n)
 }
 
 // capacity states the result in a sentence. It counts workers of the reader's kind, because nobody plans in rows/s.
@@ -177,8 +170,7 @@ func (r *IngestResult) full() string {
 		return fmt.Sprintf("Its capacity was reached at %s: more clients did not increase the rows per second.",
 			tuning.Counted(r.best().Clients, "client"))
 	}
-	return fmt.Sprintf("%s did not reach its capacity, which may be higher.",
-		tuning.Counted(last.Clients, "client"))
+	return fmt.Sprintf("%s did not reach its capacity, which may be higher.", tuning.Counted(last.Clients, "client"))
 }
 
 // notes states what a reader must know to compare the result with another: what was verified, and what shared the

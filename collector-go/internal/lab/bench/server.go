@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Server is a measured server, accessed over HTTP. It is safe for concurrent use.
@@ -117,19 +119,13 @@ const awaitEvery = 100 * time.Millisecond
 // Await waits until a count has reached a number, or ctx ends. It polls every awaitEvery, which bounds the cost of
 // polling.
 func Await(ctx context.Context, number int, count func(context.Context) (int, error)) error {
-	looking := time.NewTicker(awaitEvery)
-	defer looking.Stop()
-	for {
-		n, err := count(ctx)
-		if err != nil || n >= number {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-looking.C:
-		}
-	}
+	var failed error
+	err := poll.Until(ctx, awaitEvery, func() bool {
+		var n int
+		n, failed = count(ctx)
+		return failed != nil || n >= number
+	})
+	return cmp.Or(failed, err)
 }
 
 // Query evaluates an expression to one number and bypasses the server's cache. Any other number of series than one is
@@ -158,7 +154,6 @@ func (v *Server) Query(ctx context.Context, expression string, at time.Time) (fl
 func (v *Server) Answer(ctx context.Context, expression string, start, end time.Time, step time.Duration) (
 	[]byte, error) {
 	return v.Get(ctx, "/api/v1/query_range?"+url.Values{"query": {expression},
-		"start": {strconv.FormatInt(start.Unix(), 10)},
-		"end":   {strconv.FormatInt(end.Unix(), 10)}, "step": {strconv.Itoa(int(step.Seconds()))},
-		"nocache": {"1"}}.Encode())
+		"start": {strconv.FormatInt(start.Unix(), 10)}, "end": {strconv.FormatInt(end.Unix(), 10)},
+		"step": {strconv.Itoa(int(step.Seconds()))}, "nocache": {"1"}}.Encode())
 }

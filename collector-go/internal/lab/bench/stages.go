@@ -67,8 +67,7 @@ func (r StageReading) add(stage string, family *dto.MetricFamily) {
 // native converts a histogram to Prometheus' form, with counts instead of differences between buckets.
 func native(h *dto.Histogram) *histogram.FloatHistogram {
 	out := histogram.Histogram{Schema: h.GetSchema(), Count: h.GetSampleCount(), Sum: h.GetSampleSum(),
-		ZeroThreshold: h.GetZeroThreshold(), ZeroCount: h.GetZeroCount(),
-		PositiveBuckets: h.GetPositiveDelta()}
+		ZeroThreshold: h.GetZeroThreshold(), ZeroCount: h.GetZeroCount(), PositiveBuckets: h.GetPositiveDelta()}
 	for _, s := range h.GetPositiveSpan() {
 		out.PositiveSpans = append(out.PositiveSpans, histogram.Span{Offset: s.GetOffset(), Length: s.GetLength()})
 	}

@@ -139,7 +139,7 @@ func New(o Options, target load.Submitter, records Records, samples Samples, rep
 		c.queries = append(c.queries, q)
 	}
 	if records != nil && len(probes) > 0 {
-		c.keeper = newKeeper(records, probes)
+		c.keeper = &keeper{records: records, probes: probes}
 	}
 	return c, nil
 }

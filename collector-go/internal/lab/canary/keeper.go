@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Intervals and limits of the keeper.
@@ -27,24 +28,10 @@ type keeper struct {
 	steady time.Time // since when the source has emitted the probes without a break; zero if it does not
 }
 
-// newKeeper returns a keeper of some probes. It sends no request before run.
-func newKeeper(records Records, probes []load.Probe) *keeper {
-	return &keeper{records: records, probes: probes}
-}
-
 // run calls look every lookEvery until ctx ends. An unreachable source is asked again, because a canary must survive
 // restarts of the topology.
 func (k *keeper) run(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	for {
-		k.look(ctx)
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	poll.Every(ctx, lookEvery, func() { k.look(ctx) })
 }
 
 // look reads the setting of the source and adds missing probes. The source replaces its setting as a whole, so the
@@ -85,12 +72,7 @@ func (k *keeper) steadySince(moment time.Time) bool {
 }
 
 func (k *keeper) ordered(control load.Control) bool {
-	for _, p := range k.probes {
-		if !slices.Contains(control.Probes, p) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(k.probes, func(p load.Probe) bool { return !slices.Contains(control.Probes, p) })
 }
 
 // takeBack removes the canary's probes from the setting of the record source and leaves those of other clients.

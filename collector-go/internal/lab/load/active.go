@@ -26,11 +26,8 @@ type Active struct {
 // NewCollectorActivity returns a client that asks the collector at address ("host:port" or a URL) about a topology.
 func NewCollectorActivity(address, topology string) (*CollectorActivity, error) {
 	asked, err := client.New(address, client.Access{})
-	if err != nil {
-		return nil, err
-	}
 	return &CollectorActivity{asked, fmt.Sprintf(`bullet_active_queries{topology=%s,component="JoinBolt"}`,
-		strconv.Quote(topology))}, nil
+		strconv.Quote(topology))}, err
 }
 
 // Close closes idle connections.

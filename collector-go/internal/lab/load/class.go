@@ -1,9 +1,13 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // Class is a kind of query, by the state that the topology keeps for it. The names are those of Bullet's
@@ -25,14 +29,11 @@ func Classes() []Class { return []Class{Raw, GroupBy, CountDistinct, Distributio
 // ParseClass parses the name of a class, in any case, with - or _.
 func ParseClass(text string) (Class, error) {
 	name := Class(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(text)), "-", "_"))
-	names := make([]string, 0, len(Classes()))
-	for _, class := range Classes() {
-		if class == name {
-			return class, nil
-		}
-		names = append(names, string(class))
+	if slices.Contains(Classes(), name) {
+		return name, nil
 	}
-	return "", fmt.Errorf("unknown query class %q; known classes: %s", text, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown query class %q; known classes: %s", text,
+		strings.Join(tuning.Texts(Classes()), ", "))
 }
 
 // Query is a query that a client submits repeatedly, each time for the records of one probe, together with the check
@@ -83,9 +84,7 @@ type Parameters struct {
 
 // NewQuery returns a validated query of a class.
 func NewQuery(class Class, p Parameters) (Query, error) {
-	if p.Duration == 0 {
-		p.Duration = DefaultRawQuery().Duration
-	}
+	p.Duration = cmp.Or(p.Duration, DefaultRawQuery().Duration)
 	if p.Text != "" {
 		query := TextQuery{Of: class, Text: p.Text, Duration: p.Duration, Expect: p.Expect}
 		return query, query.Validate()
@@ -94,15 +93,15 @@ func NewQuery(class Class, p Parameters) (Query, error) {
 	switch class {
 	case Raw:
 		raw := DefaultRawQuery()
-		query = RawQuery{Limit: or(p.Limit, raw.Limit), Duration: p.Duration, PerSecond: p.rate(raw.PerSecond)}
+		query = RawQuery{Limit: cmp.Or(p.Limit, raw.Limit), Duration: p.Duration, PerSecond: p.rate(raw.PerSecond)}
 	case GroupBy:
-		query = GroupByQuery{Groups: or(p.Limit, 4), Aggregate: aggregate(p)}
+		query = GroupByQuery{Groups: cmp.Or(p.Limit, 4), Aggregate: aggregate(p)}
 	case CountDistinct:
 		query = CountDistinctQuery{aggregate(p)}
 	case Distribution:
-		query = DistributionQuery{Points: or(p.Limit, 10), Aggregate: aggregate(p)}
+		query = DistributionQuery{Points: cmp.Or(p.Limit, 10), Aggregate: aggregate(p)}
 	case TopK:
-		query = TopKQuery{K: or(p.Limit, 3), Aggregate: aggregate(p)}
+		query = TopKQuery{K: cmp.Or(p.Limit, 3), Aggregate: aggregate(p)}
 	default:
 		_, err := ParseClass(string(class))
 		return nil, err
@@ -118,14 +117,7 @@ func (p Parameters) rate(otherwise float64) float64 {
 	if p.NoSource {
 		return 0
 	}
-	return or(p.PerSecond, otherwise)
-}
-
-func or[T int | float64](given, otherwise T) T {
-	if given == 0 {
-		return otherwise
-	}
-	return given
+	return cmp.Or(p.PerSecond, otherwise)
 }
 
 // Probes returns the probes that n slots need for a query.

@@ -42,8 +42,7 @@ func (f *flightCount) end() { f.now-- }
 func newCounts(scheduled, submitted int, now flightCount, ends map[End]int) Counts {
 	return Counts{
 		Scheduled: scheduled, Submitted: submitted, InFlight: now.now, MostInFlight: now.most,
-		Waiting:  max(0, scheduled-submitted-ends[NotSubmitted]),
-		Returned: ends[Returned], Failed: ends[Failed], TimedOut: ends[TimedOut],
-		Unfinished: ends[Unfinished], CutOff: ends[CutOff], NotSubmitted: ends[NotSubmitted],
+		Waiting: max(0, scheduled-submitted-ends[NotSubmitted]), Returned: ends[Returned], Failed: ends[Failed],
+		TimedOut: ends[TimedOut], Unfinished: ends[Unfinished], CutOff: ends[CutOff], NotSubmitted: ends[NotSubmitted],
 	}
 }

@@ -41,7 +41,7 @@ func TestGatewayControl(t *testing.T) {
 		}
 		io.WriteString(w, kept)
 	})
-	want := Control{RecordsPerSecond: 1500, Probes: DefaultRawQuery().Probes(2)}
+	want := Control{RecordsPerSecond: 1500, Probes: Probes(DefaultRawQuery(), 2)}
 	require.NoError(t, gateway.SetControl(context.Background(), want))
 	assert.JSONEq(t, `{"records_per_second":1500,"probes":[{"value":"probe-0","per_second":0.4},{"value":"probe-1","per_second":0.4}]}`,
 		kept)

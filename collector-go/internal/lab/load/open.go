@@ -129,7 +129,10 @@ func (o *OpenLoop) Run(ctx context.Context) {
 		if what == overNow {
 			break
 		}
-		s := start{o.intended(k), latest(o.intended(k), free.freed)}
+		s := start{o.intended(k), o.intended(k)}
+		if free.freed.After(s.ready) {
+			s.ready = free.freed
+		}
 		o.count(func() { o.submitted++; o.inFlight.begin() })
 		slot := o.options.Part.query(k)
 		queries.Go(func() {
@@ -217,9 +220,8 @@ func (o *OpenLoop) miss(k int, end time.Time) {
 	intended, slot := o.intended(k), o.options.Part.query(k)
 	outcome := Outcome{
 		Class: o.query.Class(), Slot: slot, Probe: probeValue(o.options.Prefix, slot%o.options.Probes),
-		IntendedMs:  intended.UnixMilli(),
-		SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(), LatencyUs: max(1, end.Sub(intended).Microseconds()),
-		End: NotSubmitted,
+		IntendedMs: intended.UnixMilli(), SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(),
+		LatencyUs: max(1, end.Sub(intended).Microseconds()), End: NotSubmitted,
 	}
 	o.count(func() { o.counts[NotSubmitted]++ })
 	o.observe(outcome)
@@ -255,11 +257,4 @@ func (o *OpenLoop) Counts() Counts {
 		scheduled = max(o.submitted, o.scheduledBy(time.Now()))
 	}
 	return newCounts(scheduled, o.submitted, o.inFlight, o.counts)
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

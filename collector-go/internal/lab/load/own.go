@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -35,15 +36,12 @@ func ParseOwn(texts, records, fields []string, otherwise time.Duration) (all []T
 			}
 			bql = string(read)
 		}
-		if name == "" {
-			name = string(Own)
-		}
+		name = cmp.Or(name, string(Own))
 		if _, twice := index[name]; twice {
 			return nil, fmt.Errorf("--query: two queries have the name %s; give them names, as in NAME=BQL", name)
 		}
 		index[name] = len(all)
-		all = append(all, TextQuery{Of: Class(name), Text: strings.TrimSpace(bql),
-			Duration: LifeOf(bql, otherwise)})
+		all = append(all, TextQuery{Of: Class(name), Text: strings.TrimSpace(bql), Duration: LifeOf(bql, otherwise)})
 	}
 	for flag, values := range map[string][]string{"--expect-records": records, "--expect-field": fields} {
 		for _, value := range values {

@@ -18,10 +18,9 @@ type Part struct {
 const maxParts = maxProbes
 
 // ParsePart parses a part such as "2/5".
-func ParsePart(text string) (Part, error) {
+func ParsePart(text string) (_ Part, err error) {
 	number, of, _ := strings.Cut(text, "/")
 	var p Part
-	var err error
 	if p.Number, err = strconv.Atoi(number); err == nil {
 		p.Of, err = strconv.Atoi(of)
 	}

@@ -95,13 +95,9 @@ func (w *OutcomesWriter) Err() error {
 }
 
 func (w *OutcomesWriter) line(v any) {
-	line, err := json.Marshal(v)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err == nil {
-		_, err = w.to.Write(append(line, '\n'))
-	}
-	if w.err == nil && err != nil {
+	if err := json.NewEncoder(w.to).Encode(v); w.err == nil && err != nil {
 		w.err = fmt.Errorf("write the outcomes: %w", err)
 	}
 }
@@ -226,10 +222,8 @@ func (r Run) differs(p *PartRun) (field string, was, is any) {
 		name    string
 		was, is any
 	}{
-		{"the number of parts", r.Part.Of, p.Part.Of},
-		{"the start", moment(r.StartMs), moment(p.StartMs)},
-		{"the duration", length(r.DurationMs), length(p.DurationMs)},
-		{"the target", r.Target, p.Target},
+		{"the number of parts", r.Part.Of, p.Part.Of}, {"the start", moment(r.StartMs), moment(p.StartMs)},
+		{"the duration", length(r.DurationMs), length(p.DurationMs)}, {"the target", r.Target, p.Target},
 		{"the class", r.Class, p.Class}, {"the query", r.Query, p.Query}, {"the rate", r.Rate, p.Rate},
 		{"the number of held queries", r.Concurrent, p.Concurrent},
 	} {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ type RawQuery struct {
 func DefaultRawQuery() RawQuery {
 	return RawQuery{Limit: 10, Duration: 30 * time.Second, PerSecond: 0.4}
 }
+
+// DurationOf is the duration of a setting or an order, which states it in ms.
+func DurationOf(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // Class implements Query.
 func (RawQuery) Class() Class { return Raw }
@@ -52,17 +56,9 @@ func (q RawQuery) BQL(probe string) string {
 func ProbeValue(slot int) string { return probeValue("", slot) }
 
 func probeValue(prefix string, slot int) string {
-	if prefix == "" {
-		prefix = "probe"
-	}
+	prefix = cmp.Or(prefix, "probe")
 	return fmt.Sprintf("%s-%d", prefix, slot)
 }
-
-// Probes returns the probes that n slots need.
-func (q RawQuery) Probes(n int) []Probe { return Probes(q, n) }
-
-// Generated returns how many matching records the source made in (from, to].
-func (q RawQuery) Generated(from, to time.Time) int { return generated(q.PerSecond, from, to) }
 
 // Record is a record in the answer to a RAW query for a probe. The query selects by the probe, so a record without
 // these fields belongs to another query.

@@ -34,7 +34,7 @@ func TestGeneratedCountsWhatTheSourceMakes(t *testing.T) {
 				want++
 			}
 		}
-		assert.Equal(t, want, query.Generated(time.UnixMicro(from), time.UnixMicro(to)))
+		assert.Equal(t, want, generated(query.PerSecond, time.UnixMicro(from), time.UnixMicro(to)))
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // followLimit bounds the time until the source's tasks follow a new setting; they poll once a second.
@@ -52,19 +54,10 @@ func (g *Gateway) follow(ctx context.Context) error {
 		fmt.Errorf("the record source did not apply the request within %s; check that the topology runs and polls %s",
 			followLimit, g.base))
 	defer cancel()
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	return poll.Until(ctx, 200*time.Millisecond, func() bool {
 		status, err := g.Status(ctx)
-		if err == nil && status.Reporting > 0 && status.Following == status.Reporting {
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+		return err == nil && status.Reporting > 0 && status.Following == status.Reporting
+	})
 }
 
 func with(control Control, probes []Probe) Control {

@@ -68,7 +68,11 @@ func (t *Tally) Add(o Outcome) {
 		_ = t.lateness.RecordValue(bounded(o.LateUs))
 	}
 	if o.Error != "" && o.End != CutOff && o.End != Unfinished {
-		t.mistake(o.Error)
+		text := o.Error
+		if _, known := t.errors[text]; !known && len(t.errors) >= maxErrors {
+			text = otherErrors
+		}
+		t.errors[text]++
 	}
 }
 
@@ -92,13 +96,6 @@ func (t *Tally) judge(o Outcome) {
 	if o.Missing > 0 {
 		t.incomplete++
 	}
-}
-
-func (t *Tally) mistake(text string) {
-	if _, known := t.errors[text]; !known && len(t.errors) >= maxErrors {
-		text = otherErrors
-	}
-	t.errors[text]++
 }
 
 func bounded(us int64) int64 { return min(max(us, leastLatencyUs), mostLatencyUs) }
@@ -158,10 +155,9 @@ func (t *Tally) Result() Result {
 	defer t.mu.Unlock()
 	r := Result{
 		Returned: t.ends[Returned], Failed: t.ends[Failed], TimedOut: t.ends[TimedOut], Unfinished: t.ends[Unfinished],
-		CutOff: t.ends[CutOff], NotSubmitted: t.ends[NotSubmitted], Refused: t.refused,
-		Latency: quantiles(t.latencies), LowerBounds: t.lower, Lateness: quantiles(t.lateness),
-		Records: t.records, Checked: t.checked, Incomplete: t.incomplete, Expected: t.expected, Missing: t.missing,
-		Repeated: t.repeated, Foreign: t.foreign,
+		CutOff: t.ends[CutOff], NotSubmitted: t.ends[NotSubmitted], Refused: t.refused, Latency: quantiles(t.latencies),
+		LowerBounds: t.lower, Lateness: quantiles(t.lateness), Records: t.records, Checked: t.checked,
+		Incomplete: t.incomplete, Expected: t.expected, Missing: t.missing, Repeated: t.repeated, Foreign: t.foreign,
 	}
 	for _, text := range slices.Sorted(maps.Keys(t.errors)) {
 		r.Errors = append(r.Errors, ErrorCount{text, t.errors[text]})

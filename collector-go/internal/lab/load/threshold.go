@@ -55,8 +55,7 @@ func ParseThreshold(text string) (t Threshold, err error) {
 	t.Text = strings.ReplaceAll(strings.NewReplacer("p(99.9)", "p999", "p(", "p", ")", "").Replace(text), " ", "")
 	parts := thresholdPattern.FindStringSubmatch(t.Text)
 	if parts == nil {
-		return t, fmt.Errorf("%q is not a threshold; use for example p99<200ms or failed<1%%",
-			text)
+		return t, fmt.Errorf("%q is not a threshold; use for example p99<200ms or failed<1%%", text)
 	}
 	t.figure, t.sign = parts[1], parts[2]
 	figure, known := thresholdFigures[t.figure]

@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Moment holds the counts of a client at one time.
@@ -28,19 +30,12 @@ const maxMoments = 7200
 
 // Watch records the counts of a client once per period until ctx ends. If show is not nil, it receives each moment.
 func (t *Timeline) Watch(ctx context.Context, period time.Duration, client Client, tally *Tally, show func(Moment)) {
-	ticker := time.NewTicker(period)
-	defer ticker.Stop()
-	for {
-		select {
-		case now := <-ticker.C:
-			moment := t.note(now, client.Counts(), tally)
-			if show != nil {
-				show(moment)
-			}
-		case <-ctx.Done():
-			return
+	poll.Ticks(ctx, period, func(now time.Time) {
+		moment := t.note(now, client.Counts(), tally)
+		if show != nil {
+			show(moment)
 		}
-	}
+	})
 }
 
 // note adds a moment to the timeline and returns it.

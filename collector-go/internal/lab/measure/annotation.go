@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Annotation is a note on the topology's time axis. The ID identifies it: a later annotation with the same id is added
@@ -25,8 +28,7 @@ const KilledTag = "killed"
 // Killed returns the annotation for a topology that is killed at the given time because its measurement is over.
 func Killed(topology string, at time.Time) Annotation {
 	return Annotation{ID: KilledTag, Topology: topology, Start: at,
-		Title: "Killed by bullet-metrics at the end of its trial",
-		Tags:  []string{KilledTag}}
+		Title: "Killed by bullet-metrics at the end of its trial", Tags: []string{KilledTag}}
 }
 
 // Annotations stores a run's steps as annotations. Collector implements it.
@@ -52,17 +54,17 @@ func epochSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // AnnotationsTagged returns the annotations of a topology that have a tag, sorted by time.
 func (c *Collector) AnnotationsTagged(ctx context.Context, topology, tag string) ([]Annotation, error) {
-	return c.annotations(ctx, parameters("topology", topology, "tag", tag))
+	return c.annotations(ctx, url.Values{"topology": {topology}, "tag": {tag}})
 }
 
 // annotations returns the annotations that match the given URL parameters.
-func (c *Collector) annotations(ctx context.Context, chosen string) (found []Annotation, err error) {
+func (c *Collector) annotations(ctx context.Context, chosen url.Values) (found []Annotation, err error) {
 	var all []struct {
 		ID, Topology, Title, Text, Time, Origin string
 		EndTime                                 string `json:"end_time"`
 		Tags                                    []string
 	}
-	if err := c.client.Call(ctx, http.MethodGet, "/api/v1/annotations?limit=1000000"+chosen, nil, &all); err != nil {
+	if err := c.client.Call(ctx, http.MethodGet, "/api/v1/annotations?limit=1000000&"+chosen.Encode(), nil, &all); err != nil {
 		return nil, err
 	}
 	for _, a := range all {
@@ -92,19 +94,12 @@ func (s *Session) annotate(ctx context.Context, m Annotation) {
 	s.marking.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, annotateWithin)
 		defer cancel()
-		ticker := time.NewTicker(pollInterval)
-		defer ticker.Stop()
-		for {
-			err := s.ports.Annotations.Annotate(ctx, m)
-			if err == nil {
-				return
-			}
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				s.ports.Progress.Say("annotation %q could not be stored: %v", m.Title, err)
-				return
-			}
+		var err error
+		if poll.Until(ctx, pollInterval, func() bool {
+			err = s.ports.Annotations.Annotate(ctx, m)
+			return err == nil
+		}) != nil {
+			s.ports.Progress.Say("annotation %q could not be stored: %v", m.Title, err)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func TestMarksAreListed(t *testing.T) {
 	assert.Equal(t, int64(1_800_000_000_250), found[0].Start.UnixMilli())
 	assert.Equal(t, int64(1_800_000_001_000), found[0].End.UnixMilli())
 	assert.True(t, found[1].End.IsZero())
-	assert.Contains(t, (*asked)[0], "topology=b+c&tag=step")
+	assert.Contains(t, (*asked)[0], "tag=step&topology=b+c")
 }
 
 func TestATopologyIsReadForTheManifest(t *testing.T) {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"net/url"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
@@ -16,8 +17,8 @@ type Annotated interface {
 
 // AnnotationsWithin implements Annotated.
 func (c *Collector) AnnotationsWithin(ctx context.Context, topology string, from, to time.Time) ([]Annotation, error) {
-	return c.annotations(ctx, parameters("topology", topology, "start", from.UTC().Format(time.RFC3339Nano), "end",
-		to.UTC().Format(time.RFC3339Nano)))
+	return c.annotations(ctx, url.Values{"topology": {topology}, "start": {from.UTC().Format(time.RFC3339Nano)},
+		"end": {to.UTC().Format(time.RFC3339Nano)}})
 }
 
 // gatherAnnotations copies the collector's annotations into the run. If the collector cannot list them, the run has

@@ -32,10 +32,7 @@ type Collector struct{ client *client.Client }
 // credentials and TLS settings of access.
 func NewCollector(address string, access CollectorAccess) (*Collector, error) {
 	asked, err := client.New(address, access)
-	if err != nil {
-		return nil, err
-	}
-	return &Collector{asked}, nil
+	return &Collector{asked}, err
 }
 
 // Slices returns the stored slices of the series that match a selector, with ends in (from, to]. A selector without

@@ -38,33 +38,27 @@ func addDetail(ctx context.Context, collector Slices, calculator Calculator, top
 // nil if the hook measured none.
 func hookPercentiles(ctx context.Context, calculator Calculator, topology string, from,
 	to time.Time) (*runstore.Percentiles, error) {
-	p := &runstore.Percentiles{}
-	measured := fmt.Sprintf("sum(increase(%s[%dms]))", selector(topology, latencyHistogram),
-		to.Sub(from).Milliseconds())
-	for _, part := range []struct {
-		into       *tuning.Figure
-		expression string
-	}{
-		{&p.Records, "histogram_count(" + measured + ")"},
-		{&p.P50Ms, "1000 * histogram_quantile(0.5, " + measured + ")"},
-		{&p.P95Ms, "1000 * histogram_quantile(0.95, " + measured + ")"},
-		{&p.P99Ms, "1000 * histogram_quantile(0.99, " + measured + ")"},
-	} {
-		v, err := calculator.Calculate(ctx, part.expression, to)
-		if err != nil {
-			return nil, fmt.Errorf("percentiles of the filter latency: %w", err)
+	var err error
+	measured := fmt.Sprintf("sum(increase(%s[%dms]))", selector(topology, latencyHistogram), to.Sub(from).Milliseconds())
+	calculate := func(expression string) (v tuning.Figure) {
+		if err == nil {
+			v, err = calculator.Calculate(ctx, expression, to)
 		}
-		*part.into = v
+		return v
 	}
-	if !(p.Records > 0) || !p.P99Ms.Known() {
+	quantile := func(q float64) tuning.Figure {
+		return calculate(fmt.Sprintf("1000 * histogram_quantile(%g, %s)", q, measured))
+	}
+	p := &runstore.Percentiles{Records: calculate("histogram_count(" + measured + ")"), P50Ms: quantile(0.5),
+		P95Ms: quantile(0.95), P99Ms: quantile(0.99)}
+	if err == nil && (!(p.Records > 0) || !p.P99Ms.Known()) {
 		return nil, nil
 	}
 	for _, share := range runstore.SpectrumShares {
-		v, err := calculator.Calculate(ctx, fmt.Sprintf("1000 * histogram_quantile(%g, %s)", share, measured), to)
-		if err != nil {
-			return nil, fmt.Errorf("percentiles of the filter latency: %w", err)
-		}
-		p.Spectrum = append(p.Spectrum, v)
+		p.Spectrum = append(p.Spectrum, quantile(share))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("percentiles of the filter latency: %w", err)
 	}
 	return p, nil
 }

@@ -43,7 +43,11 @@ const joinBolt = `component="JoinBolt"`
 // again.
 func gather(ctx context.Context, collector Slices, topology string, from, to time.Time, run *runstore.Figures) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, runstore.Slices{}
-	gatherHealth(ctx, collector, topology, from, to, run)
+	if asked, can := collector.(Collections); can {
+		if health, err := asked.Collection(ctx, topology, from, to); err == nil {
+			run.Health = health
+		}
+	}
 	gatherAnnotations(ctx, collector, topology, from, to, run)
 	read := &reader{ctx: ctx, stored: collector, topology: topology, from: from, to: to}
 	workers := map[string]*runstore.Worker{}
@@ -68,7 +72,8 @@ func gather(ctx context.Context, collector Slices, topology string, from, to tim
 	for _, name := range slices.Sorted(maps.Keys(workers)) {
 		run.Workers = append(run.Workers, *workers[name])
 	}
-	gatherTopology(read, run)
+	run.QueriesRunning, run.FilterLatencySeconds = sum(read.read(queriesMetric, joinBolt)),
+		slicesIn(read.read(latencyMetric))
 	return read.err
 }
 
@@ -134,12 +139,6 @@ func first(s Series) int64 {
 		return 0
 	}
 	return s.Slices.TimesMs[0]
-}
-
-// gatherTopology reads the running queries and the filter latency.
-func gatherTopology(read *reader, run *runstore.Figures) {
-	run.QueriesRunning, run.FilterLatencySeconds = sum(read.read(queriesMetric, joinBolt)),
-		slicesIn(read.read(latencyMetric))
 }
 
 // byLabel groups series by a label. Series without the label are in the group "".

@@ -41,15 +41,17 @@ func (p *Proc) Host() (HostTime, error) {
 
 // Process returns the user and system time of a process since its start; false if the process has ended.
 func (p *Proc) Process(pid int) (time.Duration, bool) {
-	process, err := p.fs.Proc(pid)
+	stat, err := ProcessStat(pid)
+	return seconds(stat.CPUTime()), err == nil
+}
+
+// ProcessStat reads /proc/PID/stat. It returns an error if the process has ended.
+func ProcessStat(pid int) (procfs.ProcStat, error) {
+	process, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0, false
+		return procfs.ProcStat{}, err
 	}
-	stat, err := process.Stat()
-	if err != nil {
-		return 0, false
-	}
-	return seconds(stat.CPUTime()), true
+	return process.Stat()
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

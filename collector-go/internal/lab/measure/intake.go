@@ -138,7 +138,7 @@ func (s *Session) catchUp(step *runstore.Step) error {
 	}
 	width := s.width
 	o.from = nextSlice(time.Now(), width)
-	o.to = nextSlice(o.from.Add(milliseconds(asked.CatchUpMs)), width)
+	o.to = nextSlice(o.from.Add(load.DurationOf(asked.CatchUpMs)), width)
 	status := func() string {
 		return fmt.Sprintf("step %d: catch-up, offering %g times %s records/s", step.Number,
 			float64(asked.CatchUpFactor), shortNumber(o.base))
@@ -234,8 +234,7 @@ func (s *Session) drain(step *runstore.Step) error {
 			fmt.Sprintf("%s records of earlier load were still unread when the step began, so its figures include them",
 				shortNumber(float64(left))))
 	} else if err != nil {
-		step.Notes = append(step.Notes,
-			fmt.Sprintf("the number of unread records of earlier load is unknown: %v", err))
+		step.Notes = append(step.Notes, fmt.Sprintf("the number of unread records of earlier load is unknown: %v", err))
 	}
 	return nil
 }
@@ -284,12 +283,4 @@ func (l look) recordsSince(before look) tuning.Figure {
 		return tuning.Unknown
 	}
 	return figure(emittedPerSecond(before, l))
-}
-
-// lateSeries returns the selectors of the record series that a step's figures need from the collector.
-func (s *Session) lateSeries() []string {
-	if !s.collected() {
-		return nil
-	}
-	return []string{s.selector(recordsMetric), s.selector(lagMetric)}
 }

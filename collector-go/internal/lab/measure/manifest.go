@@ -94,9 +94,8 @@ func network() string {
 func (t Topology) ReportedConfig(heapLimit tuning.Figure) runstore.ReportedConfig {
 	reported := runstore.ReportedConfig{
 		TopologyID: t.ID, Bullet: t.Versions.Bullet, Storm: t.Versions.Storm, WorkerJava: t.Versions.Java,
-		Plugin:      t.Versions.Plugin,
-		WorkerFlags: t.flags(), HeapFlags: heapFlags(t.flags()), GCFlags: gcFlags(t.flags()), HeapLimitBytes: heapLimit,
-		Executors: t.parallelism(), Requested: t.resources(), Settings: []runstore.Entry{},
+		Plugin: t.Versions.Plugin, WorkerFlags: t.flags(), HeapFlags: heapFlags(t.flags()), GCFlags: gcFlags(t.flags()),
+		HeapLimitBytes: heapLimit, Executors: t.parallelism(), Requested: t.resources(), Settings: []runstore.Entry{},
 	}
 	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
 		reported.Settings = append(reported.Settings, runstore.Entry{Key: key, Value: t.Settings[key]})

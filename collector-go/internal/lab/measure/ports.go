@@ -70,11 +70,7 @@ func (s *Session) observe(outcome load.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.outcomes = append(s.outcomes, outcome)
-	line, err := json.Marshal(outcome)
-	if err == nil {
-		_, err = s.ports.Outcomes.Write(append(line, '\n'))
-	}
-	s.writeErr = errors.Join(s.writeErr, err)
+	s.writeErr = errors.Join(s.writeErr, json.NewEncoder(s.ports.Outcomes).Encode(outcome))
 }
 
 // Written returns an error if any outcome could not be written to the outcomes file.
@@ -96,12 +92,10 @@ func (s *Session) clients(step runstore.Step) runstore.Clients {
 		Submitted: sum.Submitted, Returned: sum.Returned, Failed: sum.Failed, Refused: sum.Refused,
 		Unfinished: sum.Unfinished, CutOff: sum.CutOff, NotSubmitted: sum.NotSubmitted,
 		AverageResultSize: tuning.Figure(sum.AverageResultSize), GeneratedRecords: sum.Generated,
-		DueRecords:     sum.Expected,
-		MissingRecords: sum.Missing, RepeatedRecords: sum.Repeated, ForeignRecords: sum.Foreign,
-		LatencyMeanMs: tuning.Figure(sum.LatencyMeanMs), LatencyP50Ms: tuning.Figure(sum.LatencyP50Ms),
-		LatencyP99Ms: tuning.Figure(sum.LatencyP99Ms),
-		LowerBounds:  sum.LowerBounds, LatenessP99Ms: tuning.Figure(sum.LatenessP99Ms),
-		Hosts: s.hosts(step),
+		DueRecords: sum.Expected, MissingRecords: sum.Missing, RepeatedRecords: sum.Repeated,
+		ForeignRecords: sum.Foreign, LatencyMeanMs: tuning.Figure(sum.LatencyMeanMs),
+		LatencyP50Ms: tuning.Figure(sum.LatencyP50Ms), LatencyP99Ms: tuning.Figure(sum.LatencyP99Ms),
+		LowerBounds: sum.LowerBounds, LatenessP99Ms: tuning.Figure(sum.LatenessP99Ms), Hosts: s.hosts(step),
 	}
 }
 

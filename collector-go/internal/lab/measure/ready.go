@@ -7,6 +7,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Limits for waiting.
@@ -31,23 +32,17 @@ func (s *Session) poll(ctx context.Context, limit time.Duration, what string,
 	ask func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("waited %s for %s", limit, what))
 	defer cancel()
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		yes, err := ask(ctx)
-		if yes {
-			return nil
+	var last error
+	err := poll.Until(ctx, pollInterval, func() (yes bool) {
+		if yes, last = ask(ctx); !yes {
+			s.ports.Progress.Show("waiting for %s", what)
 		}
-		s.ports.Progress.Show("waiting for %s", what)
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			if err != nil {
-				return fmt.Errorf("%w: %w", context.Cause(ctx), err)
-			}
-			return context.Cause(ctx)
-		}
+		return yes
+	})
+	if err != nil && last != nil {
+		return fmt.Errorf("%w: %w", err, last)
 	}
+	return err
 }
 
 // awaitSource waits until the topology's source has emitted records. A report alone is no proof, because a source may
@@ -152,7 +147,8 @@ func (s *Session) watchWorkers(ctx context.Context, since time.Time, fail contex
 
 // awaitWorkers waits until the required number of workers have reported since a moment.
 func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
-	what := fmt.Sprintf("%d workers to report their CPU time to the collector: %s", s.o.Workers, s.workersHint())
+	what := fmt.Sprintf("%d workers to report their CPU time to the collector: %s", s.o.Workers,
+		workersHint[s.elsewhere()])
 	reporting := 0
 	err := s.poll(ctx, max(workersLimit, s.o.Wait), what, func(ctx context.Context) (bool, error) {
 		series, err := s.ports.Slices.Slices(ctx, s.selector(cpuMetric), since, time.Now())
@@ -165,16 +161,14 @@ func (s *Session) awaitWorkers(ctx context.Context, since time.Time) error {
 	return err
 }
 
-// workersHint returns where to look if workers do not report.
-func (s *Session) workersHint() string {
-	if s.elsewhere() {
-		return "check the logs of the workers, whether they reach the collector, and launch.command.workers (bullet-metrics doctor helps)"
-	}
-	return "see the logs of the workers in storm/logs"
-}
-
 // quiet is a Progress that prints no current state.
 type quiet struct{ Progress }
 
 // Show does nothing; the run itself shows the current state.
 func (quiet) Show(string, ...any) {}
+
+// workersHint says where to look if workers do not report, for a cluster elsewhere and for the local one.
+var workersHint = map[bool]string{
+	true:  "check the logs of the workers, whether they reach the collector, and launch.command.workers (bullet-metrics doctor helps)",
+	false: "see the logs of the workers in storm/logs",
+}

@@ -101,7 +101,7 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{o: o, ports: ports, query: query, width: milliseconds(o.Plan.SliceMs), submitted: submitted,
+	s := &Session{o: o, ports: ports, query: query, width: load.DurationOf(o.Plan.SliceMs), submitted: submitted,
 		workers: o.Workers}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := s.awaitTopology(); err != nil {
@@ -117,7 +117,7 @@ func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted t
 
 // QueryOf returns the class and the other parameters of a plan's queries.
 func QueryOf(l runstore.Load) (load.Class, load.Parameters) {
-	return load.Class(l.Class), load.Parameters{Limit: l.QueryLimit, Duration: milliseconds(l.QueryDurationMs),
+	return load.Class(l.Class), load.Parameters{Limit: l.QueryLimit, Duration: load.DurationOf(l.QueryDurationMs),
 		PerSecond: float64(l.MatchingPerSecond), NoSource: l.NoSource(), Text: l.BQL}
 }
 
@@ -134,8 +134,6 @@ func (s *Session) awaitTopology() error {
 
 // elsewhere reports whether the workers run on other machines, so that /proc says nothing about them.
 func (s *Session) elsewhere() bool { return s.o.Plan.Launch == runstore.CommandLaunch }
-
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // Close abandons the queries in flight and ends the session. It may be called twice.
 func (s *Session) Close() {

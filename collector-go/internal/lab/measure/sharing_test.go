@@ -222,7 +222,7 @@ func TestAnnotationsAreKeptWithTheRun(t *testing.T) {
 	gatherAnnotations(t.Context(), c, "b", from, from.Add(time.Minute), &run)
 	assert.Equal(t, []runstore.Annotation{{ID: "auto-3", StartMs: 1_800_000_002_000, EndMs: 1_800_000_005_000, Title: "T",
 		Text: "- a: 1\n+ a: 2", Tags: []string{"config"}, Origin: "registry"}}, run.Annotations)
-	assert.Contains(t, (*asked)[0], "topology=b&start=2027-01-15T08%3A00%3A00Z&end=2027-01-15T08%3A01%3A00.75Z",
+	assert.Contains(t, (*asked)[0], "end=2027-01-15T08%3A01%3A00.75Z&start=2027-01-15T08%3A00%3A00Z&topology=b",
 		"Storm's ids are in whole seconds")
 
 	refusing, _ := answering(t, `{"status":"error","error":"no"}`)

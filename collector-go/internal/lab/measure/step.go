@@ -43,8 +43,7 @@ func (s *Session) Step(order StepOrder) (runstore.Step, error) {
 func (s *Session) run(order StepOrder) (runstore.Step, error) {
 	plan := s.o.Plan
 	step := runstore.Step{Number: order.Number, Kind: order.Kind, Value: order.Value, Attempt: order.Attempt,
-		Launch: order.Launch, QueriesPerSecond: tuning.Unknown,
-		CatchUpRatio: tuning.Unknown, Notes: []string{}}
+		Launch: order.Launch, QueriesPerSecond: tuning.Unknown, CatchUpRatio: tuning.Unknown, Notes: []string{}}
 	if err := s.prepare(&step); err != nil {
 		return step, err
 	}
@@ -56,8 +55,8 @@ func (s *Session) run(order StepOrder) (runstore.Step, error) {
 	if err := order.Begun(start); err != nil {
 		return step, err
 	}
-	measured := start.Add(milliseconds(plan.WarmUpMs))
-	end := measured.Add(milliseconds(plan.SustainMs))
+	measured := start.Add(load.DurationOf(plan.WarmUpMs))
+	end := measured.Add(load.DurationOf(plan.SustainMs))
 	note := s.annotationOf(step, start)
 	if err := s.hold(&step, start, measured, end); err != nil {
 		return step, err
@@ -184,8 +183,7 @@ func (s *Session) hold(step *runstore.Step, start, measured, end time.Time) erro
 	}
 	status := func() string {
 		return fmt.Sprintf("step %d: %s %s, %s left; %d queries running", step.Number, shortNumber(step.Value),
-			s.o.Plan.Axis.Unit(),
-			time.Until(end).Round(time.Second), s.asker.InFlight())
+			s.o.Plan.Axis.Unit(), time.Until(end).Round(time.Second), s.asker.InFlight())
 	}
 	var probing sync.WaitGroup
 	if step.Kind == runstore.TimelineStep {
@@ -224,7 +222,11 @@ func (s *Session) settle(step *runstore.Step, end time.Time) error {
 	limit := s.queryLimit() + s.tail()
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("not complete after %s", limit.Round(time.Second)))
 	defer cancel()
-	if err := s.awaitSlices(ctx, limit, s.loaded, s.lateSeries()...); err != nil && s.ctx.Err() == nil {
+	var late []string // the series of records that the step's figures need from the collector
+	if s.collected() {
+		late = []string{s.selector(recordsMetric), s.selector(lagMetric)}
+	}
+	if err := s.awaitSlices(ctx, limit, s.loaded, late...); err != nil && s.ctx.Err() == nil {
 		step.Notes = append(step.Notes, fmt.Sprintf("some of the last slices were missing when the step was judged: %v",
 			err))
 	}
@@ -255,7 +257,9 @@ func (s *Session) judge(step *runstore.Step) error {
 	used := figures.Usage(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs})
 	step.CPUCores, step.Workers = runstore.Total(used.CPU), len(used.CPU)
 	e := s.evidence(*step, from, to)
-	e.SourceRate, e.FromMs, e.ToMs = s.sourceRate(step), step.MeasuredFromMs, step.EndMs
+	e.FromMs, e.ToMs = step.MeasuredFromMs, step.EndMs
+	e.SourceRate = tuning.SourceRateEvidence{AskedPerSecond: step.RecordsPerSecondAsked +
+		tuning.Figure(s.probesPerSecond()), MadePerSecond: step.RecordsPerSecond}
 	if mean := s.meanInFlight(runstore.Span{From: step.MeasuredFromMs, To: step.EndMs}); mean > 0 {
 		e.Queries.Submitted = mean
 	}

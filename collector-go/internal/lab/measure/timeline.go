@@ -16,7 +16,7 @@ func (s *Session) timeline(step *runstore.Step, measured, end time.Time) {
 	asked := s.o.Plan.Load
 	generated := asked.TimelineRecords == runstore.GeneratedRecords
 	prober, err := newTracer(traceOptions{
-		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: milliseconds(asked.QueryDurationMs),
+		Queries: asked.TimelineQueries, Over: end.Sub(measured), Duration: load.DurationOf(asked.QueryDurationMs),
 		Grace:     load.DefaultClosedOptions().Grace,
 		Generated: generated, Probe: load.ProbeValue(0), PerSecond: float64(asked.MatchingPerSecond),
 	}, s.ports.Queries, s.observe)
@@ -57,9 +57,8 @@ func (s *Session) local() bool { return s.o.Plan.Launch == "local" }
 func (s *Session) clocks() map[string]string {
 	clocks := map[string]string{
 		tuning.RecordMade: makerClock, tuning.KafkaReceived: brokerClock, tuning.BulletReceived: sourceClock,
-		tuning.BulletFiltered: filterClock,
-		tuning.QueryReceived:  joinClock, tuning.QueryFinished: joinClock, tuning.QuerySubmitted: clientClock,
-		tuning.QueryReturned: clientClock,
+		tuning.BulletFiltered: filterClock, tuning.QueryReceived: joinClock, tuning.QueryFinished: joinClock,
+		tuning.QuerySubmitted: clientClock, tuning.QueryReturned: clientClock,
 	}
 	if s.local() {
 		clocks[tuning.RecordMade] = clientClock

@@ -66,15 +66,6 @@ func (c *Collector) Topology(ctx context.Context, name string) (t Topology, err 
 	return t, c.client.Call(ctx, http.MethodGet, "/api/v1/topologies/"+url.PathEscape(name), nil, &t)
 }
 
-// parameters encodes pairs of names and values for a URL's query, each with a leading &.
-func parameters(pairs ...string) string {
-	var text strings.Builder
-	for i := 0; i < len(pairs); i += 2 {
-		text.WriteString("&" + pairs[i] + "=" + url.QueryEscape(pairs[i+1]))
-	}
-	return text.String()
-}
-
 // parallelism lists Bullet's own components with their executors. It skips Storm's own components, whose names begin
 // with two underscores.
 func (t Topology) parallelism() string {

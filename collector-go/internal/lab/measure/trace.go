@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,8 +82,8 @@ func (p *tracer) WarmUp(ctx context.Context, end time.Time) error {
 		if next.After(end) {
 			next = end
 		}
-		if err := sleepUntil(ctx, next); err != nil {
-			return err
+		if !load.WaitUntil(ctx, next) {
+			return context.Cause(ctx)
 		}
 	}
 	return nil
@@ -95,8 +96,8 @@ func (p *tracer) Run(ctx context.Context) ([]tuning.Trace, error) {
 	traces, fruitless := []tuning.Trace{}, 0
 	for i := range p.options.Queries {
 		due := began.Add(p.options.Over * time.Duration(i) / time.Duration(p.options.Queries))
-		if err := sleepUntil(ctx, due); err != nil {
-			return traces, err
+		if !load.WaitUntil(ctx, due) {
+			return traces, context.Cause(ctx)
 		}
 		trace, outcome := p.ask(ctx, i)
 		if ctx.Err() != nil {
@@ -108,26 +109,11 @@ func (p *tracer) Run(ctx context.Context) ([]tuning.Trace, error) {
 			continue
 		}
 		if fruitless++; fruitless == mostWithoutRecord {
-			why := "they returned nothing"
-			if outcome.Error != "" {
-				why = outcome.Error
-			}
 			return traces, fmt.Errorf("stopped after %d queries in a row without a record (%d queries found one): %s",
-				mostWithoutRecord, len(traces), why)
+				mostWithoutRecord, len(traces), cmp.Or(outcome.Error, "they returned nothing"))
 		}
 	}
 	return traces, nil
-}
-
-func sleepUntil(ctx context.Context, moment time.Time) error {
-	timer := time.NewTimer(time.Until(moment))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // ask runs one query. The trace is nil if the query found no record.
@@ -168,14 +154,10 @@ func (p *tracer) bql(now time.Time) string {
 	if !p.options.Generated {
 		return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) LIMIT 1", life)
 	}
+	// The source makes record k at k/PerSecond seconds since 1970 (io.github.bulletmetrics.topology.source.Share).
+	due := float64(now.Add(traceLead).UnixMicro())
 	return fmt.Sprintf("SELECT * FROM STREAM(%d, TIME) WHERE probe = '%s' AND probe_sequence = %d LIMIT 1", life,
-		p.options.Probe, nextRecord(p.options.PerSecond, now.Add(traceLead)))
-}
-
-// nextRecord returns the sequence number of a probe's first record after a moment. The source makes record k at
-// k/perSecond seconds since 1970 (io.github.bulletmetrics.topology.source.Share).
-func nextRecord(perSecond float64, after time.Time) int64 {
-	return int64(math.Floor(float64(after.UnixMicro())*perSecond/1e6)) + 1
+		p.options.Probe, int64(math.Floor(due*p.options.PerSecond/1e6))+1)
 }
 
 // stagesOf returns the stages in an answer, in ms since the Unix epoch; nil if the answer has no record.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
@@ -51,11 +52,11 @@ func (s *Session) warmUp() error {
 
 // startUp returns the limit for the duration of the warm-up.
 func (s *Session) startUp(began time.Time) time.Duration {
-	limit := max(leastStartUp, milliseconds(s.o.Plan.StartUpMs))
+	limit := max(leastStartUp, load.DurationOf(s.o.Plan.StartUpMs))
 	if by := s.o.FirstStepBy; !by.IsZero() {
 		left := by.Sub(began)
 		if s.o.Plan.StartUpQueries > 0 {
-			left -= milliseconds(s.o.Plan.Load.QueryDurationMs) // time for the queries to end
+			left -= load.DurationOf(s.o.Plan.Load.QueryDurationMs) // time for the queries to end
 		}
 		limit = min(limit, max(leastStartUp, left/2))
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/stack"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Local is the Launcher for a cluster on this machine. It starts the cluster with the first topology and keeps it for
@@ -123,20 +124,14 @@ func (l *Local) sourceIsQuiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, quietLimit,
 		fmt.Errorf("the record source of the previous topology still reports after %s", quietLimit))
 	defer cancel()
-	ticker := time.NewTicker(500 * time.Millisecond)
-	defer ticker.Stop()
-	for {
+	return poll.Until(ctx, 500*time.Millisecond, func() bool {
 		status, err := l.gateway.Status(ctx)
 		if err == nil && status.Reporting == 0 {
-			return nil
+			return true
 		}
 		l.progress.Show("waiting until the source of the previous topology no longer reports")
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
+		return false
+	})
 }
 
 // processes returns a function that maps names to process ids: the stack's processes, the workers and the load client,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -111,7 +112,7 @@ func (p *Preview) Text() string {
 		line("  tune optimize chooses its trials from %s", tuning.Counted(p.configurations, "configuration"))
 	}
 	line("\nTime")
-	line("  each step %s warm-up and %s measured%s; search: %s", ms(plan.WarmUpMs), ms(plan.SustainMs),
+	line("  each step %s warm-up and %s measured%s; search: %s", load.DurationOf(plan.WarmUpMs), load.DurationOf(plan.SustainMs),
 		catchUp(plan.Load), plan.Search.Text())
 	line("  about %s, or at most %s if every step is repeated", rounded(p.AboutS), rounded(p.MostS))
 	p.differences(line)
@@ -160,8 +161,6 @@ func (p *Preview) differences(line func(string, ...any)) {
 	}
 }
 
-func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
 func rounded(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(10 * time.Second)
 }
@@ -170,5 +169,5 @@ func catchUp(l runstore.Load) string {
 	if !l.CatchUpFactor.Known() {
 		return ""
 	}
-	return fmt.Sprintf(", then %s with %g times the records", ms(l.CatchUpMs), float64(l.CatchUpFactor))
+	return fmt.Sprintf(", then %s with %g times the records", load.DurationOf(l.CatchUpMs), float64(l.CatchUpFactor))
 }

@@ -201,8 +201,7 @@ func (c *Runner) late() bool {
 // finish computes the result from what was measured and stores it.
 func (c *Runner) finish() (*runstore.Result, error) {
 	if c.leftOut {
-		c.notes = append(c.notes,
-			"The time limit passed before everything was measured; the rest was left out.")
+		c.notes = append(c.notes, "The time limit passed before everything was measured; the rest was left out.")
 	}
 	if c.costLeftOut && slices.ContainsFunc(c.run.Trials, func(t runstore.Trial) bool { return len(t.Steps) > 0 }) {
 		c.notes = append(c.notes,

@@ -280,9 +280,12 @@ func (c *Runner) sayStep(t *runstore.Trial, s runstore.Step) {
 	if s.Attempt > 1 {
 		which += fmt.Sprintf(" (attempt %d)", s.Attempt)
 	}
+	host := "host"
+	if c.run.Plan.Launch == runstore.CommandLaunch {
+		host = "tune run's host"
+	}
 	c.progress.Say("trial %d, %g %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(),
-		which, s.Verdict, figures,
-		recordsText(s.RecordsPerSecond), c.host(), 100*float64(s.HostIdle))
+		which, s.Verdict, figures, recordsText(s.RecordsPerSecond), host, 100*float64(s.HostIdle))
 	for _, reason := range s.Reasons {
 		c.progress.Say("  %s", reason)
 	}
@@ -294,14 +297,6 @@ func recordsText(perSecond tuning.Figure) string {
 		return "unknown"
 	}
 	return fmt.Sprintf("%.0f", float64(perSecond))
-}
-
-// host names the machine whose idle ratio is shown. With launch.command that is not the host of the workers.
-func (c *Runner) host() string {
-	if c.run.Plan.Launch == "command" {
-		return "tune run's host"
-	}
-	return "host"
 }
 
 // keep saves the trial's figures in its directory, together with those of its earlier launches. Earlier launches are

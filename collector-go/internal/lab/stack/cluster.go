@@ -45,12 +45,10 @@ func (s *Stack) follow(cluster *Process) {
 		case line := <-cluster.ready:
 			var again up
 			if err := json.Unmarshal(line, &again); err != nil {
-				s.log.Warn("unknown line in the output of the local cluster", "line", string(line),
-					"error", err)
+				s.log.Warn("unknown line in the output of the local cluster", "line", string(line), "error", err)
 				continue
 			}
-			s.log.Warn("restarted a process of the local cluster; see its logs", "dir",
-				s.options.clusterDir())
+			s.log.Warn("restarted a process of the local cluster; see its logs", "dir", s.options.clusterDir())
 			s.know(again)
 		case <-cluster.done:
 			return

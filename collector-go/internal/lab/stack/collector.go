@@ -12,19 +12,14 @@ func (s *Stack) startCollector(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.setCollector(p)
+	s.mu.Lock()
+	s.collector = p
+	s.mu.Unlock()
 	if err := s.awaitCollector(ctx, p); err != nil {
 		return err
 	}
 	s.watchers.Go(s.supervise)
 	return nil
-}
-
-// setCollector stores the collector under the lock, because Pids and Stop read it on other goroutines.
-func (s *Stack) setCollector(p *Process) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.collector = p
 }
 
 // awaitCollector polls the ready endpoint, because only that shows whether the collector has replayed its journal.
@@ -85,13 +80,6 @@ func (s *Stack) revive(dead *Process) (again bool, err error) {
 	s.log.Warn("restarted the collector after it died", "how", fmt.Sprint(dead.err), "pid",
 		p.Pid(), "restarts", s.restarts)
 	return true, nil
-}
-
-// CollectorPid returns the process id of the current collector.
-func (s *Stack) CollectorPid() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.collector.Pid()
 }
 
 // CollectorRestarts returns how often the collector died and was restarted.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Kafka describes the broker that the topology reads its records from. A producer on this machine writes generated
@@ -43,14 +45,12 @@ func (s *Stack) localKafka(verb string, more ...string) []string {
 }
 
 // startKafka starts the broker, if this stack owns it, and returns when its topic exists.
-func (s *Stack) startKafka(ctx context.Context) error {
+func (s *Stack) startKafka(ctx context.Context) (err error) {
 	if !s.startsKafka() {
 		return nil
 	}
-	var err error
 	s.kafka, err = s.launch(command{name: "local-kafka", path: s.options.Java, log: s.logPath("local-kafka"),
-		holdStdin: true,
-		args:      s.localKafka("up", "--home", s.options.built("kafka"), "--stop-with-stdin")})
+		holdStdin: true, args: s.localKafka("up", "--home", s.options.built("kafka"), "--stop-with-stdin")})
 	if err != nil {
 		return err
 	}
@@ -83,14 +83,9 @@ func (s *Stack) StartSource(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, sourceStartLimit,
 		fmt.Errorf("no query spout asked the gateway for queries within %s", sourceStartLimit))
 	defer cancel()
-	ticker := time.NewTicker(10 * pollInterval)
-	defer ticker.Stop()
-	for !respondsOK(ctx, "http://"+s.options.GatewayListen+"/-/ready") {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return fmt.Errorf("start the record source: %w", context.Cause(ctx))
-		}
+	ready := func() bool { return respondsOK(ctx, "http://"+s.options.GatewayListen+"/-/ready") }
+	if err := poll.Until(ctx, 10*pollInterval, ready); err != nil {
+		return fmt.Errorf("start the record source: %w", err)
 	}
 	p, err := s.launch(s.producerCommand())
 	if err != nil {
@@ -113,10 +108,9 @@ func (s *Stack) producerCommand() command {
 	o := s.options
 	return command{name: "producer", path: o.Java, log: s.logPath("producer"),
 		args: []string{"-Xmx128m", "-XX:+UseSerialGC", "-cp", o.built("bullet-topology.jar"),
-			"io.github.bulletmetrics.topology.source.RecordProducer", "--bootstrap-server",
-			o.Kafka.Bootstrap, "--topic",
-			kafkaTopic, "--rate", "0",
-			"--control-url", "http://" + o.GatewayListen + "/api/source/control", "-c", "linger.ms=2"}}
+			"io.github.bulletmetrics.topology.source.RecordProducer", "--bootstrap-server", o.Kafka.Bootstrap,
+			"--topic", kafkaTopic, "--rate", "0", "--control-url", "http://" + o.GatewayListen + "/api/source/control",
+			"-c", "linger.ms=2"}}
 }
 
 // currentProducer reads the producer under the lock. A producer that Kill ended or replaced must not be reported as a
@@ -136,14 +130,6 @@ func (s *Stack) stopSource(hasten <-chan struct{}) {
 	if p != nil {
 		p.stop(producerStopGrace, hasten)
 	}
-}
-
-// stopKafka ends the stack's own broker, even if its launcher was killed.
-func (s *Stack) stopKafka(hasten <-chan struct{}) error {
-	if s.kafka != nil && (!s.kafka.stop(kafkaStopGrace, hasten) || s.kafka.err != nil) {
-		return s.kafkaDown(context.Background())
-	}
-	return nil
 }
 
 // kafkaDown makes local-kafka end whatever is left of a broker.

@@ -56,11 +56,10 @@ type Options struct {
 func DefaultOptions(dir, buildDir string) Options {
 	return Options{
 		Dir: dir, DataDir: filepath.Join(dir, "data"), BuildDir: buildDir,
-		Program: filepath.Join(buildDir, "bullet-metrics"), Java: java(),
-		GRPCListen: "127.0.0.1:4320", HTTPListen: "127.0.0.1:9320", GatewayListen: "127.0.0.1:9901",
-		SliceWidth: 10 * time.Second, SliceLateness: 5 * time.Second,
-		Topology: "bullet", BulletConf: "topology/bullet-topology/conf/bullet_settings.yaml",
-		Workers: 2, WorkerHeapMiB: 384,
+		Program: filepath.Join(buildDir, "bullet-metrics"), Java: java(), GRPCListen: "127.0.0.1:4320",
+		HTTPListen: "127.0.0.1:9320", GatewayListen: "127.0.0.1:9901", SliceWidth: 10 * time.Second,
+		SliceLateness: 5 * time.Second, Topology: "bullet",
+		BulletConf: "topology/bullet-topology/conf/bullet_settings.yaml", Workers: 2, WorkerHeapMiB: 384,
 	}
 }
 
@@ -84,8 +83,7 @@ func (o Options) Validate() error {
 	}
 	for _, path := range parts {
 		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("%s is missing: run make build in the root of the repository, and start from there",
-				path)
+			return fmt.Errorf("%s is missing: run make build in the root of the repository, and start from there", path)
 		}
 	}
 	return nil
@@ -158,10 +156,8 @@ func (s *Stack) localStorm(verb string, more ...string) []string {
 func (s *Stack) clusterCommand() command {
 	o := s.options
 	c := command{name: "local-storm", path: o.Java, log: s.logPath("local-storm"), holdStdin: true,
-		args: s.localStorm("up",
-			"--home", o.built("storm"), "--slots", strconv.Itoa(o.Workers), "--worker-heap-mib",
-			strconv.Itoa(o.WorkerHeapMiB),
-			"--extlib", o.built("bullet-metrics-storm.jar"), "--stop-with-stdin")}
+		args: s.localStorm("up", "--home", o.built("storm"), "--slots", strconv.Itoa(o.Workers), "--worker-heap-mib",
+			strconv.Itoa(o.WorkerHeapMiB), "--extlib", o.built("bullet-metrics-storm.jar"), "--stop-with-stdin")}
 	if o.DRPCThreads > 0 {
 		c.args = append(c.args, "--drpc", "--drpc-threads", strconv.Itoa(o.DRPCThreads))
 	}
@@ -181,8 +177,7 @@ func (s *Stack) submitCommand(name string, settings []string) command {
 	o := s.options
 	o.Settings = append(slices.Clone(o.Settings), settings...)
 	args := s.localStorm("submit", "--jar", o.built("bullet-topology.jar"), "--main",
-		"io.github.bulletmetrics.topology.BulletTopology",
-		"--name", name, "--", "--bullet-conf", o.BulletConf)
+		"io.github.bulletmetrics.topology.BulletTopology", "--name", name, "--", "--bullet-conf", o.BulletConf)
 	return command{name: "submit", path: o.Java, log: s.logPath("submit"), args: append(args, o.settingArgs()...)}
 }
 

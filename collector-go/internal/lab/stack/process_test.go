@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -90,7 +92,7 @@ func TestStdinEndsWithTheStop(t *testing.T) {
 
 // startOf returns the start time of a process, 0 if the process has ended.
 func startOf(pid int) uint64 {
-	stat, err := processStat(pid)
+	stat, err := measure.ProcessStat(pid)
 	if err != nil {
 		return 0
 	}

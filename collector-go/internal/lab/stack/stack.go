@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -101,14 +102,13 @@ func (s *Stack) endLeftovers(ctx context.Context) error {
 
 // Start starts all parts and returns when each has reported that it is ready. The caller must call Stop even after an
 // error, because some parts may already run.
-func (s *Stack) Start(ctx context.Context) error {
+func (s *Stack) Start(ctx context.Context) (err error) {
 	if err := s.options.checkPorts(); err != nil {
 		return err
 	}
 	if err := s.startCollector(ctx); err != nil {
 		return err
 	}
-	var err error
 	if s.cluster, err = s.launch(s.clusterCommand()); err != nil {
 		return err
 	}
@@ -180,9 +180,7 @@ func (s *Stack) Pids() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pids := map[string]int{}
-	for name, pid := range s.daemons {
-		pids[name] = pid
-	}
+	maps.Copy(pids, s.daemons)
 	if s.collector != nil {
 		pids["collector"] = s.collector.Pid()
 	}
@@ -216,7 +214,9 @@ func (s *Stack) Stop(hasten <-chan struct{}) error {
 	if s.gateway != nil {
 		s.gateway.stop(gatewayStopGrace, hasten)
 	}
-	problem = errors.Join(problem, s.stopKafka(hasten))
+	if s.kafka != nil && (!s.kafka.stop(kafkaStopGrace, hasten) || s.kafka.err != nil) {
+		problem = errors.Join(problem, s.kafkaDown(context.Background()))
+	}
 	if collector != nil && !collector.stop(collectorStopGrace, hasten) {
 		s.log.Warn("killed the collector; it recovers from its journal at the next start")
 	}

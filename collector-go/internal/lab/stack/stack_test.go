@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 )
 
 // build creates a build directory of empty files, and a program that stands in for the collector process.
@@ -73,20 +75,20 @@ func TestACollectorThatDiesIsStartedAgain(t *testing.T) {
 	require.NoError(t, err)
 	first, err := s.launch(s.collectorCommand())
 	require.NoError(t, err)
-	s.setCollector(first)
+	s.collector = first
 	s.watchers.Go(s.supervise)
 
 	first.kill()
 	require.Eventually(t, func() bool { return s.CollectorRestarts() == 1 }, never, time.Millisecond)
-	assert.NotEqual(t, first.Pid(), s.CollectorPid())
-	second := s.CollectorPid()
+	assert.NotEqual(t, first.Pid(), s.Pids()["collector"])
+	second := s.Pids()["collector"]
 	require.NoError(t, s.Stop(nil))
 	assert.Error(t, processGone(second))
 	assert.Equal(t, 1, s.CollectorRestarts(), "none is started once the stop has begun")
 }
 
 // processGone returns an error if the process has ended.
-func processGone(pid int) error { _, err := processStat(pid); return err }
+func processGone(pid int) error { _, err := measure.ProcessStat(pid); return err }
 
 func TestAProcessOfTheClusterThatIsStartedAgainIsKnown(t *testing.T) {
 	o := build(t, `echo '{"pids":{"supervisor":1}}'; until [ -e "$0.again" ]; do sleep 0.01; done; echo '{"pids":{"supervisor":2}}'; exec sleep 60`)
@@ -106,7 +108,7 @@ func TestACollectorThatCannotRunIsGivenUp(t *testing.T) {
 	require.NoError(t, err)
 	first, err := s.launch(s.collectorCommand())
 	require.NoError(t, err)
-	s.setCollector(first)
+	s.collector = first
 	s.watchers.Go(s.supervise)
 	select {
 	case err := <-s.Failed():

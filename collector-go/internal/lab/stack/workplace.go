@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +12,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/prometheus/procfs"
-
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // ErrBusy means that another run holds the directory.
@@ -29,17 +30,8 @@ type identity struct {
 
 // alive reports whether exactly this process still runs; a zombie does not.
 func (i identity) alive() bool {
-	stat, err := processStat(i.Pid)
+	stat, err := measure.ProcessStat(i.Pid)
 	return err == nil && stat.Starttime == i.StartTicks && stat.State != "Z"
-}
-
-// processStat reads /proc of a process. It returns an error if the process has ended.
-func processStat(pid int) (procfs.ProcStat, error) {
-	process, err := procfs.NewProc(pid)
-	if err != nil {
-		return procfs.ProcStat{}, err
-	}
-	return process.Stat()
 }
 
 // workplace is the directory of a run, with a lock that at most one run holds and a record of the processes that it
@@ -76,7 +68,7 @@ func (w *workplace) recordPath() string { return filepath.Join(w.dir, "processes
 
 // note records a process. It must be called before anything else is done with the process.
 func (w *workplace) note(name string, pid int) error {
-	stat, err := processStat(pid)
+	stat, err := measure.ProcessStat(pid)
 	if err != nil {
 		return fmt.Errorf("record %s: %w", name, err)
 	}
@@ -139,11 +131,8 @@ const pollInterval = 50 * time.Millisecond
 // awaitGone reports whether all processes ended within a limit. They are polled, because they are not our children and
 // cannot be waited for.
 func awaitGone(processes []identity, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
 	gone := func() bool { return !slices.ContainsFunc(processes, identity.alive) }
-	for deadline := time.Now().Add(limit); !gone(); time.Sleep(pollInterval) {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
+	return poll.Until(ctx, pollInterval, gone) == nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
@@ -86,9 +87,8 @@ type Files struct {
 }
 
 // Read reads the files and changes nothing. The error lists all faults in them.
-func (g *Guard) Read() (*Files, error) {
+func (g *Guard) Read() (_ *Files, err error) {
 	r := &Files{guard: g, ofIdentity: contents{}, ofPair: contents{}}
-	var err error
 	if r.identity, err = g.o.read(r.ofIdentity); err != nil {
 		return nil, cmp.Or(g.o.faults(), err)
 	}
@@ -175,18 +175,11 @@ func (g *Guard) Certificate() *x509.Certificate {
 
 // Run checks the files periodically until ctx ends.
 func (g *Guard) Run(ctx context.Context) {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			g.mu.Lock()
-			g.look(g.o.Now())
-			g.mu.Unlock()
-		}
-	}
+	poll.Ticks(ctx, lookEvery, func(time.Time) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.look(g.o.Now())
+	})
 }
 
 // Changed returns a channel that is closed when an earlier decision of Admit may be outdated.

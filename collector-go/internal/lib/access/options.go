@@ -65,7 +65,7 @@ func (f TLSFiles) tlsConfig() web.TLSConfig {
 
 // check refuses settings that admit everybody, unless Insecure is set.
 func (o Options) check(i *identity) error {
-	encrypted := i.tls.IsEnabled()
+	encrypted, hint := i.tls.IsEnabled(), hints[o.Port]
 	knows := i.grants != nil || len(i.users) > 0 || (o.Port == HTTP && i.tls.ClientAuth == verifyAlways)
 	switch {
 	case o.Insecure:
@@ -75,28 +75,19 @@ func (o Options) check(i *identity) error {
 			"set grpc.token_file, with a line \"cert:NAME write TOPOLOGY\" for each sender, or \"cert:* write\" to allow this")
 	case encrypted && !knows:
 		return fmt.Errorf("%s.listen is %s with TLS but without authentication: everybody could connect; %s, or set --%s-insecure",
-			o.Port, o.Listen, o.hint(), o.Port)
+			o.Port, o.Listen, hint.credentials, o.Port)
 	case !encrypted && !isLoopback(o.Listen):
 		return fmt.Errorf("%s.listen is %s: other machines could connect without TLS; %s, listen on 127.0.0.1, or set --%s-insecure",
-			o.Port, o.Listen, o.tlsHint(), o.Port)
+			o.Port, o.Listen, hint.tls, o.Port)
 	}
 	return nil
 }
 
-// hint names the settings that make the port require credentials.
-func (o Options) hint() string {
-	if o.Port == GRPC {
-		return "set grpc.token_file"
-	}
-	return "set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file"
-}
-
-// tlsHint names the settings that enable TLS.
-func (o Options) tlsHint() string {
-	if o.Port == GRPC {
-		return "set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file"
-	}
-	return "set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users"
+// hints name the settings that make a port require credentials, and those that enable TLS.
+var hints = map[string]struct{ credentials, tls string }{
+	GRPC: {"set grpc.token_file", "set grpc.tls.cert_file, grpc.tls.key_file and grpc.token_file"},
+	HTTP: {"set http.token_file, or basic_auth_users or client_auth_type in http.web_config_file",
+		"set tls_server_config in http.web_config_file, and http.token_file or basic_auth_users"},
 }
 
 // isLoopback reports whether only this machine can reach an address.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
@@ -36,16 +37,13 @@ type refusals struct {
 
 func newRefusals(o Options) *refusals {
 	r := &refusals{log: o.Logger, now: o.Now, port: o.Port, said: map[string]time.Time{},
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+		total: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
 			Name:        "bullet_metrics_refused_total",
 			Help:        "Refused handshakes, requests and streams, by port and reason.",
 			ConstLabels: prometheus.Labels{"port": o.Port},
 		}, []string{"reason"})}
 	for _, reason := range reasons {
 		r.total.WithLabelValues(string(reason))
-	}
-	if o.Registerer != nil {
-		o.Registerer.MustRegister(r.total)
 	}
 	return r
 }

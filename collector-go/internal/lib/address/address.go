@@ -67,8 +67,9 @@ func (a HostPort) problem(server bool) string {
 		return "an address must not have a path"
 	}
 	host, port, err := net.SplitHostPort(text)
+	_, notNumber := strconv.ParseUint(text, 10, 64)
 	switch {
-	case err != nil && isNumber(text):
+	case err != nil && notNumber == nil:
 		return "missing host"
 	case err != nil && netip.Addr.Is6(parsed(strings.Trim(text, "[]"))) && !strings.HasPrefix(text, "["):
 		return "missing port; write an IPv6 address in brackets"
@@ -127,11 +128,6 @@ func (a HostPort) Overlaps(other HostPort) bool {
 }
 
 func everyInterface(host string) bool { return host == "" || parsed(host).IsUnspecified() }
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseUint(text, 10, 64)
-	return err == nil
-}
 
 func portProblem(port string, server bool) string {
 	n, err := strconv.ParseUint(port, 10, 16)

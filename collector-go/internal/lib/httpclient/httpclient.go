@@ -11,6 +11,7 @@
 package httpclient
 
 import (
+	"cmp"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -63,12 +64,8 @@ type Options struct {
 
 // New returns a client. It does not connect.
 func New(o Options) (*http.Client, error) {
-	if o.Connect == 0 {
-		o.Connect = connectTimeout
-	}
-	if o.MostBytes == 0 {
-		o.MostBytes = mostBytes
-	}
+	o.Connect = cmp.Or(o.Connect, connectTimeout)
+	o.MostBytes = cmp.Or(o.MostBytes, mostBytes)
 	next, err := o.next()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package yamlfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -45,9 +46,7 @@ func plain(fault string) string {
 	}
 	found := map[string]string{"str": "a text", "int": "a number", "float": "a number", "bool": "true or false",
 		"seq": "a list", "map": "a mapping", "null": "nothing"}[kinds[1]]
-	if found == "" {
-		found = "a value of another kind"
-	}
+	found = cmp.Or(found, "a value of another kind")
 	wanted := "a mapping"
 	switch {
 	case strings.HasPrefix(kinds[2], "[]"):

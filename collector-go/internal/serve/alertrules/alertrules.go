@@ -7,6 +7,7 @@
 package alertrules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -94,16 +95,19 @@ func (a Alert) expr() string {
 	if a.Bare {
 		return a.Value
 	}
-	of, by := a.Value, strings.Join(a.HoldBy, ", ")
-	if a.Raised != "" {
-		of = a.Raised
-	}
+	of, by := cmp.Or(a.Raised, a.Value), strings.Join(a.HoldBy, ", ")
 	stands := fmt.Sprintf("(\n  %s\n  unless on (%s) %s\n  unless on (topology) %s\n)",
 		a.bad(fmt.Sprintf("last_over_time(%s[%s])", of, duration(a.Hold))), by, of, killed)
 	if a.Raised != "" {
-		stands = a.worst() + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
+		stands = map[bool]string{true: "min", false: "max"}[a.Below] + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
 	}
-	expression := a.bad(a.Value) + a.unlessKilled() + "\nor\n" + stands
+	expression := a.bad(a.Value)
+	if slices.Contains(a.levels(), "class") {
+		// Clients continue to send queries after a kill and get no answers. Values of workers need no exclusion,
+		// because they end with the workers.
+		expression += "\nunless on (topology) " + killed
+	}
+	expression += "\nor\n" + stands
 	if a.Together != "" {
 		expression = fmt.Sprintf("%s\nor\n(\n%s\n)\nunless on (topology) %[1]s", a.Together, expression)
 	}
@@ -127,26 +131,10 @@ func (a Alert) orAlso(expression string) string {
 	return expression + "\nor on (topology)\n" + a.Also
 }
 
-func (a Alert) worst() string {
-	if a.Below {
-		return "min"
-	}
-	return "max"
-}
-
 // levels returns the labels in the level part of the name of the recorded series.
 func (a Alert) levels() []string {
 	level, _, _ := strings.Cut(a.Value, ":")
 	return strings.Split(level, "_")
-}
-
-// unlessKilled excludes values that clients measure if the topology was killed: the clients continue to send queries
-// and get no answers. Values of workers need no exclusion, because they end with the workers.
-func (a Alert) unlessKilled() string {
-	if slices.Contains(a.levels(), "class") {
-		return "\nunless on (topology) " + killed
-	}
-	return ""
 }
 
 // bad returns an expression for the values of another expression that are beyond the limit.

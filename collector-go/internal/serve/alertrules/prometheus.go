@@ -68,8 +68,7 @@ func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
 		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: r.Expr})
 	}
 	for _, a := range alerts {
-		r := rule{Alert: a.Name, Expr: a.expr(),
-			Labels: map[string]string{"severity": a.severity(prometheus)}}
+		r := rule{Alert: a.Name, Expr: a.expr(), Labels: map[string]string{"severity": a.severity(prometheus)}}
 		if a.For > 0 {
 			r.For = duration(a.For)
 		}

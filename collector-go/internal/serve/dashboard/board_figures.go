@@ -52,11 +52,9 @@ var figures = Board{
 			meanAndTotal("CPU time: mean and total",
 				"CPU seconds per second: mean per worker, and total. The total is the cost of the topology.",
 				Cores, allCPU),
-			meanAndTotal("Heap in use: mean and total",
-				"Heap in use: mean per worker, and total.", Bytes, allHeap),
+			meanAndTotal("Heap in use: mean and total", "Heap in use: mean per worker, and total.", Bytes, allHeap),
 			meanAndTotal("Share of time in garbage collection pauses: mean and total",
-				"Share of time in pauses: mean per worker, and sum over all workers.",
-				Share, allGC),
+				"Share of time in pauses: mean per worker, and sum over all workers.", Share, allGC),
 			workers(),
 		}},
 		{"Is filter latency below 200 ms?", []Panel{

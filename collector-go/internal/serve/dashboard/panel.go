@@ -3,6 +3,7 @@ package dashboard
 import (
 	_ "embed"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -59,9 +60,8 @@ func (p Panel) fields() *fieldConfig {
 			style = "dashed"
 		}
 		f.Defaults.Custom = map[string]any{"drawStyle": "line", "lineInterpolation": "linear", "lineWidth": 1,
-			"fillOpacity": 0, "showPoints": "auto", "pointSize": 4,
-			"spanNulls": false, "insertNulls": false, "stacking": map[string]any{"mode": "none", "group": "A"},
-			"thresholdsStyle": map[string]any{"mode": style}}
+			"fillOpacity": 0, "showPoints": "auto", "pointSize": 4, "spanNulls": false, "insertNulls": false,
+			"stacking": map[string]any{"mode": "none", "group": "A"}, "thresholdsStyle": map[string]any{"mode": style}}
 	case Number:
 		f.Defaults.Color = map[string]any{"mode": "thresholds"}
 		if p.Leads != "" {
@@ -85,13 +85,10 @@ func (p Panel) fields() *fieldConfig {
 // signed reports whether a panel may show negative values. Examples are the mean latency between hosts with different
 // clocks, and the clock skew itself.
 func (p Panel) signed() bool {
-	for _, q := range p.Queries {
-		if strings.Contains(q.Expr, "bullet_filter_latency_mean_") || strings.Contains(q.Expr, "_skew_seconds") ||
-			strings.Contains(q.Expr, "deriv(") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Queries, func(q Query) bool {
+		return strings.Contains(q.Expr, "bullet_filter_latency_mean_") || strings.Contains(q.Expr, "_skew_seconds") ||
+			strings.Contains(q.Expr, "deriv(")
+	})
 }
 
 // thresholds colours values above the limit. The first step has no lower bound, which Grafana represents as null.

@@ -33,10 +33,11 @@ func (b Board) document() document {
 		Refresh:      "30s", Time: map[string]string{"from": "now-1h", "to": "now"}, Timezone: "browser",
 		Annotations: annotations{allAnnotations()},
 		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true,
-			KeepTime: true,
-			Icon:     "external link", Tooltip: "Other dashboards for the same topology and time range"}},
+			KeepTime: true, Icon: "external link", Tooltip: "Other dashboards for the same topology and time range"}},
 	}
-	d.Templating.List = append(d.Templating.List, datasourceVariable())
+	d.Templating.List = append(d.Templating.List, variableModel{Name: "datasource", Label: "Data source",
+		Type: "datasource", Query: "prometheus", Options: []option{}, Refresh: 1,
+		Description: "The collector, or a Prometheus that it writes to."})
 	for _, v := range b.Variables {
 		d.Templating.List = append(d.Templating.List, v.model())
 	}
@@ -65,13 +66,6 @@ func (b Board) layOut() (all []panelModel) {
 		y += tallest
 	}
 	return all
-}
-
-// datasourceVariable allows one dashboard to show data of the collector, or of a Prometheus to which it writes.
-func datasourceVariable() variableModel {
-	return variableModel{Name: "datasource", Label: "Data source", Type: "datasource", Query: "prometheus",
-		Options: []option{}, Refresh: 1,
-		Description: "The collector, or a Prometheus that it writes to."}
 }
 
 // model returns a variable in Grafana's form: a query for its values, or a list of them.
@@ -120,8 +114,7 @@ func allAnnotations() []annotation {
 	changes := annotationOf("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
 	restarts := annotationOf("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted",
 		"The process ended, or Storm moved the worker.", "worker")
-	alerts := annotationOf("Firing alerts", "dark-red", alertsExpr, "{{alertname}}",
-		"{{worker}} {{class}}", "severity")
+	alerts := annotationOf("Firing alerts", "dark-red", alertsExpr, "{{alertname}}", "{{worker}} {{class}}", "severity")
 	yes := true
 	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes
 	return []annotation{

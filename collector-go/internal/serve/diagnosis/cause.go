@@ -83,18 +83,11 @@ func shown(figure string) func(Change) bool { return func(c Change) bool { retur
 
 const lostAdvice = "Read the worker's log: the most frequent reason is lack of memory. Its queries are lost unless Bullet replays them"
 
-// restartsKnown returns the annotations of restarts that the registry recorded, newest first.
-func (a *Answer) restartsKnown() (all []Annotation) {
-	for _, e := range a.Annotations {
-		if slices.Contains(e.Tags, "restart") {
-			all = append(all, e)
-		}
-	}
-	return all
-}
-
 func lostWorker(a *Answer) *Cause {
-	known := a.restartsKnown()
+	// the restarts that the registry recorded, newest first
+	known := slices.DeleteFunc(slices.Clone(a.Annotations), func(e Annotation) bool {
+		return !slices.Contains(e.Tags, "restart")
+	})
 	if n := len(known); n > 1 {
 		first := known[n-1].Time
 		return &Cause{"workers", fmt.Sprintf("Workers restarted %d times, first at %s (%s)", n, minute(first),
@@ -138,8 +131,7 @@ func busyTask(a *Answer) *Cause {
 	}
 	component := c.Labels["component"]
 	return &Cause{"busy", fmt.Sprintf("%s %s busy %s of the time since %s (%s before)", component,
-		a.verb("has been", "was"), percent(c.After),
-		minute(c.Since), percent(c.Before)), adviceFor(component), c.Since}
+		a.verb("has been", "was"), percent(c.After), minute(c.Since), percent(c.Before)), adviceFor(component), c.Since}
 }
 
 func adviceFor(component string) string {

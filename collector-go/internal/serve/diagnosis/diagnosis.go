@@ -7,6 +7,7 @@
 package diagnosis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -125,9 +126,7 @@ func (e *UnknownAlertError) Error() string {
 
 // Explain answers a question. If the alert is unknown, the error is an *UnknownAlertError.
 func Explain(ctx context.Context, p Ports, q Question) (*Answer, error) {
-	if q.Window == 0 {
-		q.Window = DefaultWindow
-	}
+	q.Window = cmp.Or(q.Window, DefaultWindow)
 	alert, err := find(ctx, p, q)
 	if err != nil {
 		return nil, err

@@ -306,10 +306,11 @@ func TestTopologiesOfOthers(t *testing.T) {
 	b, silent := all[0], all[1]
 	assert.Equal(t, "b-2-1700000001", b.ID)
 	assert.True(t, b.Federated && b.Alive)
-	assert.Equal(t, registry.Condition{State: registry.Running, Since: timeText(ago(55)), By: "engine"}, b.Condition)
+	assert.Equal(t, registry.Condition{State: registry.Running, Since: registry.TimeText(ago(55)), By: "engine"}, b.Condition)
 	assert.Equal(t, registry.Versions{Storm: "2.8.1", Bullet: "1.3.2", Java: "17", Plugin: "0.2.0"}, b.Versions)
 	assert.Equal(t, 2, b.Workers)
-	assert.Equal(t, registry.Condition{State: registry.Silent, Since: timeText(ago(30)), By: "engine"}, silent.Condition)
+	assert.Equal(t, registry.Condition{State: registry.Silent, Since: registry.TimeText(ago(30)), By: "engine"},
+		silent.Condition)
 
 	complete, found, err := r.Topology(t.Context(), "b", "")
 	require.NoError(t, err)
@@ -320,7 +321,7 @@ func TestTopologiesOfOthers(t *testing.T) {
 	assert.Equal(t, []any{"h1:6700", "h1", uint32(6700), uint64(11), 2},
 		[]any{first.Worker, first.Host, first.Port, first.Pid, first.Tasks})
 	assert.Equal(t, []registry.ComponentTasks{{Component: "FilterBolt", Tasks: []int32{3, 4}}}, first.Components)
-	assert.Equal(t, timeText(ago(55)), second.FirstSeen)
+	assert.Equal(t, registry.TimeText(ago(55)), second.FirstSeen)
 	assert.Equal(t, 3, complete.Tasks)
 	assert.Equal(t, 2, complete.Summary.Components)
 	assert.Len(t, complete.Hosts, 2)
@@ -331,7 +332,7 @@ func TestTopologiesOfOthers(t *testing.T) {
 
 // A topology belongs to this collector while it reports here, and to the other one after it has moved there.
 func TestATopologyThatMoved(t *testing.T) {
-	own := registry.Summary{Name: "b", LastSeen: timeText(ago(10)), Alive: false}
+	own := registry.Summary{Name: "b", LastSeen: registry.TimeText(ago(10)), Alive: false}
 	assert.False(t, left(own, topology{lastMs: ago(10) + 45_000}), "its own last slices come late")
 	assert.True(t, left(own, topology{lastMs: ago(1)}))
 	own.Alive = true

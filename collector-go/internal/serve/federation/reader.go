@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -147,11 +148,7 @@ func annotationsOf(found []Line) []registry.Annotation {
 			}
 		}
 	}
-	all := make([]registry.Annotation, 0, len(byID))
-	for _, a := range byID {
-		all = append(all, a)
-	}
-	return all
+	return slices.AppendSeq(make([]registry.Annotation, 0, len(byID)), maps.Values(byID))
 }
 
 func textOf(l Line) text {

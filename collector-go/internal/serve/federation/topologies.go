@@ -161,11 +161,11 @@ func topologyOf(l Line, firstMs, nowMs int64) topology {
 	firstMs = min(cmp.Or(firstMs, lastMs), lastMs)
 	of := l.Labels
 	t := topology{lastMs: lastMs, Summary: registry.Summary{
-		Name: of["topology"], ID: of["topology_id"], FirstSeen: timeText(firstMs), LastSeen: timeText(lastMs),
+		Name: of["topology"], ID: of["topology_id"], FirstSeen: registry.TimeText(firstMs), LastSeen: registry.TimeText(lastMs),
 		Alive: lastMs > nowMs-silence.Milliseconds(), Federated: true,
 		Versions: registry.Versions{Storm: of["storm_version"], Bullet: of["bullet_version"], Java: of["java_version"],
 			Plugin: of["plugin_version"]},
-		Condition: registry.Condition{State: registry.Silent, Since: timeText(lastMs), By: "engine"},
+		Condition: registry.Condition{State: registry.Silent, Since: registry.TimeText(lastMs), By: "engine"},
 	}}
 	if t.Alive {
 		t.Condition.State, t.Condition.Since = registry.Running, t.FirstSeen
@@ -173,8 +173,6 @@ func topologyOf(l Line, firstMs, nowMs int64) topology {
 	t.runs = []registry.Run{{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen}}
 	return t
 }
-
-func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // complete returns all that the engine knows about a topology: its workers and the tasks that run in them. Settings,
 // resources and producers are known only to the other collector. With an error, the part that was read so far is
@@ -234,7 +232,7 @@ func (r *Reader) complete(ctx context.Context, t topology) (registry.Topology, e
 func workerOf(l Line, tasks map[string][]int32, firstMs, nowMs int64) registry.Worker {
 	lastMs := lastMs(l)
 	w := registry.Worker{Worker: l.Labels["worker"], Host: l.Labels["host"],
-		FirstSeen: timeText(min(cmp.Or(firstMs, lastMs), lastMs)), LastSeen: timeText(lastMs),
+		FirstSeen: registry.TimeText(min(cmp.Or(firstMs, lastMs), lastMs)), LastSeen: registry.TimeText(lastMs),
 		Alive: lastMs > nowMs-silence.Milliseconds(), Components: []registry.ComponentTasks{}}
 	if port, err := strconv.ParseUint(w.Worker[strings.LastIndexByte(w.Worker, ':')+1:], 10, 16); err == nil {
 		w.Port = uint32(port)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -183,11 +184,7 @@ func (w *Writer) add(c *slice.Columns, refs map[string]slice.Ref, series labels.
 // has reports whether a topology may share one more annotation, or has already shared this one within the hour.
 func (w *Writer) has(a *registry.Annotation, nowMs int64) bool {
 	hour := nowMs / time.Hour.Milliseconds()
-	for topology, q := range w.written {
-		if q.hour != hour {
-			delete(w.written, topology)
-		}
-	}
+	maps.DeleteFunc(w.written, func(_ string, q *quota) bool { return q.hour != hour })
 	q := w.written[a.Topology]
 	if q == nil {
 		q = &quota{hour, map[uint64]bool{}}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
@@ -76,14 +75,13 @@ func momentOf(ms int64) moment {
 	if ms == 0 {
 		return ""
 	}
-	return moment(time.UnixMilli(min(max(ms, 0), lastMs)).UTC().Format("2006-01-02T15:04:05.000Z"))
+	return moment(registry.TimeText(min(max(ms, 0), lastMs)))
 }
 
 // shown converts an annotation of the registry to its JSON form.
 func shown(a registry.Annotation) annotation {
 	out := annotation{ID: a.ID, Topology: a.Topology, Time: momentOf(a.TimeMs), EndTime: momentOf(a.EndMs),
-		Title: a.Title, Text: a.Text, Tags: a.Tags,
-		Origin: a.Origin.String()}
+		Title: a.Title, Text: a.Text, Tags: a.Tags, Origin: a.Origin.String()}
 	if out.Tags == nil {
 		out.Tags = []string{}
 	}
@@ -93,13 +91,10 @@ func shown(a registry.Annotation) annotation {
 // annotations answers GET /annotations. It returns the annotations that overlap [start, end] and have every tag, for
 // one topology or, without the parameter topology, for all.
 func (a *api) annotations(r request) answer {
-	start, end, invalid := timeRange(r)
-	if invalid != nil {
-		return *invalid
-	}
-	limit, err := limitParameter(r)
-	if err != nil {
-		return invalidParameter("limit", err)
+	start, end, wrongTime := timeRange(r)
+	limit, wrongLimit := limitParameter(r)
+	if err := cmp.Or(wrongTime, wrongLimit); err != nil {
+		return badData(err)
 	}
 	found, missing := a.options.Federation.Annotations(r.Context(), registry.Filter{
 		Topology: r.FormValue("topology"), FromMs: start.UnixMilli(), ToMs: end.UnixMilli(), Tags: r.Form["tag"],

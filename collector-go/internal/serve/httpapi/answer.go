@@ -73,8 +73,10 @@ var statuses = map[string]int{
 // badData returns the answer to a request that the client has to correct.
 func badData(err error) answer { return answer{err: &apiError{errorBadData, err}} }
 
-func invalidParameter(name string, err error) answer {
-	return badData(fmt.Errorf("invalid parameter %q: %w", name, err))
+func invalidParameter(name string, err error) answer { return badData(parameterError(name, err)) }
+
+func parameterError(name string, err error) error {
+	return fmt.Errorf("invalid parameter %q: %w", name, err)
 }
 
 // unparsed answers a request whose text could not be parsed. Parsing also stops if the client disconnects or the time

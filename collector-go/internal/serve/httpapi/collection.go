@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,13 +19,10 @@ const collectionSpan = time.Hour
 // collection answers /collection/{name}: how complete the samples of a topology are in a time range.
 func (a *api) collection(r request) answer {
 	name := r.PathValue("name")
-	end, err := timeParameter(r, "end", a.now())
-	if err != nil {
-		return invalidParameter("end", err)
-	}
-	start, err := timeParameter(r, "start", end.Add(-collectionSpan))
-	if err != nil {
-		return invalidParameter("start", err)
+	end, wrongEnd := timeParameter(r, "end", a.now())
+	start, wrongStart := timeParameter(r, "start", end.Add(-collectionSpan))
+	if err := cmp.Or(wrongEnd, wrongStart); err != nil {
+		return badData(err)
 	}
 	if !start.Before(end) {
 		return invalidParameter("start", errors.New("must be before end"))

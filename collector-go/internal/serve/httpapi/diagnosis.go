@@ -15,15 +15,14 @@ const longestWindow = 24 * time.Hour
 // with 404.
 func (a *api) diagnose(r request) answer {
 	q := diagnosis.Question{Alert: r.FormValue("alert"), Topology: r.FormValue("topology"),
-		Window: diagnosis.DefaultWindow,
-		Now:    a.now()}
+		Window: diagnosis.DefaultWindow, Now: a.now()}
 	if q.Alert == "" {
 		return badData(errors.New(`parameter "alert" is missing; set it to the name of an alert`))
 	}
 	var err error
 	if r.FormValue("time") != "" {
 		if q.At, err = timeParameter(r, "time", time.Time{}); err != nil {
-			return invalidParameter("time", err)
+			return badData(err)
 		}
 	}
 	if text := r.FormValue("window"); text != "" {

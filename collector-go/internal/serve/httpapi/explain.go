@@ -91,8 +91,7 @@ func (e *Explainer) run(ctx context.Context, topology string) *diagnosis.Run {
 		return t
 	}
 	run := &diagnosis.Run{State: string(known.Condition.State), By: known.Condition.By,
-		Since:   at(known.Condition.Since),
-		Workers: len(known.Workers), Senders: len(known.Producers),
+		Since: at(known.Condition.Since), Workers: len(known.Workers), Senders: len(known.Producers),
 		ClockAhead: time.Duration(known.ClockAhead * float64(time.Second))}
 	for _, lost := range known.Lost {
 		run.Lost = append(run.Lost, diagnosis.LostWorker{Worker: lost.Worker, Heard: at(lost.LastSeen)})

@@ -59,20 +59,14 @@ func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 		expfmt.NewFormat(expfmt.TypeProtoCompact), expfmt.NewFormat(expfmt.TypeTextPlain))
 	w.Header().Set("Content-Type", string(format))
 	encoder := expfmt.NewEncoder(w, format)
-	for _, f := range families(found, isProtobuf(format)) {
+	isProtobuf := slices.Contains([]expfmt.FormatType{expfmt.TypeProtoDelim, expfmt.TypeProtoText,
+		expfmt.TypeProtoCompact}, format.FormatType())
+	for _, f := range families(found, isProtobuf) {
 		if err := encoder.Encode(f); err != nil {
 			a.options.Logger.Debug("federation ended early", "error", err) // the client went away
 			return
 		}
 	}
-}
-
-func isProtobuf(f expfmt.Format) bool {
-	switch f.FormatType() {
-	case expfmt.TypeProtoDelim, expfmt.TypeProtoText, expfmt.TypeProtoCompact:
-		return true
-	}
-	return false
 }
 
 // newest returns the newest slice of each selected series, sorted by metric name.
@@ -167,10 +161,9 @@ func (l *last) metric() *dto.Metric {
 
 func nativeHistogram(h *histogram.FloatHistogram) *dto.Histogram {
 	return &dto.Histogram{
-		SampleCountFloat: proto.Float64(h.Count), SampleSum: proto.Float64(h.Sum),
-		Schema: proto.Int32(h.Schema), ZeroThreshold: proto.Float64(h.ZeroThreshold),
-		ZeroCountFloat: proto.Float64(h.ZeroCount),
-		PositiveSpan:   bucketSpans(h.PositiveSpans), PositiveCount: h.PositiveBuckets,
+		SampleCountFloat: proto.Float64(h.Count), SampleSum: proto.Float64(h.Sum), Schema: proto.Int32(h.Schema),
+		ZeroThreshold: proto.Float64(h.ZeroThreshold), ZeroCountFloat: proto.Float64(h.ZeroCount),
+		PositiveSpan: bucketSpans(h.PositiveSpans), PositiveCount: h.PositiveBuckets,
 		NegativeSpan: bucketSpans(h.NegativeSpans), NegativeCount: h.NegativeBuckets,
 	}
 }

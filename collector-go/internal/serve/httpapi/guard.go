@@ -16,12 +16,8 @@ func (a *api) admit(r *http.Request, required access.Requirement) (access.Caller
 	if a.options.Guard == nil {
 		return access.Caller{Name: "address " + quota.Address(r.RemoteAddr)}, nil
 	}
-	return a.options.Guard.Admit(peerOf(r), required)
-}
-
-// peerOf returns what the transport reveals about the sender of a request.
-func peerOf(r *http.Request) access.Peer {
-	return access.Peer{Address: r.RemoteAddr, TLS: r.TLS, Authorization: r.Header.Values("Authorization")}
+	return a.options.Guard.Admit(access.Peer{Address: r.RemoteAddr, TLS: r.TLS,
+		Authorization: r.Header.Values("Authorization")}, required)
 }
 
 // note counts and logs a refusal that was not decided by the guard.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -59,9 +60,7 @@ func crossSite(r *http.Request, hosts []string) (from string, cross bool) {
 			}
 		}
 	}
-	if origin == "" {
-		origin = "another site"
-	}
+	origin = cmp.Or(origin, "another site")
 	return origin, true
 }
 

@@ -1,12 +1,14 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -71,24 +73,16 @@ func timeParameter(r request, name string, absent time.Time) (time.Time, error) 
 	}
 	t, err := parseTime(text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("invalid time value for '%s': %w", name, err)
+		return time.Time{}, parameterError(name, fmt.Errorf("invalid time value for '%s': %w", name, err))
 	}
 	return t, nil
 }
 
 // timeRange returns the parameters start and end, which are both optional.
-func timeRange(r request) (start, end time.Time, invalid *answer) {
-	start, err := timeParameter(r, "start", minTime)
-	if err != nil {
-		a := invalidParameter("start", err)
-		return start, end, &a
-	}
-	end, err = timeParameter(r, "end", maxTime)
-	if err != nil {
-		a := invalidParameter("end", err)
-		return start, end, &a
-	}
-	return start, end, nil
+func timeRange(r request) (start, end time.Time, err error) {
+	start, err = timeParameter(r, "start", minTime)
+	end, wrong := timeParameter(r, "end", maxTime)
+	return start, end, cmp.Or(err, wrong)
 }
 
 // parseTime parses seconds since 1970, rounded to the millisecond, or an RFC 3339 time.
@@ -133,10 +127,10 @@ func limitParameter(r request) (int, error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil {
-		return limit, err
+		return limit, parameterError("limit", err)
 	}
 	if limit < 0 {
-		return limit, errors.New("limit must be non-negative")
+		return limit, parameterError("limit", errors.New("limit must be non-negative"))
 	}
 	return limit, nil
 }
@@ -170,10 +164,5 @@ func parseSelectors(ctx context.Context, e *query.Engine, texts []string) ([][]*
 // namesSomething reports whether a selector has a matcher that does not match the empty string. Without one, the
 // selector would select every series.
 func namesSomething(matchers []*labels.Matcher) bool {
-	for _, m := range matchers {
-		if m != nil && !m.Matches("") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return m != nil && !m.Matches("") })
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,13 +42,10 @@ const maxPoints = 11000
 
 // query answers /query: the value of an expression at one time.
 func (a *api) query(r request) answer {
-	limit, err := limitParameter(r)
-	if err != nil {
-		return invalidParameter("limit", err)
-	}
-	at, err := timeParameter(r, "time", a.now())
-	if err != nil {
-		return invalidParameter("time", err)
+	limit, wrongLimit := limitParameter(r)
+	at, wrongTime := timeParameter(r, "time", a.now())
+	if err := cmp.Or(wrongLimit, wrongTime); err != nil {
+		return badData(err)
 	}
 	return a.evaluate(r, limit, func(ctx context.Context, o promql.QueryOpts) (promql.Query, error) {
 		return a.options.Engine.Instant(ctx, o, r.FormValue("query"), at)
@@ -59,7 +57,7 @@ func (a *api) query(r request) answer {
 func (a *api) queryRange(r request) answer {
 	limit, err := limitParameter(r)
 	if err != nil {
-		return invalidParameter("limit", err)
+		return badData(err)
 	}
 	start, err := parseTime(r.FormValue("start"))
 	if err != nil {
@@ -92,9 +90,9 @@ func (a *api) queryRange(r request) answer {
 // exemplars answers /query_exemplars. The result is always empty, because samples from Storm have no trace IDs. The
 // parameters are checked as Prometheus does.
 func (a *api) exemplars(r request) answer {
-	start, end, invalid := timeRange(r)
-	if invalid != nil {
-		return *invalid
+	start, end, err := timeRange(r)
+	if err != nil {
+		return badData(err)
 	}
 	if end.Before(start) {
 		return badData(errors.New("end timestamp must not be before start timestamp"))

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -83,8 +84,7 @@ func (a *api) routes() []route {
 	}
 	if a.options.Page != nil {
 		routes = append(routes, route{"GET /{$}", access.Read, a.options.Page},
-			route{"GET /page/", access.Read, a.options.Page},
-			route{"GET /graph", access.Read, http.HandlerFunc(graph)})
+			route{"GET /page/", access.Read, a.options.Page}, route{"GET /graph", access.Read, http.HandlerFunc(graph)})
 	}
 	if a.options.Reloader != nil {
 		routes = append(routes, route{"POST /-/reload", access.Write, a.completePage(a.reload)},
@@ -147,9 +147,7 @@ func instrument(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) 
 	r.MustRegister(took)
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		_, pattern := mux.Handler(req)
-		if pattern == "" {
-			pattern = "none"
-		}
+		pattern = cmp.Or(pattern, "none")
 		promhttp.InstrumentHandlerDuration(took.MustCurryWith(prometheus.Labels{"route": pattern}),
 			next).ServeHTTP(w, req)
 	})

@@ -155,24 +155,23 @@ func (a *api) readWanted(r request) (w wanted, invalid *answer) {
 
 // readPage reads the parameters of pagination. Prometheus accepts them only in the URL.
 func (w *wanted) readPage(form url.Values) *answer {
-	fail := func(name, text string) *answer {
-		bad := invalidParameter(name, errors.New(text))
-		return &bad
+	fail := func(name string, err error) *answer {
+		return &answer{err: &apiError{errorBadData, parameterError(name, err)}}
 	}
 	limit, token := form.Get("group_limit"), form.Get("group_next_token")
 	if limit == "" {
 		if token != "" {
-			return fail("group_next_token", "group_limit needs to be present in order to paginate over the groups")
+			return fail("group_next_token",
+				errors.New("group_limit needs to be present in order to paginate over the groups"))
 		}
 		return nil
 	}
 	n, err := strconv.ParseInt(limit, 10, 32)
 	if err != nil {
-		bad := invalidParameter("group_limit", fmt.Errorf("group_limit needs to be a valid number: %w", err))
-		return &bad
+		return fail("group_limit", fmt.Errorf("group_limit needs to be a valid number: %w", err))
 	}
 	if n <= 0 {
-		return fail("group_limit", "group_limit needs to be greater than 0")
+		return fail("group_limit", errors.New("group_limit needs to be greater than 0"))
 	}
 	w.groupLimit, w.nextToken = int(n), token
 	return nil
@@ -188,7 +187,8 @@ func (a *api) rules(r request) answer {
 	found := foundGroups{Groups: []ruleGroup{}}
 	reached := w.nextToken == ""
 	for _, group := range a.ruleGroups() {
-		token := pageToken(group)
+		sum := sha256.Sum256([]byte(group.File() + ";" + group.Name()))
+		token := hex.EncodeToString(sum[:])
 		reached = reached || token == w.nextToken
 		if !reached || !named(w.groups, group.Name()) || !named(w.files, group.File()) {
 			continue
@@ -221,19 +221,11 @@ func (a *api) ruleGroups() []*rules.Group {
 // named reports whether name is in names. An empty list contains every name.
 func named(names []string, name string) bool { return len(names) == 0 || slices.Contains(names, name) }
 
-// pageToken identifies the group with which the next page begins. It is a hash, as in Prometheus, so that clients
-// cannot depend on its contents.
-func pageToken(group *rules.Group) string {
-	sum := sha256.Sum256([]byte(group.File() + ";" + group.Name()))
-	return hex.EncodeToString(sum[:])
-}
-
 // show returns the rules of a group that pass the filters, with the times of their last evaluation.
 func (w wanted) show(group *rules.Group) ruleGroup {
 	shown := ruleGroup{
 		Name: group.Name(), File: group.File(), Interval: group.Interval().Seconds(), Limit: group.Limit(),
-		Rules:          []any{},
-		EvaluationTime: group.GetEvaluationTime().Seconds(), LastEvaluation: group.GetLastEvaluation(),
+		Rules: []any{}, EvaluationTime: group.GetEvaluationTime().Seconds(), LastEvaluation: group.GetLastEvaluation(),
 	}
 	for _, rule := range group.Rules(w.matchers...) {
 		if !named(w.names, rule.Name()) {
@@ -256,11 +248,10 @@ func (w wanted) show(group *rules.Group) ruleGroup {
 func (w wanted) showAlerting(rule *rules.AlertingRule) alertingRule {
 	shown := alertingRule{
 		State: rule.State().String(), Name: rule.Name(), Query: rule.Query().String(),
-		Duration:      rule.HoldDuration().Seconds(),
-		KeepFiringFor: rule.KeepFiringFor().Seconds(), Labels: rule.Labels(), Annotations: rule.Annotations(),
-		Health:    rule.Health(),
-		LastError: text(rule.LastError()), EvaluationTime: rule.GetEvaluationDuration().Seconds(),
-		LastEvaluation: rule.GetEvaluationTimestamp(), Type: "alerting",
+		Duration: rule.HoldDuration().Seconds(), KeepFiringFor: rule.KeepFiringFor().Seconds(), Labels: rule.Labels(),
+		Annotations: rule.Annotations(), Health: rule.Health(), LastError: text(rule.LastError()),
+		EvaluationTime: rule.GetEvaluationDuration().Seconds(), LastEvaluation: rule.GetEvaluationTimestamp(),
+		Type: "alerting",
 	}
 	if !w.withoutAlerts {
 		shown.Alerts = alertsOf(rule)
@@ -271,9 +262,8 @@ func (w wanted) showAlerting(rule *rules.AlertingRule) alertingRule {
 func showRecording(rule *rules.RecordingRule) recordingRule {
 	return recordingRule{
 		Name: rule.Name(), Query: rule.Query().String(), Labels: rule.Labels(), Health: rule.Health(),
-		LastError:      text(rule.LastError()),
-		EvaluationTime: rule.GetEvaluationDuration().Seconds(), LastEvaluation: rule.GetEvaluationTimestamp(),
-		Type: "recording",
+		LastError: text(rule.LastError()), EvaluationTime: rule.GetEvaluationDuration().Seconds(),
+		LastEvaluation: rule.GetEvaluationTimestamp(), Type: "recording",
 	}
 }
 

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,14 +70,10 @@ func (a *api) series(r request) answer {
 
 // selected reads the parameters and opens a querier for them. wrong makes the answer to an invalid selector.
 func (a *api) selected(r request, wrong func(error) answer) (*selection, *answer) {
-	limit, err := limitParameter(r)
-	if err != nil {
-		invalid := invalidParameter("limit", err)
-		return nil, &invalid
-	}
-	start, end, invalid := timeRange(r)
-	if invalid != nil {
-		return nil, invalid
+	limit, wrongLimit := limitParameter(r)
+	start, end, wrongTime := timeRange(r)
+	if err := cmp.Or(wrongLimit, wrongTime); err != nil {
+		return nil, &answer{err: &apiError{errorBadData, err}}
 	}
 	selectors, err := parseSelectors(r.Context(), a.options.Engine, r.Form["match[]"])
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
@@ -205,16 +206,13 @@ func (s *Server) shutDown() error {
 }
 
 func (s *Server) figures() {
-	s.refused = prometheus.NewCounter(prometheus.CounterOpts{
+	make := promauto.With(s.options.Registerer)
+	s.refused = make.NewCounter(prometheus.CounterOpts{
 		Name: "bullet_metrics_http_refused_connections_total",
 		Help: "Connections closed at once because of the limit in total or per address, and failed attempts to accept one.",
 	})
-	if r := s.options.Registerer; r != nil {
-		r.MustRegister(s.refused,
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_http_connections",
-				Help: "Open connections to the HTTP port."},
-				func() float64 { return float64(s.connections.Taken()) }))
-	}
+	make.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_http_connections",
+		Help: "Open connections to the HTTP port."}, func() float64 { return float64(s.connections.Taken()) })
 }
 
 // refuse counts and logs a connection that exceeds the total limit or the share of its address.

@@ -111,8 +111,7 @@ func (e *Engine) Format(ctx context.Context, text string) (pretty string, err er
 		return "", err
 	}
 	if c.length*(1+c.depth) > maxFormat {
-		return "", fmt.Errorf("query is too large to be formatted: %d bytes, %d levels",
-			c.length, c.depth)
+		return "", fmt.Errorf("query is too large to be formatted: %d bytes, %d levels", c.length, c.depth)
 	}
 	err = e.within(ctx, text, func() error {
 		expr, err := e.parser.ParseExpr(text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,9 +137,8 @@ func (p *planner) shifted(s *parser.VectorSelector) plan.Instants {
 // functions are the functions that the store may compute, by name.
 var functions = map[string]plan.Function{
 	"max_over_time": plan.MaxOverTime, "min_over_time": plan.MinOverTime, "avg_over_time": plan.AvgOverTime,
-	"sum_over_time":   plan.SumOverTime,
-	"count_over_time": plan.CountOverTime, "last_over_time": plan.LastOverTime, "rate": plan.Rate,
-	"increase": plan.Increase,
+	"sum_over_time": plan.SumOverTime, "count_over_time": plan.CountOverTime, "last_over_time": plan.LastOverTime,
+	"rate": plan.Rate, "increase": plan.Increase,
 }
 
 // computed returns a selector that replaces a function over windows whose results the store computes. It returns nil
@@ -180,12 +180,9 @@ func metricOf(matchers []*labels.Matcher) string {
 
 // isCounter reports whether the engine computes rates of a metric with this name without an info annotation.
 func isCounter(metric string) bool {
-	for _, suffix := range [...]string{"_total", "_sum", "_count", "_bucket"} {
-		if strings.HasSuffix(metric, suffix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"_total", "_sum", "_count", "_bucket"}, func(suffix string) bool {
+		return strings.HasSuffix(metric, suffix)
+	})
 }
 
 // milliseconds rounds as the engine does.

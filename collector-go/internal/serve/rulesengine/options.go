@@ -85,16 +85,9 @@ func (o Options) Validate() error {
 		return errors.New("alerting: missing external URL of the collector")
 	}
 	for _, u := range o.Alertmanagers {
-		if err := checkURL(u); err != nil {
-			return err
+		if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.User != nil {
+			return fmt.Errorf("alerting: %q is not a URL of an Alertmanager; use for example http://127.0.0.1:9093", u.Redacted())
 		}
-	}
-	return nil
-}
-
-func checkURL(u *url.URL) error {
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.User != nil {
-		return fmt.Errorf("alerting: %q is not a URL of an Alertmanager; use for example http://127.0.0.1:9093", u.Redacted())
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/storage"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Own stores the collector's own metrics, as a Prometheus that scrapes /metrics would do. Therefore rules and the
@@ -31,18 +33,12 @@ type Own struct {
 
 // Run stores the metrics every Interval until ctx is done.
 func (o *Own) Run(ctx context.Context) error {
-	ticker := time.NewTicker(o.Interval)
-	defer ticker.Stop()
-	for {
+	poll.Every(ctx, o.Interval, func() {
 		if err := o.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			o.Logger.Warn("storing the collector's own metrics failed", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	})
+	return nil
 }
 
 // look stores all current values, or none if one fails. A series that has disappeared gets a stale marker.

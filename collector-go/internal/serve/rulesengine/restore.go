@@ -3,6 +3,8 @@ package rulesengine
 import (
 	"context"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // restore evaluates every group immediately and restores since when its alerts have been active. Prometheus restores
@@ -24,16 +26,5 @@ func (e *Evaluator) restore(ctx context.Context) {
 // awaitAlertmanagers waits until the notifier knows its Alertmanagers, because it drops alerts that it receives
 // before.
 func (e *Evaluator) awaitAlertmanagers(ctx context.Context) {
-	if len(e.targets) == 0 {
-		return
-	}
-	looking := time.NewTicker(time.Millisecond)
-	defer looking.Stop()
-	for len(e.notifier.Alertmanagers()) < len(e.targets) {
-		select {
-		case <-ctx.Done():
-			return
-		case <-looking.C:
-		}
-	}
+	_ = poll.Until(ctx, time.Millisecond, func() bool { return len(e.notifier.Alertmanagers()) >= len(e.targets) })
 }

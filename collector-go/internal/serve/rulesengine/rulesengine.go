@@ -42,13 +42,12 @@ type Evaluator struct {
 // New returns an evaluator that queries engine and stores results of rules in results. The engine must read the
 // results too, so that rules can use recorded series. New starts nothing. The error names the file and line of every
 // invalid rule.
-func New(engine *query.Engine, results *Results, options Options) (*Evaluator, error) {
+func New(engine *query.Engine, results *Results, options Options) (_ *Evaluator, err error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
 	e := &Evaluator{options: options, logger: quieted(options.Logger), parser: engine.Parser()}
 	e.files = newLoader(options.Files, e.parser, e.logger)
-	var err error
 	if e.names, err = e.files.check(options.Files); err != nil {
 		return nil, err
 	}
@@ -56,12 +55,11 @@ func New(engine *query.Engine, results *Results, options Options) (*Evaluator, e
 		return nil, err
 	}
 	e.rules = rules.NewManager(&rules.ManagerOptions{
-		NameValidationScheme: model.UTF8Validation, Parser: e.parser, GroupLoader: e.files,
-		Appendable: results, Queryable: engine.Queryable(), QueryFunc: ask(engine),
-		NotifyFunc:             rules.SendAlerts(e.notifier, strings.TrimSuffix(options.ExternalURL.String(), "/")),
-		ExternalURL:            options.ExternalURL,
-		DefaultRuleQueryOffset: func() time.Duration { return options.QueryOffset },
-		OutageTolerance:        outageTolerance, ForGracePeriod: forGracePeriod, ResendDelay: options.ResendDelay,
+		NameValidationScheme: model.UTF8Validation, Parser: e.parser, GroupLoader: e.files, Appendable: results,
+		Queryable: engine.Queryable(), QueryFunc: ask(engine),
+		NotifyFunc:  rules.SendAlerts(e.notifier, strings.TrimSuffix(options.ExternalURL.String(), "/")),
+		ExternalURL: options.ExternalURL, DefaultRuleQueryOffset: func() time.Duration { return options.QueryOffset },
+		OutageTolerance: outageTolerance, ForGracePeriod: forGracePeriod, ResendDelay: options.ResendDelay,
 		Registerer: options.Registerer, Logger: e.logger,
 	})
 	return e, nil

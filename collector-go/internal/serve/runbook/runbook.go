@@ -7,6 +7,7 @@ package runbook
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -137,9 +138,7 @@ func Handler() http.Handler {
 			return
 		}
 		name = strings.TrimSuffix(name, ".md")
-		if name == "" {
-			name = index
-		}
+		name = cmp.Or(name, index)
 		source, ok := Text(name)
 		if !ok {
 			http.Error(w, fmt.Sprintf("there is no runbook %.80q", name), http.StatusNotFound)

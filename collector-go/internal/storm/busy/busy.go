@@ -18,6 +18,7 @@ package busy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,12 +40,7 @@ var computing = []string{"FilterBolt", "JoinBolt"}
 
 // Computes reports whether a bolt is known not to wait during a tuple.
 func Computes(component string) bool {
-	for _, name := range computing {
-		if name == component {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(computing, component)
 }
 
 // gaugeError is by how much Storm's gauge may exceed the real value. Its ten minutes are twenty complete buckets and

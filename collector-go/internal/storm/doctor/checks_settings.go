@@ -95,8 +95,7 @@ func files(f Facts) Finding {
 		for _, name := range slices.Sorted(maps.Keys(f.Unreadable)) {
 			all = append(all, plugininfo.Collector+name+": "+f.Unreadable[name])
 		}
-		return fail(strings.Join(all, "; "),
-			"install it on every host that runs workers, readable for their user")
+		return fail(strings.Join(all, "; "), "install it on every host that runs workers, readable for their user")
 	}
 	return ok("the files in the settings can be read on this machine; every host with workers needs them too")
 }

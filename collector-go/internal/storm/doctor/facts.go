@@ -206,8 +206,7 @@ var Kinds = []struct {
 	{Heap, []string{"bullet_worker_heap_used_bytes"}},
 	{GC, []string{"bullet_worker_gc_seconds_total"}},
 	{Latency, []string{"bullet_filter_latency_seconds", "bullet_filter_latency_mean_seconds",
-		"storm_complete_latency_seconds",
-		"storm_execute_latency_seconds"}},
+		"storm_complete_latency_seconds", "storm_execute_latency_seconds"}},
 }
 
 // NewestSlice is what was found for a kind.

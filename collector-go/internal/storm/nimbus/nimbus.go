@@ -108,8 +108,6 @@ func ask(ctx context.Context, address string, question []byte) ([]byte, error) {
 			"answer of %d bytes exceeds the limit; check that this is Nimbus' Thrift port (nimbus.thrift.port), without SASL", n)
 	}
 	frame := make([]byte, n)
-	if _, err := io.ReadFull(connection, frame); err != nil {
-		return nil, err
-	}
-	return frame, nil
+	_, err = io.ReadFull(connection, frame)
+	return frame, err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Watch reports topologies that Nimbus had and has killed, so that their silence raises no alert. Run uses it from one
@@ -21,16 +23,8 @@ type Watch struct {
 
 // Run asks Nimbus until ctx is done.
 func (w *Watch) Run(ctx context.Context) error {
-	ticker := time.NewTicker(w.Every)
-	defer ticker.Stop()
-	for {
-		w.look(ctx)
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
-	}
+	poll.Every(ctx, w.Every, func() { w.look(ctx) })
+	return nil
 }
 
 // look asks once. Topologies that Nimbus never had since the start of this process are ignored: they may run in another

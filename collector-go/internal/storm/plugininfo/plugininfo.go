@@ -32,9 +32,8 @@ const (
 
 // CollectorSettings returns the names of the plugin's own settings, without the prefix Collector.
 func CollectorSettings() []string {
-	return []string{"address", "policy", "tls.enabled", "tls.ca.file", "tls.cert.file", "tls.key.file",
-		"token.file", "queue.capacity", "series.limit", "parallelism",
-		Retain, "sampler.enabled", "latency.enabled"}
+	return []string{"address", "policy", "tls.enabled", "tls.ca.file", "tls.cert.file", "tls.key.file", "token.file",
+		"queue.capacity", "series.limit", "parallelism", Retain, "sampler.enabled", "latency.enabled"}
 }
 
 // Bounds returns the bounds of an integer setting; name is without the prefix Collector. For other settings most is 0.

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -28,7 +29,7 @@ func newFigures(o Options) *figures {
 			ConstLabels: labels})
 	}
 	f := &figures{
-		registerer: o.Registerer, refused: map[string]bool{},
+		registerer: cmp.Or[prometheus.Registerer](o.Registerer, prometheus.NewRegistry()), refused: map[string]bool{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "bullet_metrics_forward_requests_total", ConstLabels: labels,
 			Help: "Requests to a network store, by outcome: acknowledged, refused (it is sent again in smaller parts) or failed (it is sent again).",
@@ -45,9 +46,7 @@ func newFigures(o Options) *figures {
 			"Failed writes of the cursor. A restart then sends more slices a second time."),
 	}
 	f.all = []prometheus.Collector{f.requests, f.seconds, f.bytes, f.repeated, f.cursorFailures}
-	if o.Registerer != nil {
-		o.Registerer.MustRegister(f.all...)
-	}
+	f.registerer.MustRegister(f.all...)
 	return f
 }
 
@@ -74,9 +73,6 @@ func (f *figures) firstRefusal(reason string) bool {
 
 // unregister removes the metrics, so that a store can be opened again with the same registerer.
 func (f *figures) unregister() {
-	if f.registerer == nil {
-		return
-	}
 	for _, c := range f.all {
 		f.registerer.Unregister(c)
 	}

@@ -58,8 +58,7 @@ func (s *Store) keepAside(name string) {
 		size, err = f.Size()
 	}
 	if err != nil {
-		s.log.Warn("grid store: failed to read a damaged file that was set aside", "file", s.path(name),
-			"error", err)
+		s.log.Warn("grid store: failed to read a damaged file that was set aside", "file", s.path(name), "error", err)
 		return
 	}
 	s.asides = append(s.asides, asideFile{name: name, atMs: at.UnixMilli(), bytes: size})

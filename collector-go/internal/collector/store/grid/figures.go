@@ -1,6 +1,7 @@
 package grid
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,6 +39,7 @@ func newFigures(s *Store) *figures {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
 	}
 	f := &figures{
+		registerer: cmp.Or[prometheus.Registerer](s.options.Registerer, prometheus.NewRegistry()),
 		stored: counter("slices_stored_total",
 			"Slices added to the memory of the embedded store. Slices that a restart replays from the journal count again."),
 		repeated: counter("slices_repeated_total",
@@ -81,8 +83,7 @@ func (f *figures) gauges(s *Store) []prometheus.Collector {
 		})
 	}
 	return []prometheus.Collector{
-		gauge("head_series", "Series in the memory of the embedded store.",
-			func() int { return s.live.table.live() }),
+		gauge("head_series", "Series in the memory of the embedded store.", func() int { return s.live.table.live() }),
 		gauge("series_limit", "Series limit of the embedded store's memory.",
 			func() int { return s.options.MaxSeries }),
 		gauge("head_slices", "Slices in the memory of the embedded store that are not in a part yet.", func() int {
@@ -93,31 +94,19 @@ func (f *figures) gauges(s *Store) []prometheus.Collector {
 			return n
 		}),
 		gauge("head_bytes", "Memory used by slices, in bytes.", s.sliceBytes),
-		gauge("head_limit_bytes", "Memory limit for slices, in bytes.",
-			func() int { return s.options.HeadBytes }),
+		gauge("head_limit_bytes", "Memory limit for slices, in bytes.", func() int { return s.options.HeadBytes }),
 		gauge("series_bytes", "Memory used by the labels and the index of all series, in bytes.",
 			func() int { return s.live.table.memory() }),
 		gauge("blocks", "Parts on disk.", func() int { return len(s.pieces) }),
-		gauge("blocks_bytes", "Size of all parts on disk, in bytes.",
-			func() int { return int(s.manifest.bytes()) }),
+		gauge("blocks_bytes", "Size of all parts on disk, in bytes.", func() int { return int(s.manifest.bytes()) }),
 		gauge("durable_position", "Journal position up to which all slices are in parts.",
 			func() int { return int(s.manifest.position) }),
 		gauge("queries", "Queries that are reading the embedded store.", func() int { return s.readers }),
 	}
 }
 
-// register exports the metrics, unless r is nil.
-func (f *figures) register(r prometheus.Registerer) {
-	if f.registerer = r; r != nil {
-		r.MustRegister(f.all...)
-	}
-}
-
 // unregister removes the metrics, so that a store can be opened again with the same registerer.
 func (f *figures) unregister() {
-	if f.registerer == nil {
-		return
-	}
 	for _, c := range f.all {
 		f.registerer.Unregister(c)
 	}

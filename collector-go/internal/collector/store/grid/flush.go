@@ -74,8 +74,7 @@ func (s *Store) work() {
 	s.working, s.failing = false, err != nil
 	s.lock.Unlock()
 	if first { // further failures are only counted
-		s.log.Warn("grid store: write failed; retrying, slices stay in memory and in the journal",
-			"error", err)
+		s.log.Warn("grid store: write failed; retrying, slices stay in memory and in the journal", "error", err)
 	}
 }
 
@@ -205,9 +204,7 @@ func (s *Store) writePart(f *freeze, order []uint32, fromMs int64) (*piece, erro
 // directory is synced. It removes the file if anything fails.
 func (s *Store) makePart(e entry, fill func(w *part.Writer) error) (*piece, error) {
 	e.number = s.manifest.next
-	if e.oldest == 0 {
-		e.oldest = e.number
-	}
+	e.oldest = cmp.Or(e.oldest, e.number)
 	name := s.path(partName(e.number))
 	_ = s.fs.Remove(name + disk.AsideSuffix) // of an earlier attempt that failed
 	w, err := part.Create(s.fs, name+disk.AsideSuffix, part.WriterOptions{Levels: e.level >= levelledFrom,

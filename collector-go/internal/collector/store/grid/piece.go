@@ -43,8 +43,7 @@ func (s *Store) drop(gone map[uint64]string) (unread []*piece) {
 func (s *Store) sweep(unread []*piece) {
 	for _, p := range unread {
 		if err := p.Close(); err != nil {
-			s.log.Warn("grid store: failed to close a part that is no longer needed", "file", p.Name(),
-				"error", err)
+			s.log.Warn("grid store: failed to close a part that is no longer needed", "file", p.Name(), "error", err)
 		}
 		s.remove(partName(p.number))
 	}

@@ -99,7 +99,7 @@ type Store struct {
 
 // Open opens the store in dir, which it creates if it is missing, and locks it against other processes. A newly opened
 // store has nothing in memory: the caller must hand over again what closed from journal records at or after Durable.
-func Open(dir string, options Options) (*Store, error) {
+func Open(dir string, options Options) (_ *Store, err error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
@@ -110,7 +110,6 @@ func Open(dir string, options Options) (*Store, error) {
 		return nil, fmt.Errorf("grid store: make %s: %w", dir, err)
 	}
 	holder := fmt.Sprintf("pid %d since %s", os.Getpid(), time.Now().UTC().Format(time.RFC3339))
-	var err error
 	if s.locked, err = s.fs.Lock(s.path("lock"), holder); err != nil {
 		return nil, fmt.Errorf("grid store: lock %s: %w", dir, err)
 	}
@@ -119,7 +118,7 @@ func Open(dir string, options Options) (*Store, error) {
 		return nil, errors.Join(err, s.closeParts(), s.locked.Close())
 	}
 	s.live = newHead(newTable())
-	s.figures.register(options.Registerer)
+	s.figures.registerer.MustRegister(s.figures.all...)
 	return s, nil
 }
 

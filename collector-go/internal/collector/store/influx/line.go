@@ -54,9 +54,8 @@ var errText = errors.New("line protocol cannot represent this text")
 
 // tagText returns ",name=value" for each label except the metric name. The tags are sorted by name, as InfluxDB
 // recommends.
-func tagText(l labels.Labels) (string, error) {
+func tagText(l labels.Labels) (_ string, err error) {
 	var text strings.Builder
-	var err error
 	l.Range(func(label labels.Label) {
 		switch {
 		case !writable(label.Name) || !writable(label.Value):

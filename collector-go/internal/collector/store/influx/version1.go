@@ -26,8 +26,7 @@ func newVersion1(o Options, client *http.Client) *version1 {
 		query.Set("rp", o.RetentionPolicy)
 	}
 	zip, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // never fails: the level is valid
-	return &version1{client: client, address: strings.TrimSuffix(o.URL, "/") + "/write?" + query.Encode(),
-		zip: zip}
+	return &version1{client: client, address: strings.TrimSuffix(o.URL, "/") + "/write?" + query.Encode(), zip: zip}
 }
 
 func (v *version1) write(ctx context.Context, lines []byte) error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // statePeriod is how often a client reports its state.
@@ -110,7 +111,7 @@ func (c *client) follow(ctx context.Context, o order) error {
 			return fmt.Errorf("hold: the number of queries must be between 0 and %d, and the time not negative, not %d within %d ms",
 				maxClosedQueries, o.Hold.Queries, o.Hold.SpreadMs)
 		}
-		c.asker.Hold(o.Hold.Queries, time.UnixMilli(o.Hold.FromMs), milliseconds(o.Hold.SpreadMs))
+		c.asker.Hold(o.Hold.Queries, time.UnixMilli(o.Hold.FromMs), load.DurationOf(o.Hold.SpreadMs))
 		return nil
 	case o.Open != nil:
 		return c.open(*o.Open)
@@ -156,16 +157,9 @@ func (c *client) open(o openOrder) error {
 // reportState reports the state once a second until ctx ends. It reports even if no query ends, because the other side
 // treats a silent client as dead.
 func (c *client) reportState(ctx context.Context) {
-	ticker := time.NewTicker(statePeriod)
-	defer ticker.Stop()
-	for {
+	poll.Every(ctx, statePeriod, func() {
 		c.answer(answer{State: &stateAnswer{time.Now().UnixMilli(), cpuTime().Microseconds(), c.asker.InFlight()}})
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // cpuTime returns the user and system time that this process has used.
@@ -182,13 +176,9 @@ func (c *client) observe(o load.Outcome) { c.answer(answer{Outcome: &o}) }
 // answer writes one line. The first write error is kept. Later answers are still tried, because the error may concern
 // one value only.
 func (c *client) answer(a answer) {
-	line, err := json.Marshal(a)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil {
-		_, err = c.to.Write(append(line, '\n'))
-	}
-	if err != nil && c.err == nil {
+	if err := json.NewEncoder(c.to).Encode(a); err != nil && c.err == nil {
 		c.err = fmt.Errorf("write an answer: %w", err)
 	}
 	if a.Outcome != nil {

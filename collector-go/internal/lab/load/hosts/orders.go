@@ -125,7 +125,7 @@ type endAnswer struct {
 
 // query returns the client's query.
 func (b beginOrder) query() (load.Query, error) {
-	return load.NewQuery(b.Class, load.Parameters{Limit: b.Limit, Duration: milliseconds(b.DurationMs),
+	return load.NewQuery(b.Class, load.Parameters{Limit: b.Limit, Duration: load.DurationOf(b.DurationMs),
 		PerSecond: b.MatchingPerSecond, NoSource: b.NoSource, Text: b.BQL})
 }
 
@@ -146,8 +146,8 @@ func (b beginOrder) validate() error {
 
 // options returns the options of the open loop.
 func (o openOrder) options() load.OpenOptions {
-	return load.OpenOptions{Rate: o.Rate, Start: time.UnixMilli(o.StartMs), Duration: milliseconds(o.DurationMs),
-		MostInFlight: o.MostInFlight, Probes: o.Probes, Grace: milliseconds(o.GraceMs)}
+	return load.OpenOptions{Rate: o.Rate, Start: time.UnixMilli(o.StartMs), Duration: load.DurationOf(o.DurationMs),
+		MostInFlight: o.MostInFlight, Probes: o.Probes, Grace: load.DurationOf(o.GraceMs)}
 }
 
 // eachLine decodes one line after the other into values of T and passes them to take. It returns the first error of
@@ -175,5 +175,3 @@ func eachLine[T any](from io.Reader, take func(T) error) error {
 	}
 	return lines.Err()
 }
-
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

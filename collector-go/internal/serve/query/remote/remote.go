@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/plan"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
@@ -182,28 +183,23 @@ const retryInterval = 10 * time.Second
 
 // LogAbilities asks the engine for its abilities until it answers or ctx is done, and logs what it cannot do.
 func (s *Store) LogAbilities(ctx context.Context, logger *slog.Logger) error {
-	retry := time.NewTicker(retryInterval)
-	defer retry.Stop()
-	for warned := false; ; {
+	warned := false
+	_ = poll.Until(ctx, retryInterval, func() bool { // its error is the end of ctx
 		asking, cancel := context.WithTimeout(ctx, retryInterval)
+		defer cancel()
 		can, err := s.Abilities(asking)
-		cancel()
-		if err == nil {
+		switch {
+		case err == nil:
 			logger.Info("queries are evaluated by the engine of query.url", "version", can.Version, "native_histograms",
 				can.NativeHistograms)
 			if !can.NativeHistograms {
 				logger.Warn("the engine of query.url does not evaluate native histograms; latency percentiles are unavailable")
 			}
-			return nil
-		}
-		if !warned && ctx.Err() == nil {
+		case !warned && ctx.Err() == nil:
 			logger.Warn("the engine of query.url does not answer; retrying", "error", err)
 			warned = true
 		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-retry.C:
-		}
-	}
+		return err == nil
+	})
+	return nil
 }

@@ -206,9 +206,8 @@ func (a caller) unreached(ctx context.Context, c *doctor.Collector) error {
 // look for.
 func (t topology) facts() *doctor.Topology {
 	found := &doctor.Topology{ID: t.ID, FirstSeen: t.FirstSeen, LastSeen: t.LastSeen, Alive: t.Alive,
-		ClockAhead: time.Duration(t.ClockAhead * float64(time.Second)),
-		Storm:      t.Versions.Storm,
-		Workers:    t.WorkerCount, Settings: t.Settings}
+		ClockAhead: time.Duration(t.ClockAhead * float64(time.Second)), Storm: t.Versions.Storm, Workers: t.WorkerCount,
+		Settings: t.Settings}
 	found.Submitted, _ = time.Parse(time.RFC3339, t.Submitted) // zero if Storm's topology id does not contain it
 	if t.Condition.State == "killed" || t.Condition.State == "stopped" {
 		found.Ended, found.EndedAt, found.EndedBy = t.Condition.State, t.Condition.Since, t.Condition.By
@@ -250,12 +249,11 @@ func (a caller) newestSlices(ctx context.Context, c *doctor.Collector) error {
 // restarts queries how often each worker restarted. It reads only the time since the topology was submitted. Workers
 // of a new submission may use the places of the old ones, and they are not restarts. It combines the counter in the
 // slices with the registry's annotations, because each may miss a restart that the other has.
-func (a caller) restarts(ctx context.Context, c *doctor.Collector) error {
+func (a caller) restarts(ctx context.Context, c *doctor.Collector) (err error) {
 	since := doctor.Lookback
 	if !c.Found.Submitted.IsZero() {
 		since = max(time.Second, min(since, c.Now.Sub(c.Found.Submitted).Truncate(time.Second)))
 	}
-	var err error
 	c.Restarts, err = a.increases(ctx, fmt.Sprintf("bullet_worker_restarts_total{topology=%q}[%s]", c.Topology,
 		model.Duration(since)), c.Now)
 	if err != nil {

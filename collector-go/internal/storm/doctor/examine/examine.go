@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/doctor"
 )
 
@@ -22,22 +23,14 @@ type Sources struct {
 const interval = 2 * time.Second
 
 // Report examines the sources until no check is waiting for something, for at most wait.
-func (s Sources) Report(ctx context.Context, wait time.Duration) doctor.Report {
+func (s Sources) Report(ctx context.Context, wait time.Duration) (report doctor.Report) {
 	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		report := doctor.Examine(s.facts(ctx))
-		if !report.Waits() {
-			return report
-		}
-		select {
-		case <-waiting.Done():
-			return report
-		case <-ticker.C:
-		}
-	}
+	_ = poll.Until(waiting, interval, func() bool {
+		report = doctor.Examine(s.facts(ctx))
+		return !report.Waits()
+	})
+	return report
 }
 
 func (s Sources) facts(ctx context.Context) doctor.Facts {

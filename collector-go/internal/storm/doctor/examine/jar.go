@@ -14,8 +14,7 @@ import (
 
 // foreign are packages of which the topology may have another version.
 var foreign = map[string]string{"io/grpc/": "io.grpc", "io/netty/": "io.netty",
-	"com/google/protobuf/": "com.google.protobuf",
-	"com/google/common/":   "com.google.common"}
+	"com/google/protobuf/": "com.google.protobuf", "com/google/common/": "com.google.common"}
 
 // Jar examines a jar. It reads only the names of the entries and loads no class, so that it is safe for a jar of any
 // origin. An error is stored in Err.
@@ -41,11 +40,7 @@ func Jar(path string) *doctor.Jar {
 			}
 		}
 	}
-	for _, class := range doctor.Classes {
-		if !there[class] {
-			j.Missing = append(j.Missing, class)
-		}
-	}
+	j.Missing = slices.DeleteFunc(slices.Clone(doctor.Classes), func(class string) bool { return there[class] })
 	j.Visible = slices.Sorted(maps.Keys(visible))
 	return j
 }

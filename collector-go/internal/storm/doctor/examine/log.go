@@ -84,11 +84,6 @@ func noteOurs(l *doctor.Log, before, text string) {
 // Storm's metrics consumer bolt, and of a topology that omits a consumer. The caller checks that the line names a
 // class of the plugin.
 func missesClass(line string) bool {
-	for _, words := range []string{"ClassNotFoundException", "NoClassDefFoundError", "Could not instantiate a class",
-		"is left out"} {
-		if strings.Contains(line, words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"ClassNotFoundException", "NoClassDefFoundError",
+		"Could not instantiate a class", "is left out"}, func(words string) bool { return strings.Contains(line, words) })
 }

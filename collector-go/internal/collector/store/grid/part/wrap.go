@@ -22,8 +22,7 @@ const maxUnpacked = 1 << 20
 var (
 	encoder = sync.OnceValue(func() *zstd.Encoder {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-			zstd.WithEncoderCRC(false),
-			zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
+			zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(128<<10))
 		if err != nil {
 			panic(err) // an option is invalid
 		}

@@ -1,6 +1,7 @@
 package part
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -73,9 +74,7 @@ type Writer struct {
 // Create begins a part in a file that must not exist. The file has no valid footer until Finish, so after a crash it is
 // not accepted as a part.
 func Create(fs disk.FS, name string, o WriterOptions) (*Writer, error) {
-	if o.PageBytes == 0 {
-		o.PageBytes = DefaultPageBytes
-	}
+	o.PageBytes = cmp.Or(o.PageBytes, DefaultPageBytes)
 	if o.Cache == nil {
 		o.Cache = &Cache{}
 	}
@@ -179,8 +178,7 @@ func (w *Writer) addColumn(r *run.Run, from, to int) error {
 	}
 	present, stored := w.presence(r, from, to)
 	p := piece{firstMs: r.FirstMs + int64(from)*r.StepMs, stepMs: r.StepMs, slots: to - from,
-		distributions: r.Values == nil,
-		page:          uint64(len(w.pages)), offset: uint32(len(w.page))}
+		distributions: r.Values == nil, page: uint64(len(w.pages)), offset: uint32(len(w.page))}
 	var err error
 	if p.distributions {
 		w.page, err = w.encoder.Histograms(w.page, r.Histograms[from:to], present)
