@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -58,16 +59,25 @@ func module(t *testing.T) string {
 	}
 }
 
-// build makes the Alertmanager of tools/alertmanager, which takes a minute of CPU the first time.
-func build(t *testing.T) string {
+// command returns a command of an Alertmanager: of Debian's with -short, and otherwise of that of tools/alertmanager,
+// whose build takes a minute of CPU the first time.
+func command(t *testing.T, args ...string) *exec.Cmd {
 	root := module(t)
+	if testing.Short() {
+		out, err := exec.CommandContext(t.Context(), filepath.Join(root, "../.ci/server"), "prometheus-alertmanager").Output()
+		require.NoError(t, err)
+		// Debian's reads its templates from /usr/share only, so the package's directory is mounted there, for it alone.
+		const run = `mount --bind "$0/usr/share" /usr/share && exec "$0/usr/bin/prometheus-alertmanager" "$@"`
+		return exec.Command("unshare", append([]string{"--mount", "--map-root-user", "sh", "-c", run,
+			strings.TrimSpace(string(out))}, args...)...)
+	}
 	program := filepath.Join(root, "../build/tools/alertmanager")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program,
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program,
 		"github.com/prometheus/alertmanager/cmd/alertmanager")
-	cmd.Dir = filepath.Join(root, "tools/alertmanager")
-	out, err := cmd.CombinedOutput()
+	build.Dir = filepath.Join(root, "tools/alertmanager")
+	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
-	return program
+	return exec.Command(program, args...)
 }
 
 // It does not wait for further alerts before it notifies of one, and notifies of an end as soon as it may.
@@ -82,10 +92,9 @@ receivers:
   webhook_configs: [{url: '%s', send_resolved: true}]
 `
 
-// Start builds a real Alertmanager and runs it until the test ends.
+// Start runs a real Alertmanager until the test ends.
 func Start(t *testing.T) *Alertmanager {
-	program, dir := build(t), t.TempDir()
-	a := &Alertmanager{}
+	dir, a := t.TempDir(), &Alertmanager{}
 	receiver := httptest.NewServer(http.HandlerFunc(a.hear))
 	t.Cleanup(receiver.Close)
 	config := filepath.Join(dir, "alertmanager.yml")
@@ -94,7 +103,7 @@ func Start(t *testing.T) *Alertmanager {
 	require.NoError(t, err)
 	address := l.Addr().String()
 	require.NoError(t, l.Close())
-	cmd := exec.Command(program, "--config.file", config, "--storage.path", dir, "--web.listen-address", address,
+	cmd := command(t, "--config.file", config, "--storage.path", dir, "--web.listen-address", address,
 		"--cluster.listen-address=", "--log.level=warn")
 	cmd.Stderr = t.Output()
 	require.NoError(t, cmd.Start())

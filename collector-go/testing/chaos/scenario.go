@@ -17,8 +17,8 @@ type Scenario struct {
 	Fault string
 	// Full is how many tries make the scenario whole, at scale 1.
 	Full int
-	// Short is how many tries `make test` plays; 0 where its other tests play the fault already, or where the scenario
-	// is about time or memory.
+	// Short is how many tries `make test-chaos` plays; 0 where other tests play the fault already, or where the
+	// scenario is about time or memory.
 	Short int
 	// Long is set for a scenario about time or memory, whose length --skip-long spares.
 	Long bool

@@ -19,8 +19,7 @@ import (
 
 // worker is scenario 18: SIGKILL of a worker under load; one that stays away and is rebalanced away, and topologies
 // that are killed, are played with it, since each goes by the alerts that wake somebody; a part of the scenario is the
-// SIGKILL alone, since the others take eight minutes. TestRunningTopology plays them in make test-long too, and the
-// worker's SIGKILL in make test.
+// SIGKILL alone, since the others take eight minutes. TestRunningTopology plays all of them in make test-all too.
 func worker() Scenario {
 	return Scenario{Number: 18, Fault: "worker killed", Full: 3, Long: true,
 		Try: func(ctx context.Context, g *Ground, tries int) (all Outcome, err error) {

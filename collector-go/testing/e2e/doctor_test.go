@@ -109,7 +109,7 @@ func workerLog(t *testing.T, c *clinic, name string) []string {
 
 // Each fault is made on a real cluster, and the doctor names it: by what it sees of the ports, of Nimbus, of a worker's
 // log and of the collector. A file that is no YAML, and a jar that is nowhere, are never submitted: these two are
-// judged as they stand. make test plays three of them, make test-long all.
+// judged as they stand. make test-cluster plays three of them, make test-all all.
 func TestDoctorOnACluster(t *testing.T) {
 	c := openClinic(t)
 	away := func(t *testing.T, c *clinic) func() {

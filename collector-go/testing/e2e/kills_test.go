@@ -64,7 +64,7 @@ func consumerOf(w measure.KnownWorker) bool {
 // the two were.
 func workerAwayThenRebalanced(t *testing.T, b *bench) {
 	if !playLong() {
-		t.Skip("make test-long and make chaos play it")
+		t.Skip("make test-all and make chaos play it")
 	}
 	b.slowFilters(t)
 	b.await(t, "the end of earlier alerts", func(context.Context) bool { return !b.firing(t, blindAlert) })
@@ -146,7 +146,7 @@ func (b *bench) awaitMissing(t *testing.T, series string) {
 	})
 }
 
-// playLong states that make test-long or make chaos plays: what takes minutes more than make test may.
+// playLong states that make test-long, make test-all or make chaos plays.
 func playLong() bool { return os.Getenv("BULLET_METRICS_LONG") != "" }
 
 // Three topologies are killed, one of them where make bench-alerts measures. Of the first nobody says so but its
@@ -154,7 +154,7 @@ func playLong() bool { return os.Getenv("BULLET_METRICS_LONG") != "" }
 // that ends after its time. Of the second an annotation says so, of the third Nimbus: nobody is woken.
 func killedTopologiesWakeWhomTheyShould(t *testing.T, b *bench) {
 	if !playLong() && !inFullTime() {
-		t.Skip("make test-long and make chaos play it")
+		t.Skip("make test-all and make chaos play it")
 	}
 	const annotated, known = topology + "-annotated", topology + "-known"
 	b.slowFilters(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
@@ -18,6 +19,7 @@ func TestPrometheus(t *testing.T) {
 
 // A receiver takes what is within its own window, and refuses the rest by name.
 func TestPrometheusWindow(t *testing.T) {
+	cases.Full(t, "a Prometheus that answers with 400, and not 500 as Debian's, to a sample that is too old")
 	const window = 2 * time.Hour
 	storetest.RunTooLate(t, onPrometheus(t, Prometheus(t, window), window))
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/influx"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/remote"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
@@ -209,6 +210,7 @@ func sinks(t testing.TB) []sink {
 // hour. In the end every store has, point by point, what the embedded store has: nothing is missing, and nothing is
 // there twice.
 func TestADayAway(t *testing.T) {
+	cases.Full(t, "Prometheus of our library's version, since it compares answers")
 	all, w, dir := sinks(t), newWorld(t), directory(t)
 	var names []string
 	for _, s := range all {

@@ -12,11 +12,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // The queries that the pages show find something in a store that was just filled, and all stores that speak PromQL
 // answer alike.
 func TestTheExamplesOfThePages(t *testing.T) {
+	cases.Full(t, "Prometheus of our library's version, since it compares answers")
 	all := sinks(t)
 	w := newWorldAt(t, time.Now().Add(-30*time.Minute).Truncate(10*time.Second).UnixMilli())
 	l := live(t, w, directory(t), all)

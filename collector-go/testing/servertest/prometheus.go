@@ -21,8 +21,12 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
-// buildPrometheus builds it into build/tools.
-func buildPrometheus(t testing.TB) string {
+// prometheus returns the program: Debian's with -short, otherwise the version of our library, which is built into
+// build/tools.
+func prometheus(t testing.TB) string {
+	if testing.Short() {
+		return fromDebian(t, "prometheus", "prometheus")
+	}
 	into, err := filepath.Abs(tools)
 	require.NoError(t, err)
 	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "remove_all_sd", "-o",
@@ -36,7 +40,7 @@ func buildPrometheus(t testing.TB) string {
 
 // Prometheus is a real one that takes remote write, and points out of order within a window.
 func Prometheus(t testing.TB, window time.Duration) *Server {
-	program := buildPrometheus(t)
+	program := prometheus(t)
 	return start(t, &Server{ready: "/-/ready", command: func(dir, address string) *exec.Cmd {
 		file := filepath.Join(dir, "prometheus.yml")
 		config := "storage: {tsdb: {out_of_order_time_window: " + model.Duration(window).String() + "}}\n"

@@ -2,7 +2,8 @@
 
 // Package servertest holds the stores on the network against the real servers: Prometheus of our library's version,
 // Thanos, VictoriaMetrics, InfluxDB 1.6 and InfluxDB 1.13, which also answers the API of version 2. Prometheus and
-// Thanos are built from source, as is InfluxDB 1.13 where there is a Rust toolchain; the others are Debian's.
+// Thanos are built from source, as is InfluxDB 1.13 where there is a Rust toolchain; the others are Debian's. With
+// -short, Prometheus is Debian's too, and the tests that need a server built from source are skipped.
 package servertest
 
 import (

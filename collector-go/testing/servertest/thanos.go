@@ -14,10 +14,13 @@ import (
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // buildThanos builds it into build/tools. Without the tag it crashes with the labels that it was written for.
 func buildThanos(t testing.TB) string {
+	cases.Full(t, "Thanos, which Debian does not have")
 	into, err := filepath.Abs(tools)
 	require.NoError(t, err)
 	program := filepath.Join(into, "thanos")

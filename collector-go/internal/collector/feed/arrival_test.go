@@ -13,13 +13,14 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
 
 var (
 	arrivalFirst = flag.Uint64("arrival.first", 1, "the first seed of the tests of order and clocks")
-	arrivalSeeds = flag.Uint64("arrival.seeds", 10, "how many seeds the tests of order and clocks play")
+	arrivalSeeds = cases.Flag("arrival.seeds", 10, 2, "how many seeds the tests of order and clocks play")
 )
 
 // arriving is a batch in transit, with the seconds of the trial in which it arrives, at first and again.
@@ -206,7 +207,7 @@ func requireSame(t *testing.T, want, got map[string][]storetest.Point) {
 // nothing.
 func TestAnyOrder(t *testing.T) {
 	samples, late, doubles := 0, 0, 0
-	for seed := *arrivalFirst; seed < *arrivalFirst+*arrivalSeeds; seed++ {
+	for seed := *arrivalFirst; seed < *arrivalFirst+arrivalSeeds.N(); seed++ {
 		t.Run(fmt.Sprintf("arrival.first=%d", seed), func(t *testing.T) {
 			want, read := inOrder(t, seed)
 			x := newTrial(seed)
@@ -224,14 +225,14 @@ func TestAnyOrder(t *testing.T) {
 	}
 	require.Positive(t, late)
 	require.Positive(t, doubles)
-	fmt.Printf("tally: tries=%d samples=%d doubled_batches=%d late=%d\n", *arrivalSeeds, samples, doubles, late)
+	fmt.Printf("tally: tries=%d samples=%d doubled_batches=%d late=%d\n", arrivalSeeds.N(), samples, doubles, late)
 }
 
 // TestStepsOfTheCollectorsClock checks that steps of the collector's clock, from a second to twelve hours in either
 // direction, lose no samples and make none late.
 func TestStepsOfTheCollectorsClock(t *testing.T) {
 	samples, steps := 0, 0
-	for seed := *arrivalFirst; seed < *arrivalFirst+*arrivalSeeds; seed++ {
+	for seed := *arrivalFirst; seed < *arrivalFirst+arrivalSeeds.N(); seed++ {
 		t.Run(fmt.Sprintf("arrival.first=%d", seed), func(t *testing.T) {
 			want, read := inOrder(t, seed)
 			x := newTrial(seed)
@@ -250,5 +251,5 @@ func TestStepsOfTheCollectorsClock(t *testing.T) {
 			samples += read
 		})
 	}
-	fmt.Printf("tally: tries=%d samples=%d steps=%d\n", *arrivalSeeds, samples, steps)
+	fmt.Printf("tally: tries=%d samples=%d steps=%d\n", arrivalSeeds.N(), samples, steps)
 }

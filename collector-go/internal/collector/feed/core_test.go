@@ -18,6 +18,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	gridrun "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/storetest"
 )
@@ -25,7 +26,7 @@ import (
 var (
 	coreSeed  = flag.Uint64("core.seed", 0, "TestWhateverHappens with this seed alone")
 	coreFirst = flag.Uint64("core.first", 1, "the first seed of those that TestWhateverHappens plays")
-	coreSeeds = flag.Uint64("core.seeds", 500, "how many histories TestWhateverHappens plays")
+	coreSeeds = cases.Flag("core.seeds", 500, 25, "how many histories TestWhateverHappens plays")
 )
 
 // TestWhateverHappens runs journal, feed and store on one disk, with faults of the disk, the process and the machine.
@@ -34,7 +35,7 @@ var (
 //
 // Which goroutine meets a fault first is random, so a seed may have to be repeated (-count) until it fails again.
 func TestWhateverHappens(t *testing.T) {
-	first, last := *coreFirst, *coreFirst+*coreSeeds-1
+	first, last := *coreFirst, *coreFirst+coreSeeds.N()-1
 	if *coreSeed != 0 {
 		first, last = *coreSeed, *coreSeed
 	}
@@ -46,7 +47,7 @@ func TestWhateverHappens(t *testing.T) {
 	}
 	t.Logf("%+v", all)
 	all.print()
-	if *coreSeed == 0 && *coreSeeds >= 100 {
+	if *coreSeed == 0 && coreSeeds.N() >= 100 {
 		all.requireMuch(t)
 	}
 }
@@ -70,7 +71,7 @@ func (a *tally) requireMuch(t *testing.T) {
 		"slices": a.slices, "parts": a.parts,
 		"kills": a.kills, "losses of power": a.powerLosses, "clean restarts": a.closes, "late samples": a.late,
 		"forgotten ids": a.forgottens} {
-		require.Greater(t, n, int(*coreSeeds)/4, name)
+		require.Greater(t, n, int(coreSeeds.N())/4, name)
 	}
 }
 

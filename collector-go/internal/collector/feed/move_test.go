@@ -19,6 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // A simulation of decision 18. The senders, the order of the journal and the engine are simplified. The catalog, the
@@ -469,7 +470,7 @@ func playMove(t *testing.T, broken moveBroken, seed uint64, seconds int) []strin
 }
 
 func TestAMoveGivesEverySliceOneValue(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(cases.Number(200, 20)) {
 		require.Empty(t, playMove(t, moveBroken{}, seed, 400), "seed %d", seed)
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 var (
 	simSeed  = flag.Uint64("sim.seed", 0, "TestSimulation with this seed alone")
 	simFirst = flag.Uint64("sim.first", 1, "the first seed of those that TestSimulation plays")
-	simSeeds = flag.Uint64("sim.seeds", 250, "how many worlds TestSimulation plays")
+	simSeeds = cases.Flag("sim.seeds", 250, 25, "how many worlds TestSimulation plays")
 	simTrace = flag.Bool("sim.trace", false, "TestSimulation prints what happens")
 )
 
@@ -24,7 +25,7 @@ var (
 // Acknowledged samples are in each store once with exactly their values, or are counted by a reason. The accounting
 // balances. Once the faults are over, a fresh batch is acknowledged within 5 s. The same seed gives the same world.
 func TestSimulation(t *testing.T) {
-	first, last := *simFirst, *simFirst+*simSeeds-1
+	first, last := *simFirst, *simFirst+simSeeds.N()-1
 	if *simSeed != 0 {
 		first, last = *simSeed, *simSeed
 	}
@@ -37,7 +38,7 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	fmt.Println(all.line())
-	if *simSeed == 0 && *simFirst == 1 && *simSeeds >= 250 { // with fewer seeds the rarest event may be missing
+	if *simSeed == 0 && *simFirst == 1 && simSeeds.N() >= 250 { // with fewer seeds the rarest event may be missing
 		all.requireMuch(t)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
@@ -80,7 +81,7 @@ func TestDamagedTail(t *testing.T) {
 	size := int64(len(w.file))
 	require.Greater(t, size, int64(damagedTail))
 	destroyed, cases := 0, 0
-	eachSeed(t, *ledgerCases, func(t *testing.T, seed uint64) {
+	eachSeed(t, ledgerCases.N(), func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		at := size - 1 - random.Int64N(damagedTail)
 		change, lost := flip(at, byte(1+random.IntN(255))), func(place [2]int64) bool {
@@ -192,7 +193,7 @@ func TestDamagedHeader(t *testing.T) {
 // TestDamageInTheMiddleIsSteppedOver overwrites a stretch that covers complete records.
 func TestDamageInTheMiddleIsSteppedOver(t *testing.T) {
 	w := writeJournal(t, 600, true)
-	eachSeed(t, 40, func(t *testing.T, seed uint64) {
+	eachSeed(t, uint64(cases.Number(40, 8)), func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 4))
 		from := int64(len(w.file))/2 + random.Int64N(10_000)
 		to := from + random.Int64N(8_000)

@@ -18,22 +18,23 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
 var (
 	ledgerSeed  = flag.Uint64("journal.seed", 0, "run the ledger tests with this seed alone")
 	ledgerFirst = flag.Uint64("journal.first", 1, "the first of them")
-	ledgerCases = flag.Int("journal.cases", 150, "seeds that the ledger tests run")
+	ledgerCases = cases.Flag("journal.cases", 150, 15, "seeds that the ledger tests run")
 )
 
 // eachSeed runs a test with many seeds. The name of a failed one contains the seed, and -journal.seed repeats it.
-func eachSeed(t *testing.T, cases int, run func(t *testing.T, seed uint64)) {
-	first, n := *ledgerFirst, cases
+func eachSeed(t *testing.T, n uint64, run func(t *testing.T, seed uint64)) {
+	first := *ledgerFirst
 	if *ledgerSeed != 0 {
 		first, n = *ledgerSeed, 1
 	}
-	for seed := first; seed < first+uint64(n); seed++ {
+	for seed := first; seed < first+n; seed++ {
 		if !t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) { run(t, seed) }) {
 			return
 		}
@@ -361,7 +362,7 @@ func awaitReady(j *Journal) {
 
 // TestLedger sends, fails, crashes and restarts at random. Nothing that was acknowledged may be missing or duplicated.
 func TestLedger(t *testing.T) {
-	eachSeed(t, *ledgerCases, func(t *testing.T, seed uint64) {
+	eachSeed(t, ledgerCases.N(), func(t *testing.T, seed uint64) {
 		w := newWorld(t, seed)
 		for range 120 {
 			w.step()

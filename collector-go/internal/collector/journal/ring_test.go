@@ -18,6 +18,7 @@ import (
 	bulletmetricsv1 "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
@@ -112,7 +113,7 @@ func unplaced(all []placed) (rest []placed) {
 // TestMemoryAndFileAgree checks that all readers receive equal entries. Some keep up, some lag and catch up, and some
 // start at 0. There are rotations, failures and forgotten ids.
 func TestMemoryAndFileAgree(t *testing.T) {
-	eachSeed(t, 40, func(t *testing.T, seed uint64) {
+	eachSeed(t, uint64(cases.Number(40, 8)), func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 6))
 		h := newJournalFixture(t, func(o *Options) { o.RingBytes = []int64{0, 3 << 10, 64 << 20}[seed%3] })
 		type follower struct {

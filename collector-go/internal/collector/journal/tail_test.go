@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
@@ -21,7 +22,7 @@ func TestWhereAFailedWriteEnds(t *testing.T) {
 		for _, named := range []bool{false, true} { // by a header
 			t.Run(fmt.Sprintf("power loss %v, named %v", powerLoss, named), func(t *testing.T) {
 				torn := 0
-				eachSeed(t, 40, func(t *testing.T, seed uint64) {
+				eachSeed(t, uint64(cases.Number(40, 8)), func(t *testing.T, seed uint64) {
 					w := failedWrite(t, seed, named)
 					require.Equal(t, w.acknowledged, readFrom(t, w.j), "what is refused is not read")
 					next := w.fs.Reboot(powerLoss)

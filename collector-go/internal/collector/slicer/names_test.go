@@ -14,6 +14,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // Parts of names that imitate Storm's names, ours, and derived ones.
@@ -61,7 +62,7 @@ func imitation(r *rand.Rand) metric.Raw {
 // TestNoNameReplacesAnother checks arbitrary names of metrics. Each value that a topology sends is in a series without
 // other values, or its metric is listed among those not stored. The values of different components are never mixed.
 func TestNoNameReplacesAnother(t *testing.T) {
-	for seed := range uint64(10_000) {
+	for seed := range uint64(cases.Number(10_000, 1000)) {
 		if !t.Run("", func(t *testing.T) { imitate(t, seed) }) {
 			t.Fatalf("seed %d", seed)
 		}

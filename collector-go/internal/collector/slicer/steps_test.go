@@ -14,11 +14,12 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 var (
 	stepsFirst = flag.Uint64("steps.first", 1, "the first seed of the test of clocks that step")
-	stepsSeeds = flag.Uint64("steps.seeds", 1000, "how many seeds the test of clocks that step plays")
+	stepsSeeds = cases.Flag("steps.seeds", 1000, 100, "how many seeds the test of clocks that step plays")
 )
 
 // TestNoClockMakesACounterCountMore checks that no total grows by more than the worker counted, whatever its clock
@@ -26,7 +27,7 @@ var (
 // process. There are restarts and gaps. If the clock does not step, the totals equal what was counted.
 func TestNoClockMakesACounterCountMore(t *testing.T) {
 	var played tally4steps
-	for seed := *stepsFirst; seed < *stepsFirst+*stepsSeeds; seed++ {
+	for seed := *stepsFirst; seed < *stepsFirst+stepsSeeds.N(); seed++ {
 		t.Run(fmt.Sprintf("steps.first=%d", seed), func(t *testing.T) {
 			w := newStepping(seed)
 			defer func() {
@@ -38,7 +39,7 @@ func TestNoClockMakesACounterCountMore(t *testing.T) {
 			played.add(w)
 		})
 	}
-	if *stepsSeeds > 100 {
+	if stepsSeeds.N() >= 100 {
 		require.Positive(t, played.back)
 		require.Positive(t, played.forth)
 		require.Positive(t, played.restarts)
@@ -46,7 +47,7 @@ func TestNoClockMakesACounterCountMore(t *testing.T) {
 		require.Positive(t, played.duplicates)
 		require.Positive(t, played.exact)
 	}
-	fmt.Printf("tally: tries=%d %+v\n", *stepsSeeds, played)
+	fmt.Printf("tally: tries=%d %+v\n", stepsSeeds.N(), played)
 }
 
 type tally4steps struct {

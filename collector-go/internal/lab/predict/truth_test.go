@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // truth is a synthetic topology whose figures are all known.
@@ -99,7 +100,7 @@ func (w truth) observed(random *rand.Rand) (all []Observation) {
 // A 95% interval for a step or a capacity of a configuration that was never run contains the true value in 95 of 100
 // cases.
 func TestIntervalsHoldTheTruth(t *testing.T) {
-	worlds := 24
+	worlds := cases.Number(24, 6)
 	if os.Getenv("BULLET_METRICS_LONG") != "" {
 		worlds = 1000
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // spaced removes a second space after a colon, which protobuf's text format has in some builds of the program and not
@@ -17,6 +19,7 @@ func spaced(text string) string { return strings.ReplaceAll(text, ":  ", ": ") }
 
 // A real Prometheus with the same slices returns the same bytes in every format.
 func TestRealPrometheusFederates(t *testing.T) {
+	cases.Full(t, ourPrometheus)
 	s := openRecent(t, time.Now())
 	ours := httptest.NewServer(newHandler(t, s))
 	t.Cleanup(ours.Close)

@@ -25,10 +25,14 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/blocks"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // These tests compare our answers with a real Prometheus of our library's version: `go test -tags prometheus`. They
-// build it from source, which takes about four minutes of CPU the first time and a second or two afterwards.
+// build it from source, which takes about four minutes of CPU the first time and a second or two afterwards. They are
+// skipped with -short.
+
+const ourPrometheus = "Prometheus of our library's version"
 
 // buildPrometheus builds prometheus and promtool in build/tools, and returns that directory.
 func buildPrometheus(t *testing.T) string {
@@ -98,6 +102,7 @@ func startPrometheus(t *testing.T, dir, config string, samples int) string {
 type both struct{ ours, real string }
 
 func startBoth(t *testing.T) both {
+	cases.Full(t, ourPrometheus)
 	s := openFixture(t)
 	server := httptest.NewServer(newHandler(t, s))
 	t.Cleanup(server.Close)
@@ -220,6 +225,7 @@ func (g generator) vector(depth int) string {
 
 // The metadata in a real Prometheus that scrapes a target are the same as ours for the same metrics.
 func TestRealPrometheusMetadata(t *testing.T) {
+	cases.Full(t, ourPrometheus)
 	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openmetrics-text; version=1.0.0")
 		fmt.Fprint(w, "# TYPE bullet_worker_heap_used_bytes gauge\n# UNIT bullet_worker_heap_used_bytes bytes\n# HELP bullet_worker_heap_used_bytes Heap in use, a slice's mean.\n"+

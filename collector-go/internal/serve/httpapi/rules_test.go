@@ -21,11 +21,13 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // startBothWithRules starts our evaluator and a real Prometheus with the same rules and the same slices. Both send
 // alerts to the same address, where nobody listens.
 func startBothWithRules(t *testing.T) both {
+	cases.Full(t, ourPrometheus)
 	path, err := filepath.Abs("testdata/rules.yml")
 	require.NoError(t, err)
 	text, err := os.ReadFile(path)

@@ -24,13 +24,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/blocks"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )
 
 var (
 	worldSeed = flag.Int64("world.seed", 1,
 		"seed of the generated series and questions that our API and a real Prometheus are compared over")
-	worldQuestions = flag.Int("world.questions", 2000, "how many questions they are asked")
+	worldQuestions = cases.Flag("world.questions", 2000, 200, "how many questions they are asked")
 )
 
 // worldSamples limits a query over a world. It is high enough that no query reaches it.
@@ -75,7 +76,9 @@ func openWorld(t *testing.T, w *gridtest.World, options grid.Options) *grid.Stor
 // exported as its blocks. That includes series, times, printed numbers, errors and warnings. gridtest.Compare lists
 // the exceptions.
 func TestRealPrometheusOverAWorld(t *testing.T) {
-	t.Logf("seed %d, %d questions", *worldSeed, *worldQuestions)
+	cases.Full(t, ourPrometheus)
+	n := int(worldQuestions.N())
+	t.Logf("seed %d, %d questions", *worldSeed, n)
 	options := grid.DefaultOptions()
 	options.RetentionTime, options.MinFreeBytes, options.FlushHandOvers = 0, 0, 20
 	w := agedWorld(uint64(*worldSeed), options.Partition)
@@ -102,7 +105,6 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 	answered, varied, undecided := 0, 0, 0
 	had, long := []gridtest.Question{}, w.Spec()
 	long.Extremes = true // so that levels are read
-	n := *worldQuestions
 	for _, q := range append(gridtest.Questions(*worldSeed, n-n/5, w.Spec()),
 		gridtest.Questions(*worldSeed, n/5, long)...) {
 		ours, real := worldAnswer(t, servers.ours, q), worldAnswer(t, servers.real, q)
@@ -124,7 +126,7 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d questions had an answer; %d had several, of which both gave one; %d had several of which they gave none in common",
-		answered, *worldQuestions, varied, undecided)
+		answered, n, varied, undecided)
 	tally := gridtest.Tally{}
 	tally.Questions(had, w.LastMs)
 	for _, name := range []string{"instant", "range", "rate", "_over_time", "subquery", "offset", "@", "aggregation",
@@ -132,8 +134,8 @@ func TestRealPrometheusOverAWorld(t *testing.T) {
 		"age of a day", "age of a week", "age of a month", "age of months"} {
 		assert.GreaterOrEqual(t, tally[name], n/100, name)
 	}
-	assert.Greater(t, answered, *worldQuestions/2, "too few questions have an answer to prove anything")
-	assert.LessOrEqual(t, undecided, *worldQuestions/50, "too many questions have no one answer")
+	assert.Greater(t, answered, n/2, "too few questions have an answer to prove anything")
+	assert.LessOrEqual(t, undecided, n/50, "too many questions have no one answer")
 }
 
 // meet asks repeatedly. It reports whether both servers have an answer in common, and whether Prometheus' own answer

@@ -2,7 +2,6 @@ package grid
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -11,15 +10,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 )
 
-var seeds = flag.Uint64("grid.seeds", 500, "how many histories TestAnyFault plays")
+var seeds = cases.Flag("grid.seeds", 500, 50, "how many histories TestAnyFault plays")
 
 // Whatever happens to the machine and the disk, the store has everything that was handed over once the journal is
 // replayed from its durable position.
 func TestAnyFault(t *testing.T) {
-	for seed := range *seeds {
+	for seed := range seeds.N() {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { anyFault(t, seed) })
 	}
 }

@@ -24,13 +24,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/read"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/store/grid/run"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/disktest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/gridtest"
 )
 
 var (
 	twinSeed      = flag.Uint64("twin.seed", 1, "seed of the series that TestTheTwinAgrees compares answers over")
-	twinQuestions = flag.Int("twin.questions", 2000, "how many expressions TestTheTwinAgrees asks")
+	twinQuestions = cases.Flag("twin.questions", 2000, 200, "how many expressions TestTheTwinAgrees asks")
 )
 
 // Whatever a store has been through, PromQL must give the same results as with a store of Prometheus that got the same
@@ -61,7 +62,7 @@ var (
 // that cannot be read, are tested in package read, by TestAnswersAsPrometheus and TestLevelsAnswerAsPrometheus.
 func TestTheTwinAgrees(t *testing.T) {
 	p := newPairs(t, *twinSeed)
-	n := *twinQuestions
+	n := int(twinQuestions.N())
 	p.feed(n * 3 / 10)
 	p.alongside(n * 2 / 10)
 	p.edges()

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -18,6 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The real sampler in a JVM whose clock is set back while it runs, and the real collector: its totals are what the
  * process used, and never more. Skipped where build/bullet-metrics has not been built.
  */
+@Tag("slow")
 class ClockSetBackIT {
     private static final Pattern USED =
             Pattern.compile("cpu=([0-9.]+?)\\.\\.(\\S+) collections=(\\S+) executed=(\\d+)\\.\\.(\\d+) off=(\\S+)");

@@ -17,6 +17,7 @@ import java.util.concurrent.TimeUnit;
 import javax.tools.ToolProvider;
 import org.assertj.core.api.SoftAssertions;
 import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -25,6 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
  * collector of the build's JVM and of those whose homes the environment's GC_JVMS names, separated by spaces. JVMs from
  * JDK 11 on have such a log. It prints a table; {@code make gc-table} runs it on all JVMs that it finds.
  */
+@Tag("slow")
 class CollectionPausesIT {
     /** The flags of each collector. A JVM that refuses or ignores them does not have it. */
     private static final Map<String, List<String>> COLLECTORS = new LinkedHashMap<>();

@@ -9,6 +9,7 @@ import io.github.bulletmetrics.topology.cluster.Capture.Point;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -27,6 +28,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** The whole topology, gateway and source included, and what a metrics consumer gets of it. */
+@Tag("slow")
 class BulletInProcessTest {
     private static final Duration LONG = Duration.ofSeconds(60);
     private static final String BACKGROUND_AND_RAW =

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.File;
@@ -20,6 +21,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * The finished jar on Storm 2.2.0, the oldest that Bullet 1.3.2 was recorded on, in a process with that Storm alone.
  */
+@Tag("slow")
 class OldestStormIT {
     private static final Duration LONG = Duration.ofSeconds(120);
     private static final int STOP_LIMIT_SECS = 60;

@@ -9,6 +9,7 @@ import com.yahoo.bullet.pubsub.PubSubMessage;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -29,6 +30,7 @@ import java.util.concurrent.CompletableFuture;
  * Queries by HTTP through the cluster's DRPC server, a process of its own, to a topology on two workers; the gateway
  * only steers its records.
  */
+@Tag("slow")
 @ExtendWith(ClusterExtension.class)
 class DrpcIT {
     private static final String NAME = "by-drpc";

@@ -11,6 +11,7 @@ import io.github.bulletmetrics.topology.clustertests.Oracle.Stretch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -34,6 +35,7 @@ import java.util.concurrent.TimeUnit;
  * life, so that it must see all of its records, and is compared with {@link Oracle}: the four filter bolts and the join
  * bolt together must give what one Querier gives.
  */
+@Tag("slow")
 @ExtendWith(ClusterExtension.class)
 class QueriesIT {
     private static final double PER_SECOND = 25;

@@ -8,6 +8,7 @@ import com.google.gson.JsonObject;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -26,6 +27,7 @@ import java.util.stream.Stream;
  * Replay after a worker's death: three workers with a filter task each; the one that dies holds neither join nor replay
  * bolt.
  */
+@Tag("slow")
 @ExtendWith(ClusterExtension.class)
 class ReplayIT {
     private static final Duration LONG = Duration.ofSeconds(300);

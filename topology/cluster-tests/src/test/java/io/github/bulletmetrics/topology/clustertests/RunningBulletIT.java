@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.yaml.snakeyaml.Yaml;
@@ -21,6 +22,7 @@ import java.util.regex.Pattern;
  * The commands of {@code docs/running-bullet.md}, run by a shell as they stand there, where {@code storm} is a stand-in
  * for Storm's script: it takes {@code -c} for itself, as that does, and runs the class with Storm's real client jars.
  */
+@Tag("slow")
 @ExtendWith(ClusterExtension.class)
 class RunningBulletIT {
     private static final Path PAGE = StormCluster.TOPOLOGY.resolveSibling("docs/running-bullet.md");

@@ -30,7 +30,7 @@ record Setup(String line, boolean whole, Registration registration, BulletReleas
         new Setup("2.6", false, Registration.LATE, new BulletRelease("1.3.2")),
         new Setup("2.8", false, Registration.SNIPPET, new BulletRelease("1.3.2")),
         new Setup("2.8", true, Registration.LATE, new BulletRelease("1.3.2")));
-    /** Those of {@code make test}: the small topology on the oldest and on the newest Storm. */
+    /** Those of {@code make test-all}: the small topology on the oldest and on the newest Storm. */
     static final List<Setup> OLD_AND_NEW = List.of(small(ALL.get(0).line), small(ALL.get(ALL.size() - 1).line));
 
     /** The Storms that run on other Java versions too: the one of Bullet's own builds, and the newest. */

@@ -2,6 +2,7 @@ package io.github.bulletmetrics.topology.compat;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
@@ -12,6 +13,7 @@ import java.nio.file.Path;
  * The oldest Storm and the newest of {@code make compat}: the finished jar in a JVM of its own, the real collector,
  * PromQL.
  */
+@Tag("slow")
 class StormMatrixIT {
     private static final long LIFE_LIMIT_MS = 120_000;
 

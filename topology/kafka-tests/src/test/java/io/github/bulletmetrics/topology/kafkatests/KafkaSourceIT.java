@@ -21,6 +21,7 @@ import org.apache.storm.generated.TopologySummary;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -39,6 +40,7 @@ import java.util.Map;
  * The whole topology with the sample's settings for Kafka, reading what the producer wrote into a real broker: a
  * backlog of 100,000 records of the last five minutes.
  */
+@Tag("slow")
 class KafkaSourceIT {
     private static final Path SAMPLE = Path.of(System.getProperty("topology.folder"),
             "bullet-topology/conf/bullet_settings_kafka.yaml");

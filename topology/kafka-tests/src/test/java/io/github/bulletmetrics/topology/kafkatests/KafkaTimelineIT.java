@@ -15,6 +15,7 @@ import io.github.bulletmetrics.topology.source.SourceSettings;
 import org.apache.storm.LocalCluster;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,6 +34,7 @@ import java.util.Map;
  * What a latency probe reads from an answer, with a real broker that stamps records itself and a producer that follows
  * the gateway: every stage of a record's way, in the order that cause and effect demand on one host.
  */
+@Tag("slow")
 class KafkaTimelineIT {
     private static final Path SAMPLE = Path.of(System.getProperty("topology.folder"),
             "bullet-topology/conf/bullet_settings_kafka.yaml");

@@ -12,10 +12,12 @@ import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The finished launcher with a real broker. */
+@Tag("slow")
 class LocalKafkaIT {
     private static final Duration UP_LIMIT = Duration.ofSeconds(600);
     private static final int STOP_LIMIT_SECS = 15;

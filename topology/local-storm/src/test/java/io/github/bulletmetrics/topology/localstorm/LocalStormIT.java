@@ -18,10 +18,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The finished launcher with a real cluster. */
+@Tag("slow")
 class LocalStormIT {
     private static final Duration UP_LIMIT = Duration.ofSeconds(600);
     private static final Duration WORKERS_LIMIT = Duration.ofSeconds(600);
