@@ -74,8 +74,9 @@ test: test-proto build ## Test every part, on real servers, a real cluster and a
 	@echo "make test passed; make test-all runs every test"
 
 .PHONY: test-all
-test-all: test ## Run every test: make test, then what it leaves out (test-more), on servers built from source
+test-all: test ## Run every test: make test, then what it leaves out, on servers built from source (test-more), and tests that each take several minutes (test-long)
 	@$(MAKE) test-more
+	@$(MAKE) test-long
 
 .PHONY: test-quick
 test-quick: ## Test the Go packages that differ from BASE; needs Go alone

@@ -277,9 +277,8 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering.Hosts, answering.Logger, answering.ShutdownTimeout, answering.Guard = c.HTTP.Hosts(), col.logger,
 		c.Shutdown/4, col.readers
 	answering.Registerer, answering.StorageRetention = figures, c.Embedded.Retention()
-	answering.Registry, answering.Federation, answering.Flags = col.known, col.others, c.Public()
-	// the address of an empty page's settings
-	answering.Flags["grpc.listen"] = col.grpcListener.Addr().String()
+	answering.Registry, answering.Federation, answering.Flags = col.known, col.others,
+		c.Public(col.grpcListener.Addr().String())
 	answering.NotStored = col.notStored
 	if answering.Page, err = webui.Handler(); err != nil {
 		return err

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
@@ -74,9 +77,14 @@ func NeedRestart(before, after map[string]string) (keys []string) {
 	return keys
 }
 
-// Public returns the settings that say when a sample can be queried, and for how long.
-func (c Config) Public() map[string]string {
-	all := map[string]string{}
+// Public returns the settings that say when a sample can be queried, for how long, and what a plugin must set to send
+// samples. listening is the address of the gRPC port.
+func (c Config) Public(listening string) map[string]string {
+	all := map[string]string{
+		"grpc.listen": c.senderAddress(listening), "grpc.tls": strconv.FormatBool(c.GRPC.TLSCertFile != ""),
+		"grpc.client_certificate": strconv.FormatBool(c.GRPC.ClientCAFile != ""),
+		"grpc.token":              strconv.FormatBool(c.GRPC.TokenFile != ""),
+	}
 	for _, s := range Settings(&c) {
 		if strings.HasPrefix(s.Key, "slice.") || strings.HasPrefix(s.Key, "store.embedded.") ||
 			strings.HasPrefix(s.Key, "journal.") || s.Key == "rules.interval" {
@@ -84,6 +92,21 @@ func (c Config) Public() map[string]string {
 		}
 	}
 	return all
+}
+
+// senderAddress returns the address at which senders reach the gRPC port. A host name in grpc.listen is kept, because
+// the certificate has the name and not the IP address. If the port listens on every interface, the host is that of
+// http.external_url, if set.
+func (c Config) senderAddress(listening string) string {
+	host, port := address.HostPort(listening).Split()
+	given, _ := address.HostPort(c.GRPC.Listen).Split()
+	external, err := url.Parse(c.HTTP.ExternalURL)
+	if given != "" && net.ParseIP(given) == nil {
+		host = given
+	} else if net.ParseIP(host).IsUnspecified() && err == nil && external.Hostname() != "" {
+		host = external.Hostname()
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // Retention formats the retention of the store as Prometheus' runtime info does.

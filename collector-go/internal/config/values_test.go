@@ -47,3 +47,30 @@ func TestAFileThatIsReadAgain(t *testing.T) {
 	assert.NotContains(t, removed.Values(), "store.remote_write.a.url")
 	assert.Equal(t, "http://a", first.Values()["store.remote_write.a.url"], "what was read first is as it was")
 }
+
+// A client learns the address and the credentials that senders need.
+func TestPublicTellsHowSendersReachTheCollector(t *testing.T) {
+	for _, c := range []struct{ listen, listening, external, want string }{
+		{"127.0.0.1:0", "127.0.0.1:41999", "http://metrics.example", "127.0.0.1:41999"},
+		{"collector.example:4320", "10.0.0.7:4320", "", "collector.example:4320"},
+		{"10.0.0.7:4320", "10.0.0.7:4320", "http://metrics.example", "10.0.0.7:4320"},
+		{"0.0.0.0:4320", "[::]:4320", "", "[::]:4320"},
+		{":0", "[::]:41999", "https://metrics.example:9320/x", "metrics.example:41999"},
+		{"[::1]:4320", "[::1]:4320", "", "[::1]:4320"},
+	} {
+		s := Default()
+		s.GRPC.Listen, s.HTTP.ExternalURL = c.listen, c.external
+		assert.Equal(t, c.want, s.Public(c.listening)["grpc.listen"], "%v", c)
+	}
+	s := Default()
+	assert.Equal(t, []string{"false", "false", "false"}, credentials(s))
+	s.GRPC.TLSCertFile, s.GRPC.TokenFile = "cert.pem", "access"
+	assert.Equal(t, []string{"true", "false", "true"}, credentials(s))
+	s.GRPC.ClientCAFile = "clients.pem"
+	assert.Equal(t, []string{"true", "true", "true"}, credentials(s))
+}
+
+func credentials(c Config) []string {
+	public := c.Public("127.0.0.1:4320")
+	return []string{public["grpc.tls"], public["grpc.client_certificate"], public["grpc.token"]}
+}

@@ -1,6 +1,6 @@
 // Command release packs what was built of a commit: tarballs, .deb and .rpm, an image, the plugin's jar with sources
-// and POM, an example for compose, a bill of materials and the sums of all. The same input gives the same bytes: no
-// clock, no host, no user comes in. `make release` runs it.
+// and POM, examples for compose and Kubernetes, a bill of materials and the sums of all. The same input gives the same
+// bytes: no clock, no host, no user comes in. `make release` runs it.
 package main
 
 import (
@@ -76,7 +76,7 @@ func (r *release) make() error {
 			return err
 		}
 	}
-	for _, write := range []func() error{r.writePlugin, r.writeCompose, r.writeImage, r.writeBill, r.writeSums} {
+	for _, write := range []func() error{r.writePlugin, r.writeExamples, r.writeImage, r.writeBill, r.writeSums} {
 		if err := write(); err != nil {
 			return err
 		}

@@ -45,12 +45,16 @@ func (r *release) writePlugin() error {
 		[]byte(strings.NewReplacer("VERSION", r.version, "HOME", home).Replace(pom)), 0o644)
 }
 
-// writeCompose writes the example for compose, with the release's image.
-func (r *release) writeCompose() error {
-	text, err := os.ReadFile(filepath.Join(r.tree, "collector-go", "packaging", "compose.yaml"))
-	if err != nil {
-		return err
+// writeExamples writes the examples for compose and Kubernetes, with the release's image.
+func (r *release) writeExamples() error {
+	for _, name := range []string{"compose.yaml", "kubernetes.yaml"} {
+		text, err := os.ReadFile(filepath.Join(r.tree, "collector-go", "packaging", name))
+		if err == nil {
+			err = r.write(filepath.Join(r.out, name), []byte(strings.ReplaceAll(string(text), "VERSION", r.version)), 0o644)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return r.write(filepath.Join(r.out, "compose.yaml"), []byte(strings.ReplaceAll(string(text), "VERSION", r.version)),
-		0o644)
+	return nil
 }

@@ -100,7 +100,8 @@ func TestTwoReleasesAreTheSameToTheByte(t *testing.T) {
 		"_amd64.deb", program + "_" + v + "_arm64.deb",
 		program + "_" + v + "_linux_amd64.tar.gz", program + "_" + v + "_linux_arm64.tar.gz", program + "_" + v +
 			"_oci.tar", plugin + "-" + v + "-sources.jar",
-		plugin + "-" + v + ".jar", plugin + "-" + v + ".pom", "compose.yaml", billFile}
+		plugin + "-" + v + ".jar", plugin + "-" + v + ".pom", "compose.yaml", "kubernetes.yaml",
+		billFile}
 	assert.ElementsMatch(t, want, names)
 
 	var listed []string
@@ -297,6 +298,7 @@ func TestTheImageAndItsExample(t *testing.T) {
 	}
 	collector["portz"] = []any{}
 	require.Error(t, schema.Validate(example), "the schema judges")
+	assert.Contains(t, string(m.read(t, "kubernetes.yaml")), "image: "+name+"\n")
 }
 
 // The plugin as a Maven repository has it.

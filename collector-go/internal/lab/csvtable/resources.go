@@ -73,6 +73,7 @@ func Resources(path string, cpu CPU) (*ResourceTable, error) {
 	}
 	r := &ResourceTable{Table: t}
 	for i := range t.Len() {
+		// A row of stated totals is compared with the computed sums and is not a component.
 		if !slices.Contains([]string{"total", "totals", "sum"}, strings.ToLower(t.Text(i, tuning.ColumnComponent))) {
 			r.Components, r.rows = append(r.Components, t.component(i, column, cpu)), append(r.rows, i)
 			continue

@@ -56,7 +56,7 @@ func (f *File) Manifest() runstore.Manifest {
 	return m
 }
 
-// meanSize returns the mean size of a record in bytes; unknown if the file does not state it.
+// stated returns a figure of the file. It is unknown if the file does not state it, which leaves it 0.
 func stated(v float64) tuning.Figure {
 	if !(v > 0) {
 		return tuning.Unknown

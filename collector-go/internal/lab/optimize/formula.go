@@ -149,6 +149,7 @@ func value(e ast.Expr, variable func(name string) (float64, bool)) (float64, err
 	return 0, errors.New("only numbers, names, operators and function calls are allowed")
 }
 
+// operators are the binary operators. Comparisons and logical operators return 1 for true and 0 for false.
 var operators = map[token.Token]func(x, y float64) float64{
 	token.ADD:  func(x, y float64) float64 { return x + y },
 	token.SUB:  func(x, y float64) float64 { return x - y },

@@ -123,7 +123,8 @@ func (g *grid) below(a, b int) bool {
 	return true
 }
 
-// toEasier is like toHarder, but propagates from harder points to easier ones.
+// toEasier propagates values along each ordered setting from harder points to easier ones. Each point gets the join of
+// its own value and the value of its harder neighbour.
 func (g *grid) toEasier(values []float64, join func(own, harder float64) float64) {
 	g.sweep(values, join, Less, More)
 }

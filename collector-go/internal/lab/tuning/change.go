@@ -125,7 +125,7 @@ const custom = "bullet.topology.custom."
 // VariableOf returns the variable that a setting belongs to.
 func VariableOf(key string) Variable {
 	key = strings.TrimPrefix(key, custom)
-	if strings.HasSuffix(key, ".load") {
+	if strings.HasSuffix(key, ".load") { // a component's resource request belongs to no variable
 		return ""
 	}
 	for _, p := range places {

@@ -62,6 +62,7 @@ func kneedle(points []LatencyPoint) int {
 	if n < 3 {
 		return -1
 	}
+	// A latency of 0 counts as the smallest other latency, because it has no logarithm.
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, p := range points {
 		if p.LatencyMs > 0 {

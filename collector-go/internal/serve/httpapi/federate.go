@@ -31,7 +31,8 @@ type last struct {
 
 // federate answers /federate as Prometheus does. It returns the newest slice of each series that a match[] selects,
 // unless the slice is older than the lookback. Series that ended with a gap marker are omitted. Distributions are sent
-// only in the protobuf format, because the text format has no native histograms.
+// only in the protobuf format, because the text format has no native histograms. With types=true, the answer has the
+// types of the catalog's metrics, without which OTLP and Datadog would take counters for gauges.
 func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 	if err := parseForm(r).formError; err != nil {
 		http.Error(w, fmt.Sprintf("error parsing form values: %v", err), http.StatusBadRequest)
@@ -61,7 +62,11 @@ func (a *api) federate(w http.ResponseWriter, r *http.Request) {
 	encoder := expfmt.NewEncoder(w, format)
 	isProtobuf := slices.Contains([]expfmt.FormatType{expfmt.TypeProtoDelim, expfmt.TypeProtoText,
 		expfmt.TypeProtoCompact}, format.FormatType())
-	for _, f := range families(found, isProtobuf) {
+	var described map[string]Metadata
+	if r.Form.Get("types") == "true" {
+		described = a.known("")
+	}
+	for _, f := range families(found, described, isProtobuf) {
 		if err := encoder.Encode(f); err != nil {
 			a.options.Logger.Debug("federation ended early", "error", err) // the client went away
 			return
@@ -121,26 +126,31 @@ func (l *last) isGap() bool {
 
 // families converts slices to the form that the encoders accept. found must be sorted by metric name. If native is
 // false, distributions are omitted, because the format has no native histograms.
-func families(found []last, native bool) (all []*dto.MetricFamily) {
+func families(found []last, described map[string]Metadata, native bool) (all []*dto.MetricFamily) {
 	for i := range found {
 		l := &found[i]
 		if l.native != nil && !native {
 			continue
 		}
 		kind := dto.MetricType_UNTYPED // as in Prometheus: the store does not know the metric's type
-		if l.native != nil {
+		switch {
+		case l.native != nil:
 			kind = dto.MetricType_HISTOGRAM
+		case described[l.name()].Type == "counter":
+			kind = dto.MetricType_COUNTER
+		case described[l.name()].Type == "gauge":
+			kind = dto.MetricType_GAUGE
 		}
 		if n := len(all); n == 0 || all[n-1].GetName() != l.name() || all[n-1].GetType() != kind {
 			all = append(all, &dto.MetricFamily{Name: proto.String(l.name()), Type: kind.Enum()})
 		}
 		family := all[len(all)-1]
-		family.Metric = append(family.Metric, l.metric())
+		family.Metric = append(family.Metric, l.metric(kind))
 	}
 	return all
 }
 
-func (l *last) metric() *dto.Metric {
+func (l *last) metric(kind dto.MetricType) *dto.Metric {
 	m := &dto.Metric{TimestampMs: proto.Int64(l.timeMs)}
 	l.labels.Range(func(label labels.Label) {
 		if label.Name != model.MetricNameLabel {
@@ -151,10 +161,15 @@ func (l *last) metric() *dto.Metric {
 		// With an empty instance label, a scraper does not replace it with the collector's own address.
 		m.Label = append(m.Label, &dto.LabelPair{Name: proto.String(model.InstanceLabel), Value: proto.String("")})
 	}
-	if l.native == nil {
-		m.Untyped = &dto.Untyped{Value: proto.Float64(l.value)}
-	} else {
+	switch kind {
+	case dto.MetricType_HISTOGRAM:
 		m.Histogram = nativeHistogram(l.native)
+	case dto.MetricType_COUNTER:
+		m.Counter = &dto.Counter{Value: proto.Float64(l.value)}
+	case dto.MetricType_GAUGE:
+		m.Gauge = &dto.Gauge{Value: proto.Float64(l.value)}
+	default:
+		m.Untyped = &dto.Untyped{Value: proto.Float64(l.value)}
 	}
 	return m
 }

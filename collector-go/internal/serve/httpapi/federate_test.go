@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,7 +70,10 @@ var federations = []struct {
 }
 
 func federated(t testing.TB, base string, match []string, accept string) string {
-	request, err := http.NewRequest(http.MethodGet, base+"/federate?"+url.Values{"match[]": match}.Encode(), nil)
+	if !strings.Contains(base, "?") {
+		base += "/federate?"
+	}
+	request, err := http.NewRequest(http.MethodGet, base+url.Values{"match[]": match}.Encode(), nil)
 	require.NoError(t, err)
 	if accept != "" {
 		request.Header.Set("Accept", accept)
@@ -96,4 +100,23 @@ func TestFederate(t *testing.T) {
 	assert.Contains(t, federated(t, server.URL, []string{`up{`}, ""), "400")
 	proto := federated(t, server.URL, []string{`bullet_filter_latency_seconds`}, federations[3].accept)
 	assert.Regexp(t, `schema: +2`, proto)
+}
+
+// A client that asks for types gets those of the metrics that have a description.
+func TestFederateWithTypes(t *testing.T) {
+	server := httptest.NewServer(newHandler(t, openRecent(t, time.Now()), func(o *Options) {
+		o.Metadata = described{"bullet_worker_heap_used_bytes": {Type: "gauge"}, "bullet_active_queries": {Type: "counter"}}
+	}))
+	t.Cleanup(server.Close)
+	for parameters, want := range map[string][2]string{
+		"?types=true&": {"gauge", "counter"}, "?types=false&": {"untyped", "untyped"}, "?": {"untyped", "untyped"},
+	} {
+		for _, format := range []string{"", federations[3].accept} {
+			answer := federated(t, server.URL+"/federate"+parameters, []string{`{topology!=""}`}, format)
+			for i, name := range []string{"bullet_worker_heap_used_bytes", "bullet_active_queries"} {
+				assert.Regexp(t, `(?i)(# TYPE `+name+` |name: +"`+name+`"\s+type: +)`+want[i]+`\s`, answer, parameters)
+			}
+			assert.Equal(t, format != "", strings.Contains(answer, "bullet_filter_latency_seconds"), "native histograms")
+		}
+	}
 }

@@ -1,15 +1,18 @@
-// Command otelcol is an OpenTelemetry Collector of core parts alone: OTLP comes in, and nothing keeps it. Its
-// configuration is given by --config.
+// Command otelcol is an OpenTelemetry Collector with the parts that make bench needs (OTLP comes in, and nothing keeps
+// it) and those of the recipe in collector-go/packaging/otel-collector.yaml. Its configuration is given by --config.
 package main
 
 import (
 	"log"
 
+	"github.com/open-telemetry/opentelemetry-collector-contrib/receiver/prometheusreceiver"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/provider/fileprovider"
 	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
 	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/nopexporter"
+	"go.opentelemetry.io/collector/exporter/otlphttpexporter"
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
@@ -18,10 +21,11 @@ import (
 
 func main() {
 	settings := otelcol.CollectorSettings{
-		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "stores nothing", Version: "bench"},
+		BuildInfo: component.BuildInfo{Command: "otelcol", Description: "for benchmarks and recipes", Version: "bench"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
-			DefaultScheme: "yaml", ProviderFactories: []confmap.ProviderFactory{yamlprovider.NewFactory()}}},
+			DefaultScheme:     "yaml",
+			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory(), yamlprovider.NewFactory()}}},
 	}
 	if err := otelcol.NewCommand(settings).Execute(); err != nil {
 		log.Fatal(err)
@@ -30,9 +34,10 @@ func main() {
 
 func factories() (f otelcol.Factories, err error) {
 	f.Telemetry = otelconftelemetry.NewFactory()
-	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
+	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory(),
+		prometheusreceiver.NewFactory()); err != nil {
 		return f, err
 	}
-	f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](nopexporter.NewFactory())
+	f.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](nopexporter.NewFactory(), otlphttpexporter.NewFactory())
 	return f, err
 }

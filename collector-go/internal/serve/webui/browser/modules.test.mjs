@@ -9,6 +9,7 @@ import { stateOf } from '../static/js/sentence.js';
 import { momentsOf } from '../static/js/diagnosis.js';
 import { gridOf, moved, timesOf } from '../static/js/grid.js';
 import { byName, columnsOf, largest, lastKnown, together } from '../static/js/matrix.js';
+import { pasteFor } from '../static/js/paste.js';
 import { tasksOf } from '../static/js/placement.js';
 import { chosen, defaults, format, moment, parse, sliceOf } from '../static/js/state.js';
 import { bandsAndMarks } from '../static/js/timeline.js';
@@ -29,6 +30,40 @@ test('a state comes back from its hash', () => {
     assert.deepEqual(parse(format(state)), state);
   }
   assert.equal(format(defaults), '');
+});
+
+test('the settings to paste are those of this collector', () => {
+  const own = 'bullet.topology.metrics.collector.';
+  const pasted = (settings, pageHost = 'monitor.example', machine = 'box') =>
+    pasteFor(`a: true\n${own}address:\n  - "127.0.0.1:4320"`, settings, pageHost, machine);
+  const address = (...of) => /"(.*)"/.exec(pasted(...of).text)[1];
+  for (const [listen, pageHost, want] of [
+    ['10.0.0.7:4321', 'monitor.example', '10.0.0.7:4321'],
+    ['collector.example:4320', '127.0.0.1', 'collector.example:4320'],
+    ['127.0.0.1:41999', 'localhost', '127.0.0.1:41999'],
+    ['[::]:4320', 'monitor.example', 'monitor.example:4320'],
+    ['0.0.0.0:4320', '[2001:db8::7]', '[2001:db8::7]:4320'],
+    [':4320', '127.0.0.1', 'box:4320'],
+    ['[::]:4320', '[::1]', 'box:4320'],
+    ['[::1]:4320', 'monitor.example', '[::1]:4320'],
+  ])
+    assert.equal(address({ 'grpc.listen': listen }, pageHost), want, listen);
+  assert.match(pasted({ 'grpc.listen': '[::]:4320' }).note, /all addresses.*monitor\.example/);
+  assert.match(pasted({ 'grpc.listen': '127.0.0.1:4320' }).note, /own machine can reach 127/);
+  assert.equal(pasted({ 'grpc.listen': '10.0.0.7:4320', 'grpc.tls': 'false', 'grpc.token': 'false' }).note, '');
+  assert.equal(address({}), '127.0.0.1:4320', 'nothing is known');
+  const secured = { 'grpc.listen': 'c:1', 'grpc.tls': 'true', 'grpc.token': 'true' };
+  const lines = (settings) => pasted(settings).text.split('\n').slice(3);
+  assert.deepEqual(lines(secured), [
+    `${own}tls.enabled: true`,
+    `${own}tls.ca.file: "/etc/storm/bullet/ca.pem"`,
+    `${own}token.file: "/etc/storm/bullet/bullet.token"`,
+  ]);
+  assert.deepEqual(lines({ ...secured, 'grpc.client_certificate': 'true' }).slice(2), [
+    `${own}tls.cert.file: "/etc/storm/bullet/worker.pem"`,
+    `${own}tls.key.file: "/etc/storm/bullet/worker-key.pem"`,
+  ]);
+  assert.match(pasted(secured).note, /every Storm host/);
 });
 
 test('a link of Prometheus is a query', () => {

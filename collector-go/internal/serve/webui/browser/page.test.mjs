@@ -377,6 +377,7 @@ test('before a topology has reported, the page shows what to do', async (t) => {
   assert.match(await page.locator('#snippet').textContent(), /BulletMetricsConsumer/);
   const { 'grpc.listen': listen } = (await (await fetch(`${collectors.empty}/api/v1/status/flags`)).json()).data;
   await page.locator('#snippet', { hasText: `- "${listen}"` }).waitFor();
+  await page.locator('#reach', { hasText: 'own machine can reach 127.0.0.1' }).waitFor();
   assert.match(listen, /^127\.0\.0\.1:[1-9]\d+$/);
   await page.locator('#copy').click();
   await page.locator('#copied', { hasText: /Copied|Selected/ }).waitFor();

@@ -9,6 +9,7 @@ import { lastAlert, lastSample, quote } from './expressions.js';
 import { showHealth, windowOf } from './health.js';
 import { TopologyMap } from './map.js';
 import { showOverview } from './overview.js';
+import { pasteFor } from './paste.js';
 import { showPlacement } from './placement.js';
 import { QueryBox } from './querybox.js';
 import { showRuns } from './runs.js';
@@ -42,6 +43,7 @@ const page = {
   lost: null, // {at, words} while the collector does not respond
   withoutRuns: false, // the collector has no directory of runs
 };
+const snippet = at('snippet').textContent;
 const linkTo = (part) => format({ ...page.state, at: null, ...part }) || '#';
 
 const board = new Board({
@@ -419,15 +421,14 @@ async function part(name, path, parameters, put, none = () => {}) {
   }
 }
 
-// Workers send to the address on which the collector listens. If it listens on all addresses, the snippet has the host
-// name of this page.
 async function showAddress() {
-  const settings = await ask('settings', '/api/v1/status/flags').catch(() => ({}));
-  const listen = /^(.*):(\d+)$/.exec(settings['grpc.listen'] ?? '');
-  if (!listen) return;
-  const everywhere = ['', '0.0.0.0', '[::]'].includes(listen[1]);
-  const address = `${everywhere ? location.hostname : listen[1]}:${listen[2]}`;
-  at('snippet').textContent = at('snippet').textContent.replace(/"[^"]+:\d+"/, `"${address}"`);
+  const [settings, { hostname }] = await Promise.all([
+    ask('settings', '/api/v1/status/flags').catch(() => ({})),
+    ask('machine', '/api/v1/status/runtimeinfo').catch(() => ({})),
+  ]);
+  const { text, note } = pasteFor(snippet, settings, location.hostname, hostname);
+  at('reach').textContent = note;
+  if (at('snippet').textContent !== text) at('snippet').textContent = text; // keeps a selection
 }
 
 at('copy').addEventListener('click', async () => {
