@@ -46,7 +46,7 @@ var sweepBase = map[string]string{
 	"serve":                    "--check --data-dir DIR/data --grpc-listen 127.0.0.1:0 --http-listen 127.0.0.1:0",
 	"status":                   "--collector 127.0.0.1:1",
 	"storm snippet":            "--storm 2.8.3",
-	"tour":                     "--http-listen 256.0.0.1:0",
+	"tour":                     "--http-listen 192.0.2.1:0",
 	"tune analyze concurrency": "--input DIR/table.csv",
 	"tune analyze data":        "--input DIR/table.csv",
 	"tune analyze queries":     "--input DIR/table.csv",

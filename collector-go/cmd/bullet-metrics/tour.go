@@ -53,7 +53,9 @@ The collector listens on a free port of this machine. Ctrl-C ends it and removes
 				return usageError{errors.New("--speed must be between 1 and 1000, and --past not negative")}
 			}
 			out := cmd.OutOrStdout()
-			return tour(cmd.Context(), o, slog.New(slog.DiscardHandler), func(url string) { fmt.Fprintf(out, tourText, url) })
+			return tour(cmd.Context(), o, slog.New(slog.DiscardHandler), func(url string) {
+				fmt.Fprintf(out, tourText, url)
+			})
 		},
 	}
 	flags := command.Flags()

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runindex"
 )
 
 // The tour shows the incident that it promises: latency above the limit, the alert with its cause, the second
@@ -47,7 +48,19 @@ func TestTheTourShowsTheIncident(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "FilterBolt")
+	assert.Contains(t, string(text), "CPU of all workers", "what fell before the alert")
+
+	response, err = http.Get(page + "/api/v1/runs")
+	require.NoError(t, err)
+	var runs struct{ Data runindex.List }
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&runs))
+	response.Body.Close()
+	require.Len(t, runs.Data.Runs, 1)
+	assert.NotEmpty(t, runs.Data.Runs[0].Capacity)
+	response, err = http.Get(page + runs.Data.Runs[0].Report)
+	require.NoError(t, err)
+	response.Body.Close()
+	assert.Equal(t, http.StatusOK, response.StatusCode, "the report of the run")
 
 	cancel()
 	select {
@@ -110,11 +123,9 @@ func TestCapturesAreShown(t *testing.T) {
 	assert.ErrorContains(t, err, "none.jsonl")
 }
 
-// The recording is small enough for the program.
+// The recording and the run are small enough for the program.
 func TestTheTourIsSmall(t *testing.T) {
-	about, err := os.Stat(filepath.Join("tour", "incident.rec"))
-	require.NoError(t, err)
-	assert.Less(t, about.Size(), int64(2<<20))
+	assert.Less(t, len(tourRecording)+len(tourRun), 2<<20)
 }
 
 func TestTourOfWrongUsage(t *testing.T) {

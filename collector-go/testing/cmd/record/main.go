@@ -270,7 +270,8 @@ type proxy struct {
 
 func newProxy(collector string, out *replay.Recorder) (p *proxy, listening string, err error) {
 	p = &proxy{server: grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20)), out: out}
-	if p.upstream, err = grpc.NewClient(collector, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+	p.upstream, err = grpc.NewClient(collector, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
 		return nil, "", err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
