@@ -58,7 +58,7 @@ build/java.stamp: $(java_sources) | build/toolchain.env
 	@touch $@
 
 .PHONY: demo
-demo: build ## Measure a real Bullet topology on a local Storm cluster; report in out/demo (DEMO_SECONDS=180 for a short one)
+demo: build ## Measure a real Bullet topology on a local Storm cluster; report in out/demo (five minutes; DEMO_SECONDS=900 measures more carefully)
 	@$(run) exec build/bullet-metrics demo --out out/demo
 
 # --- tests and checks

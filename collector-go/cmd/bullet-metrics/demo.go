@@ -22,7 +22,7 @@ import (
 const (
 	// demoDir is the demo's run directory unless a flag names another.
 	demoDir = "out/demo"
-	// secondsVariable bounds the demo where no flag does.
+	// secondsVariable sets the time of the demo if no flag does.
 	secondsVariable = "DEMO_SECONDS"
 )
 
@@ -42,17 +42,16 @@ func newDemoCommand() *cobra.Command {
 		Short: "Measure a Bullet topology on a local Storm cluster and write a report",
 		Long: `Run the built-in experiment: start a collector, a local Storm cluster and a Bullet topology, and measure its capacity.
 
-The number of simultaneous queries increases until a goal is missed or the time is up. The report states the capacity
-of the topology or a lower bound of it, the cost of a query, and the limiter. The output is a run directory, so tune
-report, tune compare and tune list accept it.
+The number of simultaneous queries doubles until a goal is missed. The last number that held and the first that did not
+are measured again. The report states the capacity or a bound of it, the limiter, and the cost of a query. The output is
+a run directory, so tune report, tune compare and tune list accept it.
 
-The experiment takes about ten minutes after the topology is up. Half of that time measures the cost of a query.
-` + secondsVariable + ` or --seconds limits the time from the submission of the topology to the written report. If that time is
-short, the cost is fitted to the steps of the capacity.
+The demo takes five minutes. ` + secondsVariable + ` or --seconds sets another time. Its steps share the time, so a longer demo
+measures more carefully.
 
 Ctrl-C ends everything and leaves the data directory usable. A second Ctrl-C ends it faster.`,
 		Example: `  bullet-metrics demo
-  ` + secondsVariable + `=180 bullet-metrics demo --out out/demo
+  ` + secondsVariable + `=900 bullet-metrics demo --out out/demo
   bullet-metrics demo --queries 0,50,100,200 --records-per-second 500`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,13 +69,12 @@ Ctrl-C ends everything and leaves the data directory usable. A second Ctrl-C end
 	flags := command.Flags()
 	flags.Var(textfile.PathFlag(&o.out, demoDir), "out",
 		"run directory, with the report, the collector's data and the logs")
-	flags.IntVar(&o.seconds, "seconds", 0,
-		"maximum time from the submission of the topology to the written report, in seconds; 0 runs all steps, about ten minutes (env "+
-			secondsVariable+")")
+	flags.IntVar(&o.seconds, "seconds", int(experimentfile.DemoLimit.Seconds()),
+		"time from the start to the written report, in seconds (env "+secondsVariable+")")
 	flags.IntSliceVar(&o.queries, "queries", nil,
 		"simultaneous queries of each step; the first step must have 0 (default the steps of the built-in experiment)")
 	flags.Float64Var(&o.recordsPerSecond, "records-per-second", 0,
-		"records per second; 0 finds the rate that leaves 40% of the host idle")
+		"records per second; 0 finds the rate that leaves 50% of the host idle")
 	addStackFlags(flags, &o.stack, &o.build, "the", "")
 	flags.Var(textfile.PathFlag(&o.stack.BulletConf, experimentfile.DemoConf), "bullet-conf",
 		"YAML file with Bullet's settings")
@@ -106,11 +104,9 @@ func (o *demoOptions) run(parent context.Context, file *experimentfile.File, tex
 	e := engine{build: o.build, work: o.out, stack: o.stack, say: say, hasten: hasten,
 		write: func(r *report.RunReport, dir string) (string, error) {
 			return dir, r.WriteSingle(dir)
-		}}
-	if o.seconds != 0 {
-		e.options = runner.Options{Bound: o.limit() - experimentfile.DemoReporting,
-			LeastSteps: experimentfile.DemoLeastSteps}
-	}
+		},
+		options: runner.Options{End: began.Add(o.limit() - experimentfile.DemoReporting),
+			LeastSteps: experimentfile.DemoLeastSteps}}
 	plan := file.Plan()
 	launcher, err := e.local(file, plan, o.out)
 	if err != nil {

@@ -112,8 +112,8 @@ func (e *engine) run(ctx context.Context, file *experimentfile.File, writer *run
 		return errors.Join(err, launcher.Stop(e.hasten))
 	}
 	about, _ := run.Plan.Estimate()
-	if e.options.Bound > 0 {
-		about = min(about, e.options.Bound)
+	if end := e.options.End; !end.IsZero() {
+		about = min(about, time.Until(end))
 	}
 	again := "bullet-metrics tune run --resume " + run.Dir
 	if e.conclude == nil {

@@ -48,7 +48,21 @@ func (c *calibration) next() (rate float64, done bool) {
 	if stuck || len(c.readings) >= maxReadings {
 		return c.closest(), true
 	}
+	if rate < last.rate && !c.warm() {
+		return last.rate, false
+	}
 	return rate, false
+}
+
+// warm reports whether two readings in a row at the same rate left about the same idle. Until then the workers may still
+// compile, so a busy host is no reason to lower the rate.
+func (c *calibration) warm() bool {
+	for i, r := range c.readings[1:] {
+		if before := c.readings[i]; before.rate == r.rate && r.idle-before.idle < closeEnough {
+			return true
+		}
+	}
+	return false
 }
 
 // closest returns the rate of the reading that is closest to the target. Of equally close readings it takes the last.

@@ -14,16 +14,17 @@ import (
 const (
 	pollInterval     = 500 * time.Millisecond
 	sourceReadyLimit = 2 * time.Minute
-	followLimit      = 10 * time.Second
+	followLimit      = 30 * time.Second
 	workersLimit     = 2 * time.Minute // Options.Wait replaces it if it is longer
 	gatherLimit      = 30 * time.Second
 )
 
-// Durations of the calibration: the time for the topology to adapt to a new rate, and the time over which the host is
-// then observed.
+// Durations of the calibration: the time for the topology to adapt to a new rate, the time over which the host is then
+// observed, and the longest ramp.
 const (
-	settleTime  = 2 * time.Second
+	settleTime  = time.Second
 	readingTime = 4 * time.Second
+	rampTime    = 40 * time.Second
 )
 
 // poll calls ask until it returns true. Errors before the limit are ignored; when the limit has passed, the last one
@@ -73,12 +74,18 @@ func (s *Session) setRate(ctx context.Context, rate float64) error {
 	})
 }
 
-// calibrate searches for the record rate. It takes at least one reading, and starts none that would end after
-// FirstStepBy. If no reading was close enough, it sets the closest rate and reports that the target was missed.
+// calibrate searches for the record rate in one ramp of at most rampTime. It takes at least one reading, and starts none
+// that would end after FirstStepBy. If no reading was close enough, it sets the closest rate and reports that the target
+// was missed.
 func (s *Session) calibrate(ctx context.Context) (tuning.Calibration, error) {
 	c := calibration{targetIdle: float64(s.o.Plan.Load.TargetIdle)}
+	end := time.Now().Add(rampTime)
+	if by := s.o.FirstStepBy; !by.IsZero() && by.Before(end) {
+		end = by
+	}
+	fits := func() bool { return len(c.readings) == 0 || !time.Now().Add(settleTime+readingTime).After(end) }
 	rate, done := c.next()
-	for ; !done && (len(c.readings) == 0 || s.canAfford()); rate, done = c.next() {
+	for ; !done && fits(); rate, done = c.next() {
 		idle, err := s.readIdle(ctx, rate)
 		if err != nil {
 			return tuning.Calibration{}, err
@@ -94,12 +101,6 @@ func (s *Session) calibrate(ctx context.Context) (tuning.Calibration, error) {
 		s.ports.Progress.Say("calibration: using %.0f records/s", rate)
 	}
 	return found, s.setRate(ctx, rate)
-}
-
-// canAfford reports whether there is time for another reading before FirstStepBy.
-func (s *Session) canAfford() bool {
-	until := s.o.FirstStepBy
-	return until.IsZero() || time.Now().Add(settleTime+readingTime).Before(until)
 }
 
 // calibrationReport returns the calibration with all readings, so that a report can show how the rate was found.

@@ -14,7 +14,7 @@ func TestTheAnswerNamesWhatLimited(t *testing.T) {
 		"  a: limited by filter CPU, GC": {"filter CPU", "cannot tell", "GC", "nothing"},
 		"  a: limited by the host":       {"the host"},
 		"  a: nothing was at its limit":  {"nothing"},
-		"  a: the limiter is unknown, because evidence is missing or contradictory; the report has details": {"nothing",
+		"  a: the limiter is unknown, because evidence is missing or contradictory": {"nothing",
 			"cannot tell"},
 	} {
 		r := RunReport{Rows: []RowReport{{Label: "a", RunJudgement: tuning.RunJudgement{Limiters: limiters}}}}

@@ -24,4 +24,16 @@ func TestTheLeadNamesTheStepsThatBoundTheCapacity(t *testing.T) {
 		strings.Index(lead, "100 queries: ")
 	assert.True(t, ok > 0 && fail > ok && other > fail, lead)
 	assert.NotContains(t, lead, "more like it")
+	assert.Contains(t, lead, "Capacity: [50, 200) simultaneous queries, the limiter is unknown")
+	assert.Contains(t, lead, "Cost per query not determined: only 1 of the capacity steps were OK")
+}
+
+// If no load held, the capacity still has a bound.
+func TestTheLeadOfAFailureHasABound(t *testing.T) {
+	c := column{label: "as it is", memoryMiB: 100, cells: []cell{{value: 50, latencyMs: 300, cores: 1,
+		recordsPerS: 1000, mibPerS: 1.8, verdict: tuning.Fail}}}
+	r, page := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{c}))
+	assert.Contains(t, page, "Capacity: below 50 simultaneous queries, ")
+	assert.Contains(t, page, "Cost per query not determined: ")
+	assert.Len(t, r.Answer(), 2, "the limiter and the cost")
 }

@@ -25,33 +25,52 @@ func (r *RunReport) lead() string {
 		strings.Join(strings.Fields(r.About), " "), r.Experiment, moment(r.StartedMs), done, len(r.Trials), end))
 }
 
-// Answer returns the results of the run in lines, in addition to its verdict and capacity: the cost of a query, and
-// what limited each configuration. tune run prints them at its end.
+// Answer returns the results of the run in lines, in addition to its verdict and capacity: what limited each
+// configuration, and the cost of a query. tune run prints them at its end.
 func (r *RunReport) Answer() (lines []string) {
-	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
-		for _, line := range costFindings(c.Concurrency) {
-			lines = append(lines, "  "+c.Label+": "+strings.ToLower(line[:1])+line[1:])
-		}
-	}
 	for _, row := range r.Rows {
-		// A known limiter of one step is worth stating even if the limiter of another step is not known.
-		known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool {
-			return name == tuning.NoLimiter || name == tuning.UnknownLimiter
-		})
-		limit := ""
-		switch {
-		case len(known) > 0:
-			limit = "limited by " + strings.Join(known, ", ")
-		case slices.Contains(row.Limiters, tuning.UnknownLimiter):
-			limit = "the limiter is unknown, because evidence is missing or contradictory; the report has details"
-		case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, tuning.NoLimiter):
-			limit = "nothing was at its limit"
-		default:
-			continue
+		for _, text := range []string{row.limiter(), r.cost(row)} {
+			if text != "" {
+				lines = append(lines, "  "+row.Label+": "+text)
+			}
 		}
-		lines = append(lines, "  "+row.Label+": "+limit)
 	}
 	return lines
+}
+
+// limiter returns what limited a configuration, or "" if nothing was measured. A known limiter of one step is worth
+// stating even if the limiter of another step is not known.
+func (row RowReport) limiter() string {
+	known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool {
+		return name == tuning.NoLimiter || name == tuning.UnknownLimiter
+	})
+	switch {
+	case len(known) > 0:
+		return "limited by " + strings.Join(known, ", ")
+	case slices.Contains(row.Limiters, tuning.UnknownLimiter):
+		return "the limiter is unknown, because evidence is missing or contradictory"
+	case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, tuning.NoLimiter):
+		return "nothing was at its limit"
+	}
+	return ""
+}
+
+// cost returns the cost of a query in a configuration with its interval, or the reason why it is unknown. It returns ""
+// if the run does not measure it.
+func (r *RunReport) cost(row RowReport) string {
+	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
+		if c.Label != row.Label {
+			continue
+		}
+		if total := c.MarginalTotal; total.Value.Known() {
+			return "each query adds " + total.Text(c.Confidence, "ms/min of CPU in the whole topology")
+		}
+		return "cost per query not determined: " + c.MarginalTotal.Note
+	}
+	if r.Analysis == runstore.OfConcurrency && r.Axis == runstore.Queries && row.limiter() != "" {
+		return "cost per query not determined: the CPU of the workers is unknown in every step"
+	}
+	return ""
 }
 
 // steps describes how the steps were measured and searched.
@@ -264,7 +283,8 @@ func (r *RunReport) firstReason(p trialStep) string {
 }
 
 // mostHeld states the largest capacity of a configuration in a sentence, and names the configurations of which nothing
-// was measured. It returns "" if no configuration held a load.
+// was measured. For a single configuration it also states the limiter and the cost of a query. It returns "" if no
+// configuration held a load.
 func (r *RunReport) mostHeld() string {
 	var most, unmeasured []RowReport
 	for _, row := range r.Rows {
@@ -280,6 +300,9 @@ func (r *RunReport) mostHeld() string {
 		}
 		most = append(most, row)
 	}
+	if len(r.Rows) == 1 && r.Rows[0].Capacity.FirstFail != nil {
+		most = r.Rows // if nothing held, the capacity is below the first FAIL
+	}
 	if len(most) == 0 || r.Analysis == runstore.OfTimeline {
 		return ""
 	}
@@ -288,9 +311,12 @@ func (r *RunReport) mostHeld() string {
 	if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
 		held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
 	}
-	text := fmt.Sprintf("Capacity: %s %s. ", held, r.axis())
-	if len(r.Rows) > 1 {
-		text = fmt.Sprintf("Largest capacity: %s %s (%s). ", held, r.axis(), labelsOf(most))
+	text := fmt.Sprintf("Largest capacity: %s %s (%s). ", held, r.axis(), labelsOf(most))
+	if len(r.Rows) == 1 {
+		text = fmt.Sprintf("Capacity: %s %s, %s. ", held, r.axis(), most[0].limiter())
+		if cost := r.cost(most[0]); cost != "" {
+			text += capital(cost) + ". "
+		}
 	}
 	if len(unmeasured) > 0 && r.Finished {
 		text += fmt.Sprintf("Not measured: %s. ", labelsOf(unmeasured))

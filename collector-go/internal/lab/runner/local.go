@@ -102,7 +102,11 @@ func (l *Local) up(ctx context.Context) error {
 		return err
 	}
 	s := l.running
-	l.progress.Say("starting the collector, the query gateway and a Storm cluster of %s; logs in %s",
+	if err := s.StartCollector(ctx); err != nil {
+		return err
+	}
+	l.progress.Say("live page: http://%s/", l.options.HTTPListen)
+	l.progress.Say("starting the query gateway and a Storm cluster of %s; logs in %s",
 		tuning.Counted(l.options.Workers, "worker"), filepath.Join(l.options.Dir, "logs"))
 	if err := s.Start(ctx); err != nil {
 		return err
@@ -111,7 +115,6 @@ func (l *Local) up(ctx context.Context) error {
 	if l.options.DRPCThreads > 0 {
 		l.drpc = load.NewDRPC(s.DRPC(), drpcFunction, l.queries, load.PlainBQL)
 	}
-	l.progress.Say("everything has started; live figures at http://%s/", l.options.HTTPListen)
 	return nil
 }
 

@@ -212,7 +212,7 @@ func TestABoundedRunLeavesTheCostsLoadsOut(t *testing.T) {
 		dir := begin(t, phases)
 		began := time.Now()
 		result, err := goOn(t, t.Context(), dir, w, &journal{},
-			runner.Options{Bound: 160 * time.Second, LeastSteps: 3})
+			runner.Options{End: began.Add(160 * time.Second), LeastSteps: 3})
 		require.NoError(t, err)
 		assert.LessOrEqual(t, time.Since(began), 170*time.Second)
 		trial := reread(t, dir).Trials[0]

@@ -27,9 +27,9 @@ import (
 type Options struct {
 	// Deadline is the time after which no further step is begun; the zero time means no limit.
 	Deadline time.Time
-	// Bound limits the time from the submission of the first topology to the end of the last step; 0 means no limit. A
-	// step that would end later is not started, except that the first LeastSteps steps always run.
-	Bound      time.Duration
+	// End is when the last step must have ended; the zero time means no limit. A step that would end later is not
+	// started, except that the first LeastSteps steps always run.
+	End        time.Time
 	LeastSteps int
 	// Lateness is the allowed lateness of the collector: the time from the end of a slice until it is complete.
 	Lateness time.Duration

@@ -491,3 +491,22 @@ func TestTheRateIsCalibratedOnce(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(say.text(), "calibration: using"))
 	})
 }
+
+// On a host whose idle share keeps changing, the ramp ends after 40 s.
+func TestTheRampEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, said := newWorld(), []time.Time{}
+		began := time.Now()
+		w.starved = func() bool { return time.Since(began)/(5*time.Second)%2 == 0 }
+		say := &journal{said: func(line string) {
+			if strings.HasPrefix(line, "calibration: ") {
+				said = append(said, time.Now())
+			}
+		}}
+		dir := begin(t, strings.Replace(grid, "records_per_second: 300, ", "leave_idle: 50%, ", 1))
+		_, err := goOn(t, t.Context(), dir, w, say, runner.Options{})
+		require.NoError(t, err)
+		assert.Greater(t, len(said), 4)
+		assert.LessOrEqual(t, said[len(said)-1].Sub(said[0]), 35*time.Second, "the first reading takes 5 s")
+	})
+}

@@ -113,7 +113,7 @@ func (c *Runner) measure(parent context.Context, t *runstore.Trial, name string,
 	session, err := measure.Open(ctx, measure.SessionOptions{
 		Topology: name, Workers: t.Workers, Wait: c.options.Wait, Plan: c.run.Plan, Lateness: c.options.Lateness,
 		Run:   c.run.Manifest.ID,
-		Trial: t.Label, Environment: launched.Environment, FirstStepBy: c.bound(launched.Submitted),
+		Trial: t.Label, Environment: launched.Environment, FirstStepBy: c.bound(),
 	}, ports, launched.Submitted)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
@@ -130,17 +130,14 @@ func (c *Runner) measure(parent context.Context, t *runstore.Trial, name string,
 	return err
 }
 
-// bound sets the deadline of a run with Options.Bound, and returns the latest start of the first step that leaves time
-// for LeastSteps steps. It returns the zero time without a bound. The clock starts with the first submission, because
-// bringing up a cluster is not part of the measurement.
-func (c *Runner) bound(submitted time.Time) (firstStepBy time.Time) {
-	if c.options.Bound == 0 {
+// bound sets the deadline of a run with Options.End, and returns the latest start of the first step that leaves time
+// for LeastSteps steps. It returns the zero time without an end.
+func (c *Runner) bound() (firstStepBy time.Time) {
+	if c.options.End.IsZero() {
 		return time.Time{}
 	}
 	step := c.run.Plan.StepTime()
-	if c.options.Deadline.IsZero() {
-		c.options.Deadline = submitted.Add(c.options.Bound - step)
-	}
+	c.options.Deadline = c.options.End.Add(-step)
 	return c.options.Deadline.Add(-time.Duration(max(0, c.options.LeastSteps-1)) * step)
 }
 

@@ -13,7 +13,7 @@ const (
 	firstLaunch = 55 * time.Second // including the start of the cluster
 	nextLaunch  = 45 * time.Second // another topology after the previous one has ended
 	calibration = 30 * time.Second
-	stepTail    = 12 * time.Second // for the last slices, beyond a query's life
+	stepTail    = 12 * time.Second // the longest wait for the last slices; those of less than 5 s arrive earlier
 	warmedUp    = 45 * time.Second // until the CPU cost of a record is steady
 )
 
@@ -57,7 +57,8 @@ func (p Plan) confirmations() int {
 func (p Plan) StepTime() time.Duration {
 	ms := time.Millisecond
 	return time.Duration(p.WarmUpMs+p.SustainMs+p.Load.CatchUpMs)*ms +
-		max(stepTail, min(time.Duration(p.Load.QueryDurationMs)*ms, time.Duration(p.SustainMs)*ms))
+		max(min(stepTail, time.Duration(2*p.SliceMs)*ms+2*time.Second),
+			min(time.Duration(p.Load.QueryDurationMs)*ms, time.Duration(p.SustainMs)*ms))
 }
 
 // Needs returns how many of n steps the search takes if none is inconclusive, and how many of them it measures again.

@@ -100,14 +100,22 @@ func (s *Stack) endLeftovers(ctx context.Context) error {
 	return errors.Join(s.down(ctx), s.kafkaDown(ctx))
 }
 
-// Start starts all parts and returns when each has reported that it is ready. The caller must call Stop even after an
-// error, because some parts may already run.
-func (s *Stack) Start(ctx context.Context) (err error) {
+// StartCollector starts the collector with its page, and returns when both are ready. The caller must call Stop even
+// after an error.
+func (s *Stack) StartCollector(ctx context.Context) error {
 	if err := s.options.checkPorts(); err != nil {
 		return err
 	}
-	if err := s.startCollector(ctx); err != nil {
-		return err
+	return s.startCollector(ctx)
+}
+
+// Start starts all parts and returns when each has reported that it is ready. The caller must call Stop even after an
+// error, because some parts may already run.
+func (s *Stack) Start(ctx context.Context) (err error) {
+	if s.Pids()["collector"] == 0 {
+		if err := s.StartCollector(ctx); err != nil {
+			return err
+		}
 	}
 	if s.cluster, err = s.launch(s.clusterCommand()); err != nil {
 		return err
