@@ -27,10 +27,10 @@ type tried struct {
 
 // tries are by the beginning of a command; the longest that fits counts.
 var tries = map[string]tried{
-	"make build":          {not: "every target that tests builds first"},
-	"make demo":           {by: "TestDemo"},
-	"make test":           {not: "it is what runs this"},
-	"bullet-metrics tour": {by: "TestTheTourShowsTheIncident"},
+	"make build":            {not: "every target that tests builds first"},
+	"make demo":             {by: "TestDemo"},
+	"make test":             {not: "it is what runs this"},
+	"./bullet-metrics tour": {by: "TestTheTourShowsTheIncident"},
 	"bullet-metrics replay capture.jsonl --serve": {by: "TestCapturesAreShown"},
 	"make tune-all":                                           {not: "over an hour of a cluster; docs/tune/document-tests.md has the results"},
 	"make bench":                                              {not: "over an hour of a quiet machine; TestOursAndTheFloorAreMeasured does a little of it"},

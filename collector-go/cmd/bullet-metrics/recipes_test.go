@@ -27,9 +27,9 @@ import (
 
 const p99 = "topology:bullet_filter_latency_seconds:p99_rate2m"
 
-// reporting starts a collector that has four minutes of a counter, a gauge and a distribution, and results of its
+// withFourMinutes starts a collector that has four minutes of a counter, a gauge and a distribution, and results of its
 // rules.
-func reporting(t *testing.T) *running {
+func withFourMinutes(t *testing.T) *running {
 	r := startCollector(t, settings(t.TempDir()))
 	b := &pb.Batch{Epoch: bytes.Repeat([]byte{7}, 16), Sequence: 1, OldestHeldSequence: 1,
 		SendTimeMs: time.Now().UnixMilli(), Samples: &pb.SampleColumns{},
@@ -103,7 +103,7 @@ type otlpPoint struct {
 
 // A real OpenTelemetry Collector with the recipe's file sends the slices on, with their types and times.
 func TestRecipeForOpenTelemetry(t *testing.T) {
-	r := reporting(t)
+	r := withFourMinutes(t)
 	batches := make(chan map[string]otlpMetric, 100)
 	backend := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
 		var export struct {
@@ -183,7 +183,7 @@ print(json.dumps([[kinds[m.type], m.name, m.value, m.tags] for n in aggregator.m
 
 // The check of a Datadog Agent, with the recipe's file, submits what the recipe says.
 func TestRecipeForDatadog(t *testing.T) {
-	r := reporting(t)
+	r := withFourMinutes(t)
 	check := exec.Command(recipesPython, "-c", checkOnce, recipe(t, "datadog-openmetrics.yaml", r))
 	check.Stderr = t.Output()
 	printed, err := check.Output()

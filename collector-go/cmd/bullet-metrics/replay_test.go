@@ -510,7 +510,7 @@ func TestWrongUsageOfReplayAndQuery(t *testing.T) {
 		code int
 	}{
 		{[]string{"replay"}, "name at least one capture", exitUsage},
-		{[]string{"replay", "x.jsonl"}, "--data-dir is required", exitUsage},
+		{[]string{"replay", "x.jsonl"}, "set either --data-dir", exitUsage},
 		{[]string{"replay", "x.jsonl", "--data-dir", dir, "--output", "xml"}, "--output \"xml\"", exitUsage},
 		{[]string{"replay", filepath.Join(dir, "none.jsonl"), "--data-dir", filepath.Join(dir, "new")}, "none.jsonl",
 			exitFailed},

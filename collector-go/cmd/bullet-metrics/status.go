@@ -15,8 +15,9 @@ func newStatusCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "status",
 		Short: "Print whether a running collector is ready, its topologies, and its firing alerts",
-		Long: `Print the status of a running collector: its version, whether it accepts samples, the samples per second and their size
-on disk, the topologies with their workers, filter latency and source lag, and the alerts that fire.
+		Long: `Print the status of a running collector: its version, whether it accepts samples, their number per second, and their
+size on disk. For each topology, the command prints the workers, the filter latency and the source lag. It also lists
+the alerts that fire.
 
 A figure that is not known is "-". The exit code is 0 if the collector is ready, and 1 if it is not ready or cannot be
 reached.`,

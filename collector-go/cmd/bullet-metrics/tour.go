@@ -77,7 +77,7 @@ Look at these in order:
   2. CPU time and wait in the receive queue: the workers got less CPU, and records waited for the filter bolt.
   3. Alerts: two fired for the latency. One has ended, the other one ends within minutes. Click "Why?".
   4. The mark "Topology bullet submitted again": FilterBolt has four tasks instead of one.
-  5. Runs: the report of an experiment that measured how many queries a topology sustains.
+  5. Experiment runs: the report of an experiment that measured how many queries a topology sustains.
 
 Press Ctrl-C to end the tour. Its data are removed.
 `

@@ -57,6 +57,7 @@ func TestTheTourShowsTheIncident(t *testing.T) {
 	response.Body.Close()
 	require.Len(t, runs.Data.Runs, 1)
 	assert.NotEmpty(t, runs.Data.Runs[0].Capacity)
+	assert.Empty(t, runs.Data.Unreadable)
 	response, err = http.Get(page + runs.Data.Runs[0].Report)
 	require.NoError(t, err)
 	response.Body.Close()

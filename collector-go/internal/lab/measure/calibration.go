@@ -54,8 +54,8 @@ func (c *calibration) next() (rate float64, done bool) {
 	return rate, false
 }
 
-// warm reports whether two readings in a row at the same rate left about the same idle. Until then the workers may still
-// compile, so a busy host is no reason to lower the rate.
+// warm reports whether two readings in a row at the same rate left about the same idle. Until then the workers may
+// still compile, so a busy host is no reason to lower the rate.
 func (c *calibration) warm() bool {
 	for i, r := range c.readings[1:] {
 		if before := c.readings[i]; before.rate == r.rate && r.idle-before.idle < closeEnough {

@@ -74,9 +74,9 @@ func (s *Session) setRate(ctx context.Context, rate float64) error {
 	})
 }
 
-// calibrate searches for the record rate in one ramp of at most rampTime. It takes at least one reading, and starts none
-// that would end after FirstStepBy. If no reading was close enough, it sets the closest rate and reports that the target
-// was missed.
+// calibrate searches for the record rate in one ramp of at most rampTime. It takes at least one reading, and starts
+// none that would end after FirstStepBy. If no reading was close enough, it sets the closest rate and reports that the
+// target was missed.
 func (s *Session) calibrate(ctx context.Context) (tuning.Calibration, error) {
 	c := calibration{targetIdle: float64(s.o.Plan.Load.TargetIdle)}
 	end := time.Now().Add(rampTime)
