@@ -12,7 +12,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/status"
 )
 
-// The status of a collector that runs, and the end of one that does not.
+// The status of a running collector, and the error if it cannot be reached.
 func TestStatusOfACollector(t *testing.T) {
 	r := startCollector(t, settings(t.TempDir()))
 	r.send(minute(1, time.Now()))
