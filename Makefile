@@ -6,8 +6,11 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-# Every recipe runs with the JDK, Maven and Go that .ci/toolchain found or installed.
-run := source build/toolchain.env;
+# Every recipe runs with the JDK, Maven and Go that .ci/toolchain found or installed. Compilers take memory for time: it is a third less.
+run := source build/go.env; source build/java.env;
+go_build := GOGC=400 go build
+# A build of a minute needs no second compiler of the JVM, and jansi ends each log with escape codes.
+export MAVEN_OPTS ?= -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djansi.noreset=true
 mvn := mvn --batch-mode --no-transfer-progress -Dstyle.color=never $(MAVEN_ARGS)
 
 go_sources   := $(shell find collector-go -name '*.go' -o -name 'go.*' -not -path '*/testdata/*')
@@ -28,31 +31,37 @@ help-all:
 
 # --- build and run
 
-.PHONY: toolchain
-toolchain:
-	@.ci/toolchain
+# Looked for each time, since they may have gone. Only ever order-only prerequisites: nothing is built anew for them.
+.PHONY: toolchain go-package build/go.env build/java.env
+toolchain: build/go.env build/java.env
+go-package:
+	@.ci/toolchain go-package
+build/go.env: go-package
+	@.ci/toolchain go
+build/java.env: go-package
+	@.ci/toolchain java
 
-build/toolchain.env: .ci/toolchain
-	@.ci/toolchain && touch $@
+# Two jobs at a time, unless a make above this one has its own.
+two_jobs = $(if $(findstring jobserver,$(MAKEFLAGS)),,--jobs=2)
 
-# Go and Maven fetch and compile at the same time: on a new machine, each waits for the network half of its time.
+# On a new machine, Go compiles while the JDK and Maven are installed, and beside Maven: each waits for the network half of its time.
 .PHONY: build
-build: toolchain ## Build the program, the plugin's jar, the topology, the local cluster and the local Kafka into build/
-	@$(MAKE) --jobs=2 build/bullet-metrics build/java.stamp
+build: ## Build the program, the plugin's jar, the topology, the local cluster and the local Kafka into build/
+	@$(MAKE) $(two_jobs) build/bullet-metrics build/java.stamp
+	@echo "build/ is complete; next: make demo, or build/bullet-metrics tour"
 
-build/bullet-metrics: $(go_sources) VERSION | build/toolchain.env
+build/bullet-metrics: $(go_sources) VERSION | build/go.env
 	@echo "building build/bullet-metrics (Go)"
-	@$(run) cd collector-go && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(version)' -o ../$@ ./cmd/bullet-metrics
+	@source build/go.env; cd collector-go && CGO_ENABLED=0 $(go_build) -trimpath -gcflags=all=-dwarf=false -ldflags '-s -w -X main.version=$(version)' -o ../$@ ./cmd/bullet-metrics
 
 # Modules of make build, without tests. The other modules contain only tests.
 built_modules := plugin-java,topology/bullet-topology,topology/local-storm,topology/local-kafka
 
-build/java.stamp: $(java_sources) | build/toolchain.env
+build/java.stamp: $(java_sources) | build/java.env
 	@echo "building the Java parts (the first time Maven fetches Storm and Bullet)"
-	@$(run) $(mvn) --quiet -Dmaven.test.skip=true -pl $(built_modules) -am package
+	@source build/java.env; $(mvn) --quiet -Dmaven.test.skip=true -pl $(built_modules) -am package
 	@cp plugin-java/target/bullet-metrics-storm.jar topology/bullet-topology/target/bullet-topology.jar \
 	  topology/local-storm/target/local-storm.jar topology/local-kafka/target/local-kafka.jar build/
-	@cp plugin-java/target/bom.json build/bullet-metrics-storm.cdx.json; cp topology/bullet-topology/target/bom.json build/bullet-topology.cdx.json
 	@rm -rf build/storm && cp -r topology/local-storm/target/storm build/storm
 	@rm -rf build/kafka && cp -r topology/local-kafka/target/kafka build/kafka
 	@touch $@
@@ -66,11 +75,11 @@ demo: build ## Measure a real Bullet topology on a local Storm cluster; report i
 # What the change is compared with: a commit, or nothing for the commit at which this branch left origin/main.
 BASE ?=
 
-# Two branches at most: an integration test that waits for a JVM is slow beside two that compile.
+# Two parts at a time, the longest first. The page and the running topology, which wait more than they compute, come together.
 .PHONY: test
 test: test-proto build ## Test every part, on real servers, a real cluster and a real browser; leaves long tests out, and runs few cases of property tests
-	@$(MAKE) --jobs=2 test-go test-java
-	@$(MAKE) test-running
+	@$(run) .ci/chromium; .ci/node # here, since two parts must not call apt-get at once
+	@$(MAKE) --jobs=2 test-collector test-java test-running test-page test-stores
 	@echo "make test passed; make test-all runs every test"
 
 .PHONY: test-all
@@ -111,25 +120,25 @@ check: test-proto docs check-prose build/tools/staticcheck ## Check format, lint
 RACE_PACKAGES ?=
 
 .PHONY: race
-race: toolchain | build/toolchain.env ## Test the packages whose goroutines share memory under the race detector (needs gcc)
+race: | toolchain ## Test the packages whose goroutines share memory under the race detector (needs gcc)
 	@$(run) .ci/race $(RACE_PACKAGES)
 
 # How long each target is fuzzed, s.
 FUZZ_SECONDS ?= 10
 
 .PHONY: fuzz
-fuzz: toolchain | build/toolchain.env ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each), and play the plugin's packs from another seed
+fuzz: | toolchain ## Fuzz every decoder of the collector, one after the other (FUZZ_SECONDS=60 for a minute each), and play the plugin's packs from another seed
 	@$(run) .ci/fuzz $(FUZZ_SECONDS)
 	@$(run) $(mvn) --quiet -pl plugin-java -am -Dtest='*PackTest' -Dsurefire.failIfNoSpecifiedTests=false -Dseed.first=$$(date +%s%N) test
 
 # --- generated code, releases and benchmarks
 
 .PHONY: proto
-proto: toolchain build/tools/go.stamp build/tools/java.stamp ## Generate Go and Java code from proto/
+proto: build/tools/go.stamp build/tools/java.stamp | toolchain ## Generate Go and Java code from proto/
 	@$(run) $(call generate,$(CURDIR))
 
 .PHONY: release
-release: toolchain | build/toolchain.env ## Make the release of the commit that is checked out into dist/: tarballs, .deb, .rpm, image, plugin, bill of materials, sums
+release: | toolchain ## Make the release of the commit that is checked out into dist/: tarballs, .deb, .rpm, image, plugin, bill of materials, sums
 	@$(run) .ci/release dist
 	@cat dist/SHA256SUMS
 
@@ -139,8 +148,8 @@ BENCH_SCALE ?= 1
 PROFILES ?=
 
 .PHONY: bench
-bench: build build/bench bench-peers ## Measure all ten goals beside the peers, going on where it was ended (two hours; BENCH_QUICK=1 for 20 minutes, BENCH="own-slice 7" for some again, BENCH_SCALE=0.1, PROFILES=DIR)
-	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package && $(mvn) --quiet -f $(storm1)/pom.xml package
+bench: build build/bench bench-peers ## Measure all ten goals beside the peers, going on where it was ended (over an hour; BENCH_QUICK=1 for about 20 minutes, BENCH="own-slice 7" for some again, BENCH_SCALE=0.1, PROFILES=DIR)
+	@$(run) $(mvn) --quiet -f plugin-java/bench/pom.xml package
 	@$(run) exec build/bench --scale $(BENCH_SCALE) --profiles '$(PROFILES)' $(BENCH)
 
 .PHONY: clean

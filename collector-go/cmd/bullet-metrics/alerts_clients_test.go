@@ -156,6 +156,7 @@ func TestAlertsOfClientsEndWithAGoodValueOrAWord(t *testing.T) {
 
 // A client that was well and is not there any more is no alert's business.
 func TestAClientThatWasWellIsNotMissed(t *testing.T) {
+	t.Parallel()
 	w := newAlertsWorld(t)
 	w.submit("b", 1, "h1", "h2")
 	of := w.canary("away", 0.2, 1)

@@ -59,8 +59,10 @@ func TestBenchIngest(t *testing.T) {
 			assert.Positive(t, s.Stages[stage].P50, stage)
 			assert.GreaterOrEqual(t, s.Stages[stage].P99, s.Stages[stage].P50, stage)
 		}
-		assert.Greater(t, s.WireBytes, 8.0, "a sample is eight bytes")
-		assert.Greater(t, s.Journal, 8.0)
+		for _, bytes := range []float64{s.WireBytes, s.Journal} { // a whole number takes two, of the double's eight
+			assert.Greater(t, bytes, 2.0)
+			assert.Less(t, bytes, 8.0)
+		}
 		require.NotNil(t, s.Disk)
 		assert.Positive(t, *s.Disk)
 		assert.Positive(t, s.ServerMiB)

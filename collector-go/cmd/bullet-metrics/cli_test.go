@@ -203,6 +203,14 @@ func TestVariablesAreOfThisCommandOnly(t *testing.T) {
 	}
 }
 
+func TestAMisspelledFlagIsNamed(t *testing.T) {
+	_, _, err := printed(t, "serve", "--data-dri", "x")
+	assert.Equal(t, exitUsage, exitCode(err))
+	assert.ErrorContains(t, err, "unknown flag: --data-dri; did you mean --data-dir?")
+	_, _, err = printed(t, "serve", "--no-such-flag-as-this")
+	assert.ErrorContains(t, err, "unknown flag: --no-such-flag-as-this; see bullet-metrics serve --help")
+}
+
 func TestHelpOfNothing(t *testing.T) {
 	_, _, err := printed(t, "help", "nothing")
 	assert.Equal(t, exitUsage, exitCode(err))

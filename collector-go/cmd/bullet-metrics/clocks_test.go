@@ -203,6 +203,7 @@ func workersNamed(prefix string, n int) (names []string) {
 // Nearly a day of 500 workers that comes in one go, over four streams that drift until they are an hour apart: whatever
 // was acknowledged answers, nothing is late.
 func TestADayInOneGo(t *testing.T) {
+	t.Parallel()
 	r := startCollector(t, settings(t.TempDir()))
 	const step, streams, workers = 30 * time.Second, 4, 500 / 4
 	steps := int(23 * time.Hour / step)
@@ -245,6 +246,7 @@ func TestADayInOneGo(t *testing.T) {
 // A topology whose clock is two hours behind beside one on time: both answer in full, and the skew is there to see. One
 // three hours ahead is refused at the door, by name, and harms nobody.
 func TestClocksThatAreWrong(t *testing.T) {
+	t.Parallel()
 	c := settings(t.TempDir())
 	r := startCollector(t, c)
 	const steps = 60
@@ -319,6 +321,7 @@ func get(t *testing.T, r *running, path string) []byte {
 // The first samples that are ever refused of a topology, in one burst, are an alert that an Alertmanager hears of, by
 // the rules that come with the program, twenty times as fast; of the topology beside it nobody hears.
 func TestAClockAheadIsAnAlert(t *testing.T) {
+	t.Parallel()
 	type posted struct{ Labels map[string]string }
 	heard := make(chan posted, 1000)
 	manager := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
@@ -381,6 +384,7 @@ func (r *running) clockAlerts(state string) (all []clockAlert) {
 // list of topologies, each with what is blind meanwhile; and what was collected of it is found. The rules are those
 // that come with the program, twenty times as fast; of the topology beside it nobody hears.
 func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rules := filepath.Join(dir, "rules.yaml")
 	require.NoError(t, os.WriteFile(rules, rulestest.Scaled(time.Second, time.Second, 1.0/20), 0o600))
@@ -432,6 +436,7 @@ func TestATopologyWhoseClocksAreOffIsNamed(t *testing.T) {
 // right since: no sender on its host bounds it. The rules are those that come with the program, twenty times as fast;
 // of the topology beside it nobody hears.
 func TestAClockSetBackIsNamed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	rules := filepath.Join(dir, "rules.yaml")
 	require.NoError(t, os.WriteFile(rules, rulestest.Scaled(time.Second, time.Second, 1.0/20), 0o600))

@@ -185,7 +185,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes,
 		col.logger, figures
 	if col.replay == nil {
-		log.GatherInterval = journal.Gather
+		log.GatherInterval, log.CalmInterval = journal.Gather, journal.Calm
 	}
 	log.MakeRoomAfter = c.Disk.MakeRoomAfter
 	log.MaxSeries = mostSeries(c)
@@ -239,9 +239,7 @@ func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry
 	if col.store, err = openGrid(c, col.logger, figures); err != nil {
 		return err
 	}
-	feeding := feed.DefaultOptions("embedded", filepath.Join(c.DataDir, "feeds"))
-	feeding.Slicer, feeding.Registerer, feeding.Logger = slicerOptions(feeding.Slicer, c), figures, col.logger
-	feeding.Catalog.MaxSeries = bounded(feeding.Catalog.MaxSeries, 2*c.Memory.Series)
+	feeding := col.feedOptions(c, "embedded", figures)
 	feeding.Lost = func(err error) bool { return errors.Is(err, grid.ErrClosed) } // the next start replays the journal
 	var sink feed.Store = col.store
 	if col.replay != nil {
@@ -249,6 +247,14 @@ func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry
 	}
 	col.feed, err = feed.New(col.journal, sink, col.retention, feeding)
 	return err
+}
+
+// feedOptions are what the feeds of all stores have in common.
+func (col *collector) feedOptions(c config.Config, store string, figures prometheus.Registerer) feed.Options {
+	o := feed.DefaultOptions(store, filepath.Join(c.DataDir, "feeds"))
+	o.Slicer, o.Registerer, o.Logger = slicerOptions(o.Slicer, c), figures, col.logger
+	o.Catalog.MaxSeries = bounded(o.Catalog.MaxSeries, 2*c.Memory.Series)
+	return o
 }
 
 func slicerOptions(o slicer.Options, c config.Config) slicer.Options {
@@ -279,6 +285,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering.Registerer, answering.StorageRetention = figures, c.Embedded.Retention()
 	answering.Registry, answering.Federation, answering.Flags = col.known, col.others,
 		c.Public(col.grpcListener.Addr().String())
+	answering.Flags["version"] = version // that of buildinfo is Prometheus', as Grafana expects it
 	answering.NotStored = col.notStored
 	if answering.Page, err = webui.Handler(); err != nil {
 		return err
@@ -467,6 +474,13 @@ func (col *collector) close(ctx context.Context) error {
 	}
 	end(&col.page, &col.evaluator, &col.ownFigures, &col.abilities, &col.prof)
 	return errors.Join(err, col.release(ctx))
+}
+
+// within closes something, for which it has a limited time, also once ctx has ended.
+func within(ctx context.Context, limit time.Duration, closing func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	return closing(ctx)
 }
 
 // release closes what is open, whether or not it ever ran.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -96,6 +97,31 @@ func checkpointed(change func(state []byte)) func([]byte) []byte {
 	}
 }
 
+// repacked changes a part of a feed's checkpoint, which is compressed.
+func repacked(t *testing.T, number int, change func(part []byte)) func([]byte) []byte {
+	return func(data []byte) []byte {
+		pack, err := zstd.NewWriter(nil)
+		require.NoError(t, err)
+		unpack, err := zstd.NewReader(nil)
+		require.NoError(t, err)
+		defer unpack.Close()
+		out, state := data[:9:9], data[9:]
+		for i := 0; len(state) > 0; i++ {
+			length, n := binary.Uvarint(state)
+			part := state[n:][:length]
+			state = state[n+int(length):]
+			if i == number {
+				plain, err := unpack.DecodeAll(part, nil)
+				require.NoError(t, err)
+				change(plain)
+				part = pack.EncodeAll(plain, nil)
+			}
+			out = append(binary.AppendUvarint(out, uint64(len(part))), part...)
+		}
+		return checkpointed(func([]byte) {})(out)
+	}
+}
+
 // newerJournal is a segment whose first record states a version that is not known.
 func newerJournal(number uint64) func([]byte) []byte {
 	return func(data []byte) []byte {
@@ -132,18 +158,10 @@ func TestANewerVersionIsRefusedInEveryFormat(t *testing.T) {
 				checkpointed(func(state []byte) { state[0] = 99 }))
 		},
 		"the catalogue's part of it": func(t *testing.T, data string) string {
-			return edit(t, last(t, data, "feeds", "up", "checkpoint-*"), checkpointed(func(state []byte) {
-				length, n := binary.Uvarint(state[1:])
-				stated(state[1+n:][:length])
-			}))
+			return edit(t, last(t, data, "feeds", "up", "checkpoint-*"), repacked(t, 0, stated))
 		},
 		"the slicer's part of it": func(t *testing.T, data string) string {
-			return edit(t, last(t, data, "feeds", "up", "checkpoint-*"), checkpointed(func(state []byte) {
-				length, n := binary.Uvarint(state[1:])
-				state = state[1+n+int(length):]
-				length, n = binary.Uvarint(state)
-				stated(state[n:][:length])
-			}))
+			return edit(t, last(t, data, "feeds", "up", "checkpoint-*"), repacked(t, 1, stated))
 		},
 		"checkpoint of the registry": func(t *testing.T, data string) string {
 			return edit(t, last(t, data, "registry", "checkpoint-*"), checkpointed(stated))

@@ -36,8 +36,9 @@ func newDoctorCommand() *cobra.Command {
 		Short: "Check why the metrics of a topology do not arrive, and print a fix for each problem",
 		Long: `Check the path of a topology's metrics from the plugin to the collector, and print a fix for each problem.
 
-Only what you name is checked. The collector is checked by default, at ` + usualCollector + `. The result of a
-check is FAIL, waiting (not expected yet), OK or unknown. The exit code is 1 if a check failed, and 0 otherwise.
+Only what you name is checked. The collector is checked by default, at ` + usualCollector + `. If you name neither it
+nor the topology beside other things, nothing has to report yet. The result of a check is FAIL, waiting (not expected
+yet), OK or unknown. The exit code is 1 if a check failed, and 0 otherwise.
 
 With --bullet-conf, the command also connects from this machine to the collector addresses of the plugin. --nimbus
 checks the settings of a running topology. --log checks the messages of the plugin in the log of a worker or of a

@@ -82,6 +82,14 @@ func TestDoctorNamesEachFault(t *testing.T) {
 	tlsPort, plainPort, httpPort := secured.col.grpcListener.Addr().String(), plain.col.grpcListener.Addr().String(),
 		plain.col.httpListener.Addr().String()
 	ca := authority.File(dir)
+	withTokens := settings(t.TempDir())
+	withTokens.GRPC.TokenFile = accesstest.TokenFile(t, filepath.Join(dir, "tokens"), "reader read", "writer write")
+	guarded := startCollector(t, withTokens).col.grpcListener.Addr().String()
+	token := func(name string) string {
+		path := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(path, []byte(name+"\n"), 0o600))
+		return pluginnames.Collector + "token.file: " + path + "\n"
+	}
 	_, free, err := net.SplitHostPort(freePort(t))
 	require.NoError(t, err)
 	const on = pluginnames.Collector + "tls.enabled: true\n"
@@ -113,6 +121,13 @@ func TestDoctorNamesEachFault(t *testing.T) {
 			says: "the plugin does not trust the certificate of " + tlsPort, fix: "tls.ca.file"},
 		"a CA file that is missing": {settings: addressSetting(tlsPort) + on + caFile("/nope/ca.pem"), check: "files",
 			status: doctor.Fail, says: "open /nope/ca.pem: no such file", fix: "every host that runs workers"},
+		"a token that may write": {settings: addressSetting(guarded) + token("writer"), check: "permission",
+			status: doctor.OK, says: "no collector refuses"},
+		"a token that may only read": {settings: addressSetting(guarded) + token("reader"), check: "permission",
+			status: doctor.Fail, says: "the collector at " + guarded + " refuses the plugin", fix: "may write"},
+		"no token": {settings: addressSetting(guarded), check: "permission", status: doctor.Fail,
+			says: "refuses the plugin", fix: "token.file"},
+
 		"the class for early Bullet": {settings: addressSetting(plainPort) + "bullet.topology.metrics.classes: [" +
 			pluginnames.EarlyClass + "]\n", more: []string{"--bullet", "1.3"}, check: "registration",
 			status: doctor.Fail, says: "for Bullet up to 0.4.3 on Storm 1, but this is Bullet 1.3",
@@ -204,7 +219,7 @@ func TestDoctorLooksIntoAJar(t *testing.T) {
 	require.NoError(t, w.Close())
 	require.NoError(t, file.Close())
 	out, err := program("doctor", "--jar", path, "--collector", "none")
-	assert.ErrorContains(t, err, "1 of 19 checks failed")
+	assert.ErrorContains(t, err, "1 of 20 checks failed")
 	assert.True(t, strings.HasPrefix(out, "FAIL     jar "), out)
 	assert.Contains(t, out, pluginnames.SamplerClass)
 }

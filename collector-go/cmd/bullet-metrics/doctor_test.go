@@ -27,10 +27,10 @@ func TestDoctorPageIsTrue(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "```yaml\n"+string(settings)+"```\n")
 	out, err := program("doctor", "--bullet-conf", "bullet_settings.yaml", "--collector", "none")
-	assert.EqualError(t, err, "2 of 19 checks failed")
+	assert.EqualError(t, err, "2 of 20 checks failed")
 	assert.Equal(t, exitFailed, exitCode(err))
 	assert.Contains(t, string(page), "$ bullet-metrics doctor --bullet-conf bullet_settings.yaml --collector none\n"+
-		out+"bullet-metrics: 2 of 19 checks failed\n```\n", out)
+		out+"bullet-metrics: 2 of 20 checks failed\n```\n", out)
 }
 
 // examine asks a real collector, and returns the findings by check.
@@ -93,7 +93,7 @@ func TestDoctorAsksACollector(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond)
 
 	after, err := r.examine("t")
-	assert.ErrorContains(t, err, "2 of 19 checks failed")
+	assert.ErrorContains(t, err, "2 of 20 checks failed")
 	for check, status := range map[string]doctor.Status{"jar": doctor.Unknown, "registration": doctor.OK,
 		"v2 tick": doctor.OK, "retain limit": doctor.Unknown,
 		"interval": doctor.Fail, "tls": doctor.OK, "skew": doctor.OK, "first batch": doctor.OK, "cpu": doctor.OK,

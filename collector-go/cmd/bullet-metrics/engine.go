@@ -67,7 +67,7 @@ func (e *engine) local(file *experimentfile.File, plan runstore.Plan, dir string
 	s.SliceWidth, s.SliceLateness = time.Duration(file.Launch.SliceWidth), time.Duration(file.Launch.SliceLateness)
 	s.BulletConf, s.WorkerHeapMiB, s.Workers = file.Conf(), file.Launch.Local.WorkerHeap.MiB(),
 		file.Launch.Local.Workers
-	s.Kafka = kafkaOf(file.Launch.Local)
+	s.Kafka = (*stack.Kafka)(file.Launch.Local.Kafka)
 	if file.Load.Submit == experimentfile.SubmitByDRPC {
 		s.DRPCThreads = cmp.Or(file.Load.DRPCThreads, stormsDRPCThreads)
 	}
@@ -141,7 +141,7 @@ func (e *engine) measure(ctx context.Context, file *experimentfile.File, run *ru
 	if c := file.Launch.Command; c != nil {
 		options.Wait = time.Duration(cmp.Or(c.Wait, experimentfile.DefaultWait))
 	}
-	return runner.New(options, run, writer, runner.NewDescriber(launcher, run, writer), e.say).Run(ctx)
+	return runner.New(options, run, writer, launcher, e.say).Run(ctx)
 }
 
 // stop ends everything; launch is the kind of dir's launch.
@@ -151,7 +151,8 @@ func (e *engine) stop(launcher runner.Launcher, dir, launch string) error {
 	}
 	data := filepath.Join(dir, runstore.DataDir)
 	if _, missing := os.Stat(data); missing == nil && launch == runstore.LocalLaunch {
-		e.say.Say("all processes have ended; to see the data: bullet-metrics serve --data-dir %s", data)
+		e.say.Say("all processes have ended; to see the data: %s serve --data-dir %s --runs-dir %s", os.Args[0], data,
+			filepath.Dir(dir))
 	}
 	return nil
 }

@@ -61,11 +61,7 @@ func (e blockExport) run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
 	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		err = errors.Join(err, store.Close(closing))
-	}()
+	defer func() { err = errors.Join(err, within(ctx, 10*time.Second, store.Close)) }()
 	fromMs, toMs, ok, err := e.bounds(ctx, store)
 	if err != nil {
 		return err

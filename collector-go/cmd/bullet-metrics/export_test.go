@@ -63,6 +63,7 @@ func valuesOfBlocks(t *testing.T, dir string) (values []float64) {
 }
 
 func TestExportBlocks(t *testing.T) {
+	t.Parallel()
 	data := dataOf(t, 300) // five hours: three blocks
 	for _, test := range []struct {
 		name        string

@@ -147,6 +147,7 @@ func TestThereAreConnectionsForAllStreams(t *testing.T) {
 // Whatever one client takes of what there is a bounded number of, it is refused by name, and the batches and queries of
 // another are answered as before.
 func TestOneHostileClientLeavesRoomForAGoodOne(t *testing.T) {
+	t.Parallel()
 	c := settings(t.TempDir())
 	c.Limits.Streams, c.Limits.SeriesPerTopology, c.Limits.SamplesPerSecondPerTopology = 12, 1000, 100
 	c.Limits.OpenSamples, c.Limits.OpenSamplesPerTopology, c.Query.MaxConcurrent = 3000, 2500, 3

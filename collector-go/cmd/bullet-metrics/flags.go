@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 )
 
 // shownValue is how much of a value a message repeats, bytes: enough for most paths.
@@ -24,9 +26,22 @@ const shownValue = 240
 // mostBytes of a value are more than a path may have; the longest query has as many in a file.
 const mostBytes = 64 << 10
 
-// flagFault says which flag cannot have which value, without the words of the parser's own errors.
+// flagFault says which flag is unknown, with the one that was probably meant, or which flag cannot have which value. It
+// does not use the words of the parser's own errors for values.
 func flagFault(command *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var known []string
+		command.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, f.Name)
+			}
+		})
+		if meant := yamlfile.Meant(unknown.GetSpecifiedName(), known...); meant != "" {
+			return usageError{fmt.Errorf("%w; did you mean --%s?", err, meant)}
+		}
+	}
 	if !errors.As(err, &invalid) {
 		return usageError{fmt.Errorf("%w; see %s --help", err, command.CommandPath())}
 	}
@@ -182,4 +197,69 @@ func flagProblem(kind, value string) string {
 		}
 	}
 	return ""
+}
+
+// collectorFlags are the flags of commands that query a running collector over HTTP.
+type collectorFlags struct {
+	collector string
+	access    client.Access
+}
+
+func (a *collectorFlags) addFlags(flags *pflag.FlagSet, address, usage string) {
+	flags.StringVar(&a.collector, "collector", address, usage)
+	flags.Var(textfile.PathFlag(&a.access.CA, ""), "tls-ca",
+		"PEM file with the CA of the collector's certificate (default the system CAs)")
+	flags.Var(textfile.PathFlag(&a.access.Cert, ""), "tls-cert",
+		"PEM file with this client's certificate, if the collector requires one")
+	flags.Var(textfile.PathFlag(&a.access.Key, ""), "tls-key", "PEM file with the private key of --tls-cert")
+	flags.Var(textfile.PathFlag(&a.access.TokenFile, ""), "token-file", "file with a token that has the scope read")
+}
+
+// advised adds what to do if no collector answers; or is what else may help. A refusal says that itself.
+func advised(err error, or string) error {
+	var refused *client.Refusal
+	if err == nil || errors.As(err, &refused) {
+		return err
+	}
+	return fmt.Errorf("%w; check that a collector runs at the address of --collector%s", err, or)
+}
+
+// client returns a client of the collector.
+func (a *collectorFlags) client() (*client.Client, error) {
+	asked, err := client.New(a.collector, a.access)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return asked, nil
+}
+
+// dataDirFlag is --data-dir of a command that reads the data directory of a collector. The first argument may name it
+// instead.
+type dataDirFlag struct{ path string }
+
+func (d *dataDirFlag) addFlag(flags *pflag.FlagSet) {
+	flags.Var(textfile.PathFlag(&d.path, ""), "data-dir", "data directory of a collector, if no argument names it")
+}
+
+// oneDataDir takes the directory from the only argument, or from the flag.
+func (d *dataDirFlag) oneDataDir(cmd *cobra.Command, args []string) (string, error) {
+	switch {
+	case len(args) == 1 && isTyped(cmd.Flags(), "data-dir"):
+		return "", usageError{fmt.Errorf("%s: two data directories, %q and --data-dir %q; name one",
+			cmd.CommandPath(), args[0], d.path)}
+	case len(args) == 1:
+		return args[0], nil
+	case d.path == "":
+		return "", usageError{fmt.Errorf("%s takes one argument (data directory), or --data-dir; see %[1]s --help",
+			cmd.CommandPath())}
+	}
+	return d.path, nil
+}
+
+// dataDirArgument accepts a data directory as the only argument.
+func dataDirArgument(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil // the flag names it
+	}
+	return oneArgument("data directory")(cmd, args)
 }

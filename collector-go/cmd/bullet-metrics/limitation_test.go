@@ -52,9 +52,9 @@ func TestACollectorJudgesFromItsOwnSlices(t *testing.T) {
 	own, err := measure.GatherEvidence(t.Context(), stored{r.col.engine}, known, over)
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprint(byHTTP), fmt.Sprint(own), "as text, since what is unknown is not a number")
-	text, _, err := r.col.limitation(c.Slice.Width)(t.Context(), "t", over.From, over.To)
+	text, _, err := r.col.limitation(c.Slice.Width)(t.Context(), "t", over.From, over.To, over.From)
 	require.NoError(t, err)
 	assert.NotEmpty(t, text)
-	_, _, err = r.col.limitation(c.Slice.Width)(t.Context(), "u", over.From, over.To)
+	_, _, err = r.col.limitation(c.Slice.Width)(t.Context(), "u", over.From, over.To, over.From)
 	assert.ErrorContains(t, err, "topology u has not reported")
 }

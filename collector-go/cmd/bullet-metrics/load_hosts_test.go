@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
@@ -92,6 +94,14 @@ func (w wellTopology) Slices(_ context.Context, selector string, from, to time.T
 	return []measure.Series{s}, nil
 }
 
+func (wellTopology) Collection(context.Context, string, time.Time, time.Time) (*collection.Collection, error) {
+	return nil, errors.New("it is not reported")
+}
+
+func (wellTopology) AnnotationsWithin(context.Context, string, time.Time, time.Time) ([]measure.Annotation, error) {
+	return nil, errors.New("there are none")
+}
+
 func (wellTopology) Newest(context.Context, string, time.Time) ([]measure.Newest, error) {
 	return []measure.Newest{{Labels: map[string]string{"worker": "w:1"},
 		EndMs: time.Now().Add(-time.Second).Truncate(time.Second).UnixMilli()}}, nil
@@ -118,11 +128,12 @@ func (sayings) Show(string, ...any)              {}
 // A run whose queries processes of three hosts ask: what they ask together is the plan. One that was stopped for a
 // while is found late, by its host's name; one that is killed ends the trial, with its name and how it ended.
 func TestLoadHostsAskThePlanAndAreJudged(t *testing.T) {
-	t.Setenv(asProgram, "1")
+	t.Parallel()
 	gateway, dir := &countingGateway{}, t.TempDir()
 	server := httptest.NewServer(gateway)
 	defer server.Close()
-	text := strings.NewReplacer("GATEWAY", server.URL, "DIR", dir, "PROGRAM", os.Args[0]).Replace(hostsExperiment)
+	text := strings.NewReplacer("GATEWAY", server.URL, "DIR", dir, "PROGRAM",
+		"env "+asProgram+"=1 "+os.Args[0]).Replace(hostsExperiment)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "conf.yaml"), []byte("a: 1\n"), 0o644))
 	signal := func(host string, what syscall.Signal) {
 		text, err := os.ReadFile(filepath.Join(dir, host+".pid"))

@@ -7,13 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 )
 
@@ -109,7 +113,7 @@ func subcommands(cmd *cobra.Command, args []string) error {
 // noArguments is cobra.NoArgs as wrong usage.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%s takes no arguments, got %q; see %[1]s --help", cmd.CommandPath(), args[0])}
+		return usageError{fmt.Errorf("%s takes no arguments, got %q; write a flag before each value, see %[1]s --help", cmd.CommandPath(), args[0])}
 	}
 	return nil
 }
@@ -188,4 +192,88 @@ func refuseUnknownHelp(root *cobra.Command) {
 		about.InitDefaultVersionFlag()
 		return about.Help()
 	}
+}
+
+// built is what this program was built from, with and for.
+type built struct {
+	Version string `json:"version"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func newVersionCommand() *cobra.Command {
+	var output outputForm
+	command := &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this program, its Go version and its platform",
+		Example: "  bullet-metrics version --output json",
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			b := built{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			return output.writeLine(cmd.OutOrStdout(), b,
+				fmt.Sprintf("bullet-metrics %s (%s, %s/%s)\n", b.Version, b.Go, b.OS, b.Arch))
+		},
+	}
+	output.addFlag(command.Flags())
+	return command
+}
+
+// Exit codes, as docs/operating.md lists them. Scripts depend on them: a new meaning needs a new number.
+const (
+	exitDone        = 0
+	exitFailed      = 1                   // the error is on stderr
+	exitUsage       = 2                   // the command line or the configuration must be changed
+	exitMissed      = runstore.ExitMissed // a goal or threshold was missed; k6 uses the same code
+	exitInterrupted = 130                 // the code that shells expect after SIGINT
+)
+
+// missed is the error of a command that did its work, with the result that a goal or a threshold was missed.
+type missed string
+
+func (m missed) Error() string { return string(m) }
+
+// ExitCode returns the code of a missed goal.
+func (missed) ExitCode() int { return exitMissed }
+
+// interrupted is the end of a run that somebody stopped.
+type interrupted struct{}
+
+func (interrupted) Error() string { return "interrupted" }
+
+func (interrupted) ExitCode() int { return exitInterrupted }
+
+// sameSignal is how long after the first signal another one counts as the same: make and timeout pass on what the
+// terminal has sent already.
+const sameSignal = time.Second
+
+// onSignals ends ctx at the first signal and closes hasten at the second. The signals stay ours to the end: the
+// children are in groups of their own, and only we can end them.
+func onSignals(parent context.Context, say *terminal) (ctx context.Context, hasten <-chan struct{}) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
+	signals, requestCheckpoint := make(chan os.Signal, 2), make(chan struct{})
+	signal.Ignore(syscall.SIGPIPE) // a reader that has gone must not end us before the children
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		<-signals
+		first := time.Now()
+		say.Say("stopping all processes (press Ctrl-C again to kill them)")
+		cancel(interrupted{})
+		for <-signals; time.Since(first) < sameSignal; <-signals {
+		}
+		say.Say("killing all processes")
+		close(requestCheckpoint)
+	}()
+	if parent.Err() != nil {
+		cancel(interrupted{})
+	}
+	return ctx, requestCheckpoint
+}
+
+// withoutTime leaves out of a log line what somebody at a terminal knows.
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey || a.Key == slog.LevelKey {
+		return slog.Attr{}
+	}
+	return a
 }

@@ -25,6 +25,7 @@ import (
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/cases"
 )
 
 // process is a collector that runs as a program of its own.
@@ -262,6 +263,7 @@ func TestAReloadRefusesARevokedTokenAtOnce(t *testing.T) {
 
 // A sender that is connected loses its stream with its token; one whose token stays goes on.
 func TestAReloadEndsTheStreamOfARevokedToken(t *testing.T) {
+	t.Parallel()
 	c := settings(t.TempDir())
 	c.GRPC.TokenFile = accesstest.TokenFile(t, filepath.Join(t.TempDir(), "tokens"), "old write", "kept write")
 	r := startCollector(t, c)
@@ -297,6 +299,7 @@ func TestAReloadEndsTheStreamOfARevokedToken(t *testing.T) {
 
 // Queries, evaluations and reloads at the same time: for the race detector.
 func TestReloadsWhileQueriesRun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := settings(filepath.Join(dir, "data"))
 	c.Rules.Files, c.Rules.Interval = []string{filepath.Join(dir, "*.yml")}, time.Second
@@ -324,13 +327,15 @@ func TestReloadsWhileQueriesRun(t *testing.T) {
 			}
 		})
 	}
-	for i := range 30 {
+	reloads := cases.Number(30, 8)
+	for i := range reloads {
 		write(i)
 		_, err := r.col.reloads.Reload()
 		require.NoError(t, err)
 	}
 	close(stop)
 	asking.Wait()
-	require.Eventually(t, func() bool { return strings.Contains(r.body("/api/v1/alerts"), `"A29"`) }, time.Minute,
+	last := fmt.Sprintf(`"A%d"`, reloads-1)
+	require.Eventually(t, func() bool { return strings.Contains(r.body("/api/v1/alerts"), last) }, time.Minute,
 		10*time.Millisecond)
 }

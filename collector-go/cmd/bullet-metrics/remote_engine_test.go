@@ -15,6 +15,7 @@ import (
 // A collector that keeps nothing itself answers what an engine elsewhere has, here another collector, evaluates its
 // rules over it, and shows what only it has beside that. Where the engine is gone, it names it.
 func TestQueriesAnsweredByARemoteEngine(t *testing.T) {
+	t.Parallel()
 	kept := settings(t.TempDir())
 	kept.Rules.BuiltIn = false
 	there := startCollector(t, kept)
@@ -54,6 +55,7 @@ func TestQueriesAnsweredByARemoteEngine(t *testing.T) {
 }
 
 func TestARemoteEngineIsChecked(t *testing.T) {
+	t.Parallel()
 	there := startCollector(t, settings(t.TempDir()))
 	c := settings(t.TempDir())
 	c.Query.URL = "http://" + there.col.httpListener.Addr().String()

@@ -153,12 +153,10 @@ func (p *replaying) play(ctx context.Context, files []*replay.File, storm string
 	default:
 	}
 	after := col.feed.Accounting()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
 	if err == nil {
 		err = ctx.Err() // ended while the store was given the rest
 	}
-	if err = errors.Join(err, col.release(closing)); err != nil {
+	if err = errors.Join(err, within(ctx, time.Minute, col.release)); err != nil {
 		return nil, outcome, err
 	}
 	summary := replay.Summarize(outcome, p.before, after, col.feed)

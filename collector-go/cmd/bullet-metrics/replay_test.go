@@ -80,6 +80,7 @@ func number(t *testing.T, v any) float64 {
 
 // testdata/replay has the report of each capture's replay, as people read it.
 func TestEveryCaptureReplays(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(captures, "*.jsonl"))
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 6)
@@ -212,6 +213,7 @@ func TestTotalsFromDeltasAreStormsOwn(t *testing.T) {
 
 // A worker of these captures is killed with -9: what it counts falls, and our totals go on.
 func TestCountersGoOnWhereAWorkerWasKilled(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"capture-replay-2.8.3", "capture-killed-2.8.3"} {
 		t.Run(name, func(t *testing.T) { checkCreatedQueries(t, name) })
 	}
@@ -515,7 +517,9 @@ func TestWrongUsageOfReplayAndQuery(t *testing.T) {
 		{[]string{"replay", filepath.Join(dir, "none.jsonl"), "--data-dir", filepath.Join(dir, "new")}, "none.jsonl",
 			exitFailed},
 		{[]string{"replay", dir, "--data-dir", filepath.Join(dir, "new")}, "is a directory", exitFailed},
-		{[]string{"query", dir}, "an expression", exitUsage},
+		{[]string{"replay", "replay_test.go", "--data-dir", filepath.Join(dir, "new")},
+			"no line is one of a metrics log; nothing was stored: replay_test.go:1: the line", exitFailed},
+		{[]string{"query", dir}, "is a directory; add an expression", exitUsage},
 		{[]string{"query", dir, "up", "--time", "1", "--start", "1"}, "cannot be combined", exitUsage},
 		{[]string{"query", dir, "up", "--start", "1", "--end", "2"}, "--step", exitUsage},
 		{[]string{"query", dir, "up"}, "not a data directory", exitFailed},
@@ -526,7 +530,7 @@ func TestWrongUsageOfReplayAndQuery(t *testing.T) {
 			assert.Equal(t, test.code, exitCode(err), test.args)
 		}
 	}
-	assert.NoDirExists(t, filepath.Join(dir, "new"), "nothing is made for a capture that is not there")
+	assert.NoDirExists(t, filepath.Join(dir, "new"), "nothing is made without a capture")
 	assert.NoDirExists(t, filepath.Join(dir, "embedded"))
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -10,11 +12,16 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/config"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/alertrules"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/annotations"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/httpapi"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query/remote"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/rulesengine"
@@ -117,4 +124,49 @@ func setAlertmanagers(c config.Config, encrypted bool, judging *rulesengine.Opti
 	}
 	judging.ExternalURL, err = c.HTTP.External(encrypted)
 	return err
+}
+
+// limitation finds what limited a topology, as experiments do, from the collector's own slices.
+func (col *collector) limitation(width time.Duration) func(context.Context, string, time.Time, time.Time,
+	time.Time) (string, bool, error) {
+	return func(ctx context.Context, name string, from, to, heard time.Time) (string, bool, error) {
+		topology, err := col.topology(name)
+		if err != nil {
+			return "", false, err
+		}
+		return measure.Limitation(ctx, stored{col.engine}, topology,
+			measure.TimeRange{From: from, To: to, Width: width}, heard)
+	}
+}
+
+// topology returns what the API answers about a topology, in the form that experiments read.
+func (col *collector) topology(name string) (t measure.Topology, err error) {
+	known, found := col.known.Topology(name, "")
+	if !found {
+		return t, fmt.Errorf("topology %s has not reported", name)
+	}
+	text, err := json.Marshal(known)
+	if err != nil {
+		return t, err
+	}
+	return t, json.Unmarshal(text, &t)
+}
+
+// stored lets experiments' code read the engine in place of a collector over HTTP. It implements measure.Stored.
+type stored struct{ engine *query.Engine }
+
+// Slices implements measure.Stored.
+func (s stored) Slices(ctx context.Context, selector string, from, to time.Time) (all []measure.Series, err error) {
+	lines, err := s.engine.LinesAt(ctx, fmt.Sprintf("%s[%dms]", selector, to.Sub(from).Milliseconds()), to)
+	for _, line := range lines {
+		figures := tuning.Each(line.Values, func(v float64) tuning.Figure { return tuning.Figure(v) })
+		all = append(all, measure.Series{Labels: line.Labels,
+			Slices: runstore.Slices{TimesMs: line.TimesMs, Values: figures}})
+	}
+	return all, err
+}
+
+// Collection implements measure.Stored.
+func (s stored) Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection, error) {
+	return collection.Read(ctx, httpapi.Instant(s.engine), topology, from, to)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,6 +25,7 @@ func TestStatusOfACollector(t *testing.T) {
 		return err == nil && json.Unmarshal([]byte(out), &found) == nil && len(found.Topologies) == 1
 	}, 30*time.Second, 50*time.Millisecond)
 	assert.True(t, found.Ready)
+	assert.Equal(t, version, found.Version)
 	assert.Equal(t, "http://"+address, found.Collector)
 	assert.Equal(t, "t", found.Topologies[0].Name)
 	assert.Empty(t, found.Missing)
@@ -34,6 +37,7 @@ func TestStatusOfACollector(t *testing.T) {
 	_, err = program("status", "--collector", address)
 	assert.Equal(t, exitFailed, exitCode(err))
 	assert.ErrorContains(t, err, "connection refused")
+	assert.ErrorContains(t, err, "check that a collector runs at the address of --collector")
 }
 
 // A collector that runs answers query as its directory would, and the command line takes precedence over variables.
@@ -53,12 +57,21 @@ func TestQueryOfACollector(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, count, `"status":"success"`)
 
+	var hints bytes.Buffer
+	root := newRootCommand()
+	root.SetOut(io.Discard)
+	root.SetErr(&hints)
+	root.SetArgs([]string{"query", "--collector", address, "no_such_metric"})
+	require.NoError(t, root.Execute())
+	assert.Contains(t, hints.String(), "no series has a value at this time")
+
 	_, err = program("query", "--collector", address, "sum(")
 	assert.Equal(t, exitUsage, exitCode(err))
 	_, err = program("query", "--collector", address, "--data-dir", dir, expression)
 	assert.ErrorContains(t, err, "either --collector or a data directory")
-	_, err = program("query", expression)
-	assert.ErrorContains(t, err, "set --data-dir, or --collector")
+	_, err = program("query", "--collector", "127.0.0.1:1", expression)
+	assert.ErrorContains(t, err, "check that a collector runs at the address of --collector, or set --data-dir")
+	assert.Equal(t, usualCollector, newQueryCommand().Flag("collector").DefValue)
 	_, err = program("query", dir, "--data-dir", dir, expression)
 	assert.ErrorContains(t, err, "two data directories")
 

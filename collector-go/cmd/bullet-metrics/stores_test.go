@@ -112,5 +112,5 @@ func TestACollectorWithoutAStoreOfItsOwn(t *testing.T) {
 			assert.True(t, strings.Contains(string(text), figure), figure)
 		}
 	}, 30*time.Second, 50*time.Millisecond)
-	r.close() // who waited for the store that is down would wait for ever
+	r.close() // who waited for the store that is down would wait forever
 }

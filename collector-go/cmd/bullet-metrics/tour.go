@@ -30,6 +30,7 @@ type tourOptions struct {
 	speed  float64
 	start  time.Duration
 	listen string
+	ticks  <-chan time.Time // see scene
 }
 
 func newTourCommand() *cobra.Command {
@@ -55,7 +56,7 @@ The collector listens on a free port of this machine. Ctrl-C ends it and removes
 			out := cmd.OutOrStdout()
 			return tour(cmd.Context(), o, slog.New(slog.DiscardHandler), func(url string) {
 				fmt.Fprintf(out, tourText, url)
-			})
+			}, func() { fmt.Fprintln(out, tourEnd) })
 		},
 	}
 	flags := command.Flags()
@@ -75,15 +76,21 @@ The page is at %[1]s/
 Look at these in order:
   1. Filter latency: it rises above the limit of 200 ms, and falls after the second submission.
   2. CPU time and wait in the receive queue: the workers got less CPU, and records waited for the filter bolt.
-  3. Alerts: two fired for the latency. One has ended, the other one ends within minutes. Click "Why?".
+  3. Alerts: BulletFilterLatencyMeanHigh has ended. BulletFilterLatencyP99High ends within 3 minutes, because 1%% of the
+     records were slow again after the recovery. Its "Why?" names the cause: the workers got less CPU.
+     BulletWorkerRestarted remains: it tells of the second submission.
   4. The mark "Topology bullet submitted again": FilterBolt has four tasks instead of one.
   5. Experiment runs: the report of an experiment that measured how many queries a topology sustains.
 
 Press Ctrl-C to end the tour. Its data are removed.
 `
 
-// tour plays the recording until ctx is done. It calls shown when the page has the past part.
-func tour(ctx context.Context, o tourOptions, logger *slog.Logger, shown func(url string)) error {
+// tourEnd is what the tour prints at the end of the recording.
+const tourEnd = "The recording has ended; the page shows its data until you press Ctrl-C."
+
+// tour plays the recording, and shows it until ctx is done. It calls shown when the page has the past part, and ended
+// at the end of the recording.
+func tour(ctx context.Context, o tourOptions, logger *slog.Logger, shown func(url string), ended func()) error {
 	events, err := replay.ReadRecording(bytes.NewReader(tourRecording))
 	if err != nil {
 		return err
@@ -100,7 +107,8 @@ func tour(ctx context.Context, o tourOptions, logger *slog.Logger, shown func(ur
 	if err != nil {
 		return err
 	}
-	return view(ctx, o.listen, logger, scene{open: source, past: end.Add(-left), shown: shown, runs: runs,
+	return view(ctx, o.listen, logger, scene{open: source, past: end.Add(-left), shown: shown, ended: ended, runs: runs,
+		ticks: o.ticks,
 		nowOf: func(wall time.Time) time.Time {
 			return end.Add(-left + time.Duration(float64(wall.Sub(began))*o.speed))
 		}})

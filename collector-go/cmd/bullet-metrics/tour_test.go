@@ -28,7 +28,7 @@ func TestTheTourShowsTheIncident(t *testing.T) {
 	shown, ended := make(chan string, 1), make(chan error, 1)
 	go func() {
 		ended <- tour(ctx, tourOptions{speed: 1, start: tourStart, listen: "127.0.0.1:0"},
-			slog.New(slog.NewTextHandler(t.Output(), nil)), func(url string) { shown <- url })
+			slog.New(slog.NewTextHandler(t.Output(), nil)), func(url string) { shown <- url }, func() {})
 	}()
 	var page string
 	select {
@@ -48,6 +48,7 @@ func TestTheTourShowsTheIncident(t *testing.T) {
 	text, err := io.ReadAll(response.Body)
 	response.Body.Close()
 	require.NoError(t, err)
+	assert.Contains(t, string(text), "The workers got less CPU since", "the cause")
 	assert.Contains(t, string(text), "CPU of all workers", "what fell before the alert")
 
 	response, err = http.Get(page + "/api/v1/runs")
@@ -94,6 +95,45 @@ func valuesAt(t *testing.T, page, expression string) (values []float64) {
 		values = append(values, value)
 	}
 	return values
+}
+
+// The tour says when the recording ends. After that it does not report missing samples, and the topology's restart
+// remains one alert.
+func TestTheTourSaysThatTheRecordingHasEnded(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	shown, over, ended, ticks := make(chan string, 1), make(chan struct{}), make(chan error, 1), make(chan time.Time)
+	go func() {
+		ended <- tour(ctx, tourOptions{speed: 20, start: 14 * time.Minute, listen: "127.0.0.1:0", ticks: ticks},
+			slog.New(slog.NewTextHandler(t.Output(), nil)), func(url string) { shown <- url }, func() { close(over) })
+	}()
+	page := <-shown
+	now := time.Now()
+	for left := 12; left > 0; { // seconds after the end, which are 4 minutes of the recording's time
+		now = now.Add(time.Second)
+		ticks <- now
+		select {
+		case <-over:
+			left--
+		default:
+		}
+	}
+	response, err := http.Get(page + "/api/v1/alerts")
+	require.NoError(t, err)
+	var all struct {
+		Data struct {
+			Alerts []struct{ Labels map[string]string }
+		}
+	}
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&all))
+	response.Body.Close()
+	var names []string
+	for _, a := range all.Data.Alerts {
+		names = append(names, strings.TrimSpace(a.Labels["alertname"]+" "+a.Labels["worker"]))
+	}
+	assert.ElementsMatch(t, []string{"BulletWorkerRestarted", "BulletMetricsWatchdog"}, names)
+	cancel()
+	assert.NoError(t, <-ended)
 }
 
 // The captures of a user are shown as if they ended now, and their data are removed.

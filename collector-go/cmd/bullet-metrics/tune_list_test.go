@@ -14,7 +14,7 @@ func TestListShowsEachRunsVerdict(t *testing.T) {
 	out, err := tune(t, "list", "../../internal/lab/runstore/testdata")
 	require.NoError(t, err)
 	assert.Contains(t, out, "FAIL")
-	assert.Contains(t, out, "1 filter bolts: [40, 80)")
+	assert.Contains(t, out, "1 filter bolts: holds 40, fails at 80")
 	assert.Contains(t, out, "2 of 3, 1 failed")
 	assert.Regexp(t, `RECORDS/S +MIB/S +CAPACITY`, out)
 	assert.Regexp(t, ` 1,467\.8 +2\.58 `, out, "eight steps of 1,500 records/s and one of 1,210")

@@ -101,7 +101,7 @@ func TestTheResultOfTrialsIsKept(t *testing.T) {
 		latency := tuning.GoalOutcome{Goal: s.file.LatencyGoal(), Measured: tuning.Figure(900 - 880*i)}
 		step := runstore.Step{Number: 1, Attempt: 1, Launch: 1, Value: 800, Verdict: verdict, CPUCores: 1.25,
 			HostIdle: 0.25, RecordsPerSecond: 4990, CatchUpRatio: tuning.Unknown,
-			Clients: runstore.Clients{DueRecords: 1}, Figures: []tuning.GoalOutcome{latency}}
+			Clients: runstore.Clients{ExpectedRecords: 1}, Figures: []tuning.GoalOutcome{latency}}
 		require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialPlanned, Planned: &planned, Text: "a reason of its own"}))
 		require.NoError(t, w.Record(runstore.Event{Kind: runstore.TrialStarted, Trial: i + 1, Launch: 1}))
 		require.NoError(t, w.BeginTrial(planned, nil, runstore.Arguments{}))

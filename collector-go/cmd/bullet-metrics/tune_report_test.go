@@ -19,7 +19,7 @@ func TestTuneReportWritesARunsReport(t *testing.T) {
 	assert.Equal(t, filepath.Join(out, "report.html")+"\n", text)
 	page, err := os.ReadFile(filepath.Join(out, "report.html"))
 	require.NoError(t, err)
-	assert.Contains(t, string(page), "[40, 80)")
+	assert.Contains(t, string(page), "holds 40, fails at 80")
 
 	// A trial alone.
 	out = t.TempDir()

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/report"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
@@ -191,4 +193,35 @@ func (o *tuneRunOptions) reopen() (*experimentfile.File, *runstore.Writer, error
 // runID names a run for good.
 func runID(file *experimentfile.File, now time.Time) string {
 	return file.Experiment + "-" + now.Format("20060102-150405")
+}
+
+// manifest is what is known before anything runs.
+func (e *engine) manifest(ctx context.Context, file *experimentfile.File, now time.Time) runstore.Manifest {
+	m := file.Manifest()
+	m.ID, m.StartedMs, m.Command, m.ExperimentPath, m.Versions.BulletMetrics = runID(file, now), now.UnixMilli(),
+		strings.Join(os.Args, " "), file.Path(), version
+	if absolute, err := filepath.Abs(file.Path()); err == nil {
+		m.ExperimentPath = absolute
+	}
+	launched := stack.DefaultOptions("", e.build)
+	if java, err := launched.JavaVersion(ctx); err == nil {
+		m.Versions.Java = java
+	}
+	if machine, err := measure.NewProc(); err == nil {
+		m.Machine = machine.Describe()
+	}
+	m.Machine.Role = runstore.LoadHost
+	local := file.Launch.Local
+	if local == nil {
+		return m
+	}
+	m.Machine.Role = runstore.OnlyMachine
+	m.Machine.Network = "all over loopback; " + m.Machine.Network
+	if launched.Kafka = (*stack.Kafka)(local.Kafka); launched.KafkaVersion() != "" {
+		m.Versions.Kafka = launched.KafkaVersion()
+		if !m.Records.CompressionRatio.Known() {
+			m.Records.CompressionRatio, m.Records.Note = 1, "not compressed by the producer and broker of the run"
+		}
+	}
+	return m
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // viewer is a collector whose data are played into it and looked at on its page. Its clock is that of the data. It
-// evaluates the rules, and deletes nothing.
+// evaluates the rules until shortly after the end of the data, and deletes nothing.
 type viewer struct {
 	col    *collector
 	player *replay.Player
@@ -31,7 +31,13 @@ type scene struct {
 	nowOf func(wall time.Time) time.Time // the source's time after that
 	runs  fs.FS                          // runs of experiments; nil if there are none
 	shown func(url string)               // called once the page has the past part
+	ended func()                         // called once the source has ended; may be nil
+	ticks <-chan time.Time               // when to go on after the past part; nil for once a second
 }
+
+// afterEnd is how long the clock and the rules continue after the end of a source. The rules read the last samples 41 s
+// after their time. Then both stop, because alerts about missing samples would only report the end of the source.
+const afterEnd = time.Minute
 
 // view shows a scene on a page until ctx is done. Its data are in a directory that it removes.
 func view(ctx context.Context, listen string, logger *slog.Logger, s scene) error {
@@ -61,9 +67,7 @@ func view(ctx context.Context, listen string, logger *slog.Logger, s scene) erro
 	if v.source, err = s.open(v.player); err == nil {
 		err = v.run(ctx, s)
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	return errors.Join(err, col.close(closing))
+	return errors.Join(err, within(ctx, 10*time.Second, col.close))
 }
 
 func (v *viewer) run(ctx context.Context, s scene) error {
@@ -80,16 +84,27 @@ func (v *viewer) run(ctx context.Context, s scene) error {
 	}
 	col.startup.Finish()
 	s.shown("http://" + col.httpListener.Addr().String())
-	second := time.NewTicker(time.Second)
-	defer second.Stop()
+	ticks := s.ticks
+	if ticks == nil {
+		ticks = time.Tick(time.Second)
+	}
+	var end time.Time // of the source; zero before it has ended
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case err := <-col.failed:
 			return err
-		case now := <-second.C:
+		case now := <-ticks:
 			at := s.nowOf(now)
+			if _, more := v.source.Next(); !more && end.IsZero() {
+				if end = at; s.ended != nil {
+					s.ended()
+				}
+			}
+			if !end.IsZero() && at.Sub(end) > afterEnd {
+				continue
+			}
 			judge := at.Sub(judged) >= v.every
 			if judge {
 				judged = at

@@ -158,7 +158,7 @@ const (
 	kindPairs = "METRIC=WIDTH,..."
 )
 
-// value is a setting's text form: how to read it, and how it reads now.
+// value is a setting's text form: how to read it, and how it reads now. It is no textfile.FlagValue, which is a path's.
 type value struct {
 	kind  string
 	set   func(string) error
@@ -234,32 +234,28 @@ func oneOf(p *string, allowed ...string) pflag.Value {
 }
 
 func yesNo(p *bool) pflag.Value {
-	return value{"bool", func(s string) error { return parse(p, s, "true or false", strconv.ParseBool) },
-		func() string { return strconv.FormatBool(*p) }}
+	return parsed(p, "bool", "true or false", strconv.ParseBool, strconv.FormatBool)
 }
 
 func integer(p *int) pflag.Value {
-	return value{"int", func(s string) error { return parse(p, s, "a whole number", strconv.Atoi) },
-		func() string { return strconv.Itoa(*p) }}
+	return parsed(p, "int", "a whole number", strconv.Atoi, strconv.Itoa)
 }
 
 func count(p *int64) pflag.Value {
 	read := func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
-	return value{"int", func(s string) error { return parse(p, s, "a whole number", read) },
-		func() string { return strconv.FormatInt(*p, 10) }}
+	return parsed(p, "int", "a whole number", read, decimal)
 }
 
 func duration(p *time.Duration) pflag.Value {
-	return value{"duration", func(s string) error { return parse(p, s, "a duration, such as 10s or 15d", parseDuration) },
-		func() string { return model.Duration(*p).String() }}
+	print := func(d time.Duration) string { return model.Duration(d).String() }
+	return parsed(p, "duration", "a duration, such as 10s or 15d", parseDuration, print)
 }
 
 func size(p *int64) pflag.Value {
-	return value{"bytes", func(s string) error {
-		return parse(p, s, "a number of bytes, such as 67108864 or 64MiB", parseSize)
-	},
-		func() string { return strconv.FormatInt(*p, 10) }}
+	return parsed(p, "bytes", "a number of bytes, such as 67108864 or 64MiB", parseSize, decimal)
 }
+
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 func list(p *[]string) pflag.Value {
 	return value{kindList, func(s string) error {
@@ -298,15 +294,17 @@ func printDurations(m map[string]time.Duration) string {
 	return strings.Join(items, ",")
 }
 
-// parse sets what p points to, or leaves it as it is: a value that could not be read must not be judged as another. An
-// error says what is wanted, in place of the parser's own words.
-func parse[T any](p *T, s, wanted string, parser func(string) (T, error)) error {
-	v, err := parser(strings.TrimSpace(s))
-	if err != nil {
-		return fmt.Errorf("%.100q is not %s", s, wanted)
-	}
-	*p = v
-	return nil
+// parsed is a setting that a parser reads. A value that cannot be read leaves what p points to as it is, because it
+// must not be judged as another. An error says what is wanted, in place of the parser's own words.
+func parsed[T any](p *T, kind, wanted string, read func(string) (T, error), print func(T) string) pflag.Value {
+	return value{kind, func(s string) error {
+		v, err := read(strings.TrimSpace(s))
+		if err != nil {
+			return fmt.Errorf("%.100q is not %s", s, wanted)
+		}
+		*p = v
+		return nil
+	}, func() string { return print(*p) }}
 }
 
 // parseDuration takes Go's form ("1m30s") and Prometheus' ("15d").

@@ -26,7 +26,7 @@ import (
 var stairs = map[string][]string{
 	"internal/lib/chart": {"numbers.go", "figure.go", "plot.go", "timeline.go"},
 	"internal/lib/document": {
-		"table.go", "document.go", "text.go", "markdown.go", "html.go", "csv.go",
+		"table.go", "document.go", "text.go", "markdown.go", "html.go",
 	},
 	"internal/lab/compare": {"operand.go", "change.go", "wording.go", "comparison.go"},
 	"internal/lab/report": {

@@ -18,7 +18,7 @@ var ownFiles = []string{
 	"testing/accesstest/", "testing/servertest/",
 	"internal/lib/textfile/", "internal/lib/disk/", "internal/lab/stack/", "internal/lab/runstore/", "internal/collector/store/blocks/edition.go",
 	"internal/collector/store/upgrade/", "internal/lib/heap/", // cgroups
-	"internal/lab/runner/trial.go", "internal/lab/runner/local.go", "internal/lab/runner/search.go",
+	"internal/lab/runner/trial.go", "internal/lab/runner/search.go",
 	"internal/lab/report/operand.go",
 	"internal/lab/measure/manifest.go",            // /proc and /sys
 	"internal/storm/doctor/examine/connection.go", // whether a file can be opened

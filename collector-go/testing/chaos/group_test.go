@@ -12,7 +12,8 @@ import (
 func TestWhatACommandStartedEndsWithIt(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	command := groupCommand(ctx, "sh", "-c", "sh -c 'echo begun; read never' & wait")
+	// A shell gives what it runs in the background an empty input: the inner one waits for ours through descriptor 3.
+	command := groupCommand(ctx, "sh", "-c", "exec 3<&0; sh -c 'echo begun; read never <&3' & wait")
 	stdin, err := command.StdinPipe()
 	require.NoError(t, err)
 	defer stdin.Close()

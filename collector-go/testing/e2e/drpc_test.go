@@ -122,7 +122,7 @@ func TestDRPCsThreadsAreTheLimit(t *testing.T) {
 	const threads, held = 20, 30
 	server := startDRPC(t, threads)
 	server.await(t, server.ready, "the echo topology")
-	drpc := load.NewDRPC(server.address, "bullet-query", held, load.PlainBQL)
+	drpc := load.NewDRPC(server.address, "bullet-query", held)
 	defer drpc.Close()
 
 	tally, timeline := load.NewTally(), load.Timeline{}

@@ -50,20 +50,13 @@ func topologyIsKnown(t *testing.T, b *bench) {
 
 	submitted := settings(t, b)
 	for component, setting := range settingOf {
-		i := slices.IndexFunc(known.Components, func(c componentKnown) bool { return c.Name == component })
+		i := slices.IndexFunc(known.Components, func(c measure.KnownComponent) bool { return c.Name == component })
 		if assert.GreaterOrEqual(t, i, 0, component) {
 			assert.Equal(t, submitted[setting], strconv.Itoa(known.Components[i].Parallelism), component)
 		}
 	}
 	assertPlacedOnce(t, known)
 	assertPids(t, b, known)
-}
-
-type componentKnown = struct {
-	Name        string
-	Kind        string
-	Parallelism int
-	Tasks       []int32
 }
 
 func settings(t *testing.T, b *bench) map[string]string {
@@ -150,7 +143,7 @@ func workerKilled(t *testing.T, b *bench) {
 	assert.Equal(t, "Worker "+victim.Worker+" restarted", restarts[0].Title)
 	assert.Contains(t, restarts[0].Text, fmt.Sprintf("- pid %d, ", victim.Pid))
 	assert.Contains(t, restarts[0].Text, fmt.Sprintf("+ pid %d, ", after.Workers[i].Pid))
-	assert.WithinRange(t, restarts[0].Start, b.workerKilledAt.Add(-time.Second), time.Now())
+	assert.WithinRange(t, time.UnixMilli(restarts[0].StartMs), b.workerKilledAt.Add(-time.Second), time.Now())
 	b.assertKilledOnce(t, victim.Worker, restartsBefore)
 	restarted := b.awaitAlertOf(t, restartedAlert, topology, victim.Worker, b.workerKilledAt)
 	t.Logf("%s notified %.0f s after the kill", restartedAlert, restarted.Heard.Sub(b.workerKilledAt).Seconds())

@@ -77,11 +77,7 @@ func writeEntry(c *metric.Coder, id uint32, known *entry) {
 // codeTopologies codes what is known about topologies across their runs. It writes only stated components. Guessed ones
 // follow from the names of their series, which are activated one by one when the snapshot is read.
 func (s *State) codeTopologies(c *metric.Coder, names []string) {
-	for i := range c.Each(len(names)) {
-		var name string
-		if !c.Reads() {
-			name = names[i]
-		}
+	for name := range metric.Elements(c, names) {
 		c.String(&name)
 		t := s.topology(name)
 		if c.Strings(&t.starts); c.Version > 1 {

@@ -74,4 +74,9 @@ func CheckData(dir string) (all []checklist.Item) {
 	return all
 }
 
-func gibibytes(n int64) string { return fmt.Sprintf("%.3g GiB", float64(n)/(1<<30)) }
+func gibibytes(n int64) string {
+	if 0 < n && n < 1<<30 {
+		return fmt.Sprintf("%.3g MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.3g GiB", float64(n)/(1<<30))
+}

@@ -60,7 +60,7 @@ type Options struct {
 	Dir string
 	// FS is the file system of the checkpoints; nil for the operating system's.
 	FS disk.FS
-	// CheckpointTicks is the number of journal ticks (seconds) between two checkpoints.
+	// CheckpointTicks is the least number of journal ticks (seconds) between two checkpoints. See checkpointDue.
 	CheckpointTicks int
 	// CatchUpTicks is the number of ticks whose slices are handed over together while the feed lags behind the
 	// journal's end. Without it, a remote store would receive one request for each second of a backlog. 1 hands over
@@ -130,6 +130,8 @@ type Feed struct {
 	pipeline *pipeline
 	position journal.Position // of the last applied entry
 	ticks    int              // since the last checkpoint
+	grown    int64            // bytes of the journal since the last checkpoint
+	saved    int64            // size of the last checkpoint, bytes; 0 before the first
 	waiting  int              // ticks since the last hand-over
 	offered  journal.Position // position of the last hand-over
 	resumed  journal.Position // the store's cursor at the start, at which a hand-over must end
@@ -334,6 +336,7 @@ func (f *Feed) openReader() (*journal.Reader, error) {
 // take applies one entry and hands over the slices if that is due.
 func (f *Feed) take(ctx context.Context, position journal.Position, entry journal.Entry) error {
 	f.apply(entry)
+	f.grown += position.Since(f.position)
 	f.position = position
 	if tick, is := entry.(*journal.Tick); is {
 		f.tickMs = tick.TimeMs
@@ -342,7 +345,7 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 		f.waiting++
 	}
 	checkpointRequested := f.checkpointRequested.Swap(false)
-	due := f.ticks >= f.options.CheckpointTicks || checkpointRequested
+	due := f.checkpointDue() || checkpointRequested
 	if !due && !f.full() {
 		return nil
 	}
@@ -353,10 +356,26 @@ func (f *Feed) take(ctx context.Context, position journal.Position, entry journa
 		f.moveCursor(ctx)
 	}
 	if due {
-		f.ticks = 0
 		f.checkpoint()
 	}
 	return nil
+}
+
+const (
+	// mostCheckpointIntervals bounds the time between two checkpoints, as a multiple of Options.CheckpointTicks.
+	mostCheckpointIntervals = 10
+	// checkpointShare is the number of bytes of the journal for each byte of checkpoints, unless that much takes longer
+	// than about a second to replay: quickReplayBytes.
+	checkpointShare  = 4
+	quickReplayBytes = 8 << 20
+)
+
+// checkpointDue reports whether a checkpoint is due. A checkpoint contains all series, whether they changed or not. It
+// therefore waits until the journal has grown by more than the last checkpoint took.
+func (f *Feed) checkpointDue() bool {
+	enough := min(checkpointShare*f.saved, max(f.saved, quickReplayBytes))
+	return f.ticks >= f.options.CheckpointTicks &&
+		(f.grown >= enough || f.ticks >= mostCheckpointIntervals*f.options.CheckpointTicks)
 }
 
 // requestCheckpoint requests an early checkpoint and an advance of the store's cursor, because the journal is nearly
@@ -489,7 +508,14 @@ func (f *Feed) wait(ctx context.Context, d time.Duration) error {
 // checkpoint saves the state and releases the journal entries that a restart would not read. A failure to save does not
 // lose data, but makes a later replay longer.
 func (f *Feed) checkpoint() {
-	if err := f.checkpoints.Save(f.position, f.pipeline.snapshot()...); err != nil {
+	f.ticks, f.grown = 0, 0
+	state := f.pipeline.snapshot()
+	f.saved = 0
+	for _, part := range state {
+		f.saved += int64(len(part))
+	}
+	if err := f.checkpoints.Save(f.position, state...); err != nil {
+		f.saved = 0 // the next one does not wait for the journal
 		f.figures.failures.Inc()
 		f.options.Logger.Warn("saving a checkpoint failed; a restart will replay more", "store", f.options.Name,
 			"error", err)

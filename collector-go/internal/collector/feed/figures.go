@@ -1,14 +1,15 @@
 package feed
 
 import (
-	"cmp"
 	"maps"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/catalog"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -51,45 +52,30 @@ type fate struct{ name, reason string }
 // newFigures creates the metrics of a feed, and registers them if there is a registerer. nowMs is the journal's clock,
 // because the lag is measured in the journal's time.
 func newFigures(o Options, nowMs func() int64) *figures {
-	labels := prometheus.Labels{"store": o.Name}
+	make := instrument.New("bullet_metrics_feed_", prometheus.Labels{"store": o.Name})
 	f := &figures{
 		described: newDescriptions(o.Name), nowMs: nowMs,
-		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "bullet_metrics_feed_failures_total", ConstLabels: labels,
-			Help: "Failed attempts to read the journal, to write slices to the store or to save a checkpoint. Each one is retried.",
-		}),
-		expired: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "bullet_metrics_feed_expired_total", ConstLabels: labels,
-			Help: "How often the journal had deleted entries before this store received them.",
-		}),
-		unreadable: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "bullet_metrics_feed_unreadable_total", ConstLabels: labels,
-			Help: "Parts of the journal that were skipped because they could not be read from the disk. Their samples are missing in the store.",
-		}),
-		slices: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bullet_metrics_feed_slices_total", ConstLabels: labels,
-			Help: "Slices and gap markers that the feed finished since the process started, by fate: delivered, rejected by the store (with a reason) or expired.",
-		}, []string{"fate", "reason"}),
+		failures: make.Counter("failures_total",
+			"Failed attempts to read the journal, to write slices to the store or to save a checkpoint. Each one is retried."),
+		expired: make.Counter("expired_total",
+			"How often the journal had deleted entries before this store received them."),
+		unreadable: make.Counter("unreadable_total",
+			"Parts of the journal that were skipped because they could not be read from the disk. Their samples are missing in the store."),
+		slices: make.Counters("slices_total",
+			"Slices and gap markers that the feed finished since the process started, by fate: delivered, rejected by the store (with a reason) or expired.",
+			"fate", "reason"),
+		pending: make.Gauge("slices_pending", "Closed slices and gap markers that are being written to the store."),
+		extract: make.Histogram("extract_duration_seconds",
+			"Time to decode a batch from the journal and to add it to its slices, in seconds.", true,
+			prometheus.ExponentialBuckets(0.000001, 4, 10)),
+		write: make.Histogram("write_duration_seconds",
+			"Duration of one write of slices to the store, in seconds. Failed attempts are not included.", true,
+			prometheus.ExponentialBuckets(0.00001, 4, 10)),
 	}
-	f.pending = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "bullet_metrics_feed_slices_pending", ConstLabels: labels,
-		Help: "Closed slices and gap markers that are being written to the store.",
-	})
-	stage := func(name, help string, least float64) prometheus.Histogram {
-		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: "bullet_metrics_feed_" + name, Help: help,
-			ConstLabels: labels, Buckets: prometheus.ExponentialBuckets(least, 4, 10), NativeHistogramBucketFactor: 1.1,
-			NativeHistogramMaxBucketNumber: 160})
-	}
-	f.extract = stage("extract_duration_seconds",
-		"Time to decode a batch from the journal and to add it to its slices, in seconds.", 0.000001)
-	f.write = stage("write_duration_seconds",
-		"Duration of one write of slices to the store, in seconds. Failed attempts are not included.",
-		0.00001)
 	f.published.Store(&published{})
 	f.notStored.Store(&map[string]NotStored{})
 	f.stepsBack.Store(&map[metric.Worker]slicer.StepBack{})
-	to := cmp.Or[prometheus.Registerer](o.Registerer, prometheus.NewRegistry())
-	to.MustRegister(f.failures, f.expired, f.unreadable, f.slices, f.pending, f.extract, f.write, f)
+	make.Register(o.Registerer, f)
 	return f
 }
 
@@ -202,4 +188,55 @@ func (f *figures) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(f.described.setBack, prometheus.GaugeValue, float64(step.ByMs)/1000,
 			worker.Topology, worker.String())
 	}
+}
+
+// Accounting is the accounting of a feed: it counts what happened to each sample that the feed read, over the journal's
+// life. Read is the sum of all other counts, unless topologies moved between collectors, because Accounting has no
+// count for "moved".
+type Accounting struct {
+	Read, InSlices, Open, Expired uint64
+	Refused, LeftOut              map[string]uint64 // by reason; late samples are refused under "late"
+}
+
+// Accounting returns the counts as of the last hand-over to the store. It is safe for concurrent use.
+func (f *Feed) Accounting() Accounting {
+	b := Accounting{Refused: map[string]uint64{}, LeftOut: map[string]uint64{}}
+	for what, n := range f.figures.published.Load().samples {
+		switch what.name {
+		case "read":
+			b.Read = n
+		case "in_slices":
+			b.InSlices = n
+		case "open":
+			b.Open = n
+		case "expired":
+			b.Expired = n
+		case "late":
+			b.Refused["late"] += n
+		case "refused":
+			b.Refused[what.reason] += n
+		case "left_out":
+			b.LeftOut[what.reason] += n
+		}
+	}
+	return b
+}
+
+// UnknownNames returns the metric names, as Storm reports them, that a topology sent and the catalog does not know.
+// Call it only after Run has returned, because it reads the pipeline.
+func (f *Feed) UnknownNames(topology string) []string {
+	return f.pipeline.catalog.UnknownNames(topology)
+}
+
+// NotStored lists the metrics of a topology that are not stored. More is the number of metrics that Names leaves out.
+type NotStored struct {
+	Names []catalog.NotStored
+	More  int
+}
+
+// NotStored returns the metrics of a topology that are not stored, and how many more there are, as of the last
+// hand-over to the store. It is safe for concurrent use.
+func (f *Feed) NotStored(topology string) ([]catalog.NotStored, int) {
+	n := (*f.figures.notStored.Load())[topology]
+	return n.Names, n.More
 }

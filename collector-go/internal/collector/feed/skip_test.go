@@ -166,6 +166,9 @@ func TestAStoreThatIsDownForTooLongIsSkipped(t *testing.T) {
 	var retention *Retention
 	start := func() {
 		retention = NewRetention(w.journal.Release)
+		for _, name := range []string{"well", "ill"} { // as in a collector, before one of them runs
+			retention.Join(name, nil)
+		}
 		feeds = []*running{run(t, w, well, retention, "well", dir), run(t, w, ill, retention, "ill", dir)}
 		retention.MayLag(feeds[1].Feed)
 	}

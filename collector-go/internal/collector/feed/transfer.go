@@ -145,7 +145,9 @@ func (p *pipeline) exportTopology(topology string, r *reach) []byte {
 	return data
 }
 
-var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+// packer remembers little of what it has packed: a checkpoint's tables repeat themselves soon, or not at all.
+var packer, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest),
+	zstd.WithWindowSize(256<<10), zstd.WithLowerEncoderMem(true))
 
 // unpacking reads a packed state from its beginning, and stops at the first invalid part. Otherwise a message of a few
 // KB could make the collector unpack hundreds of MiB.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
@@ -60,56 +60,49 @@ type stats struct {
 // newStats registers the metrics. All labels with a fixed set of values exist from the start with 0. A rate over them
 // then has no gap at the first event.
 func newStats(registerer prometheus.Registerer, connections *quota.Slots) *stats {
-	const prefix = "bullet_metrics_ingest_"
-	make := promauto.With(registerer)
-	counter := func(name, help string) prometheus.Counter {
-		return make.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
-	}
-	counters := func(name, help, label string) *prometheus.CounterVec {
-		return make.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
-	}
+	make := instrument.New("bullet_metrics_", nil)
 	s := &stats{
 		totals: Totals{Rejected: map[pb.RejectionReason]uint64{}},
-		received: counter("received_samples_total",
+		received: make.Counter("ingest_received_samples_total",
 			"Samples in all received batches, except batches that the sender must repeat later (answered with Full)."),
-		journaled:    counter("journaled_samples_total", "Samples written and synced to the journal."),
-		deduplicated: counter("deduplicated_samples_total", "Samples in duplicate batches. They are not stored again."),
-		surplus: counter("surplus_definitions_total",
+		journaled:    make.Counter("ingest_journaled_samples_total", "Samples written and synced to the journal."),
+		deduplicated: make.Counter("ingest_deduplicated_samples_total", "Samples in duplicate batches. They are not stored again."),
+		surplus: make.Counter("ingest_surplus_definitions_total",
 			"Definitions of series above the limit of one stream. They are ignored."),
-		topologyRejected: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rejected_samples_total",
-			Help: "Samples that were permanently rejected, by topology and reason. Topologies above a limit are counted as \"(other)\"."},
-			[]string{"topology", "reason"}),
+		topologyRejected: make.Counters("ingest_topology_rejected_samples_total",
+			"Samples that were permanently rejected, by topology and reason. Topologies above a limit are counted as \"(other)\".",
+			"topology", "reason"),
 		topologies: map[string]bool{},
-		rateLimited: make.NewCounterVec(prometheus.CounterOpts{Name: prefix + "topology_rate_limited_batches_total",
-			Help: "Batches that must wait at their sender because the topology exceeds limits.samples_per_second_per_topology, by topology."},
-			[]string{"topology"}),
-		accept: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "accept_duration_seconds",
-			Help:                        "Time to decode a batch, check it and queue it for the journal, in seconds. Write and fsync are not included.",
-			Buckets:                     prometheus.ExponentialBuckets(0.000001, 4, 10),
-			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 160}),
-		latency: make.NewHistogram(prometheus.HistogramOpts{Name: prefix + "acknowledge_duration_seconds",
-			Help:    "Time from the arrival of a batch until it is synced to disk, in seconds.",
-			Buckets: prometheus.ExponentialBuckets(0.00025, 2, 16)}),
-		streams:    make.NewGauge(prometheus.GaugeOpts{Name: prefix + "streams", Help: "Open gRPC streams."}),
-		streamEnds: counters("stream_ends_total", "Ended gRPC streams, by status code.", "code"),
-		connectionsRefused: counter("refused_connections_total",
+		rateLimited: make.Counters("ingest_topology_rate_limited_batches_total",
+			"Batches that must wait at their sender because the topology exceeds limits.samples_per_second_per_topology, by topology.",
+			"topology"),
+		accept: make.Histogram("ingest_accept_duration_seconds",
+			"Time to decode a batch, check it and queue it for the journal, in seconds. Write and fsync are not included.",
+			true, prometheus.ExponentialBuckets(0.000001, 4, 10)),
+		latency: make.Histogram("ingest_acknowledge_duration_seconds",
+			"Time from the arrival of a batch until it is synced to disk, in seconds.", false,
+			prometheus.ExponentialBuckets(0.00025, 2, 16)),
+		streams:    make.Gauge("ingest_streams", "Open gRPC streams."),
+		streamEnds: make.Counters("ingest_stream_ends_total", "Ended gRPC streams, by status code.", "code"),
+		connectionsRefused: make.Counter("ingest_refused_connections_total",
 			"Connections closed at once because of the limit in total or per address, and failed attempts to accept one."),
-		connectionsSlow: counter("slow_connections_total",
+		connectionsSlow: make.Counter("ingest_slow_connections_total",
 			"Connections closed because the rest of a message did not arrive in time."),
-		skew: make.NewGaugeVec(prometheus.GaugeOpts{Name: "bullet_metrics_producer_skew_seconds",
-			Help: "How far the collector's clock is ahead of the clock of a producer's worker, in seconds. It includes the shortest transit time of the last one to two minutes.",
-		}, []string{"topology", "worker"}),
+		skew: make.Gauges("producer_skew_seconds",
+			"How far the collector's clock is ahead of the clock of a producer's worker, in seconds. It includes the shortest transit time of the last one to two minutes.",
+			"topology", "worker"),
 	}
-	make.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + "connections", Help: "Open connections to the gRPC port."},
+	make.Func("ingest_connections", "Open connections to the gRPC port.",
 		func() float64 { return float64(connections.Taken()) })
-	rejected := counters("rejected_samples_total", "Samples that were permanently rejected, by reason.", "reason")
+	rejected := make.Counters("ingest_rejected_samples_total", "Samples that were permanently rejected, by reason.", "reason")
 	for reason := 1; reason <= maxReason; reason++ {
 		s.rejected[reason] = rejected.WithLabelValues(ReasonName(pb.RejectionReason(reason)))
 	}
-	batches := counters("batches_total", "Batches by outcome: journaled, duplicate, full (the sender must repeat it), or skipped (it followed a full one).",
+	batches := make.Counters("ingest_batches_total", "Batches by outcome: journaled, duplicate, full (the sender must repeat it), or skipped (it followed a full one).",
 		"outcome")
 	s.taken, s.duplicates = batches.WithLabelValues("journaled"), batches.WithLabelValues("duplicate")
 	s.full, s.skipped = batches.WithLabelValues("full"), batches.WithLabelValues("skipped")
+	make.Register(registerer)
 	return s
 }
 

@@ -11,6 +11,9 @@ const (
 	groupBytes  = 8 << 20   // of records that are made durable together; one record may exceed it
 	writeBytes  = 512 << 10 // of records that are encoded at a time, so that they stay in the processor's cache
 	plentyBytes = 256 << 10 // of queued records that are written without waiting for more
+
+	calmRecords = 4                     // that share a write in calm times
+	calmAfter   = 20 * time.Millisecond // between two writes; then the times are calm
 )
 
 // committer is the only goroutine that writes to disk. It takes the queued records as a group, writes and fsyncs them
@@ -38,7 +41,8 @@ type committer struct {
 	looked    time.Time // when the active segment's file was last found in the directory
 	continued bool      // nothing has failed since the previous segment began, so the ring continues
 	buffer    []byte
-	begun     time.Time // start of the last write
+	begun     time.Time     // start of the last write
+	apart     time.Duration // from the start of the write before
 }
 
 func newCommitter(j *Journal) *committer {
@@ -127,10 +131,19 @@ func (c *committer) retry() bool {
 	return true
 }
 
-// gather delays the next write for a moment if little is queued, so that more records share one fsync.
+// gather delays the next write for a moment if little is queued, so that more records share one fsync. In calm times
+// few wait for their answer, and it waits longer: each write costs a page, however small the record.
 func (c *committer) gather() {
-	rest := c.j.o.GatherInterval - time.Since(c.begun)
-	if rest <= 0 || !c.waitsLittle() {
+	c.await(c.j.o.GatherInterval, false)
+	if c.apart >= calmAfter {
+		c.await(c.j.o.CalmInterval, true)
+	}
+}
+
+// await waits until interval has passed since the last write, or until enough is queued.
+func (c *committer) await(interval time.Duration, calm bool) {
+	rest := interval - time.Since(c.begun)
+	if rest <= 0 || !c.waitsLittle(calm) {
 		return
 	}
 	timer := time.NewTimer(rest)
@@ -143,12 +156,17 @@ func (c *committer) gather() {
 }
 
 // waitsLittle reports whether records are queued, but not many. From then on, plenty is signalled when there are many.
-func (c *committer) waitsLittle() bool {
+// In calm times, as many records as open streams are many: each sender may wait for its answer before it sends more.
+func (c *committer) waitsLittle(calm bool) bool {
 	c.j.mu.Lock()
 	defer c.j.mu.Unlock()
 	select {
 	case <-c.plenty: // from before
 	default:
+	}
+	c.j.queue.enough = maxQueuedRecords / 2
+	if calm {
+		c.j.queue.enough = min(calmRecords, max(c.j.state.streams, 1))
 	}
 	return len(c.j.queue.records) > 0 && !c.j.queue.plenty()
 }
@@ -186,7 +204,8 @@ func (c *committer) commit(group []queued) error {
 			return err
 		}
 	}
-	c.begun = time.Now()
+	now := time.Now()
+	c.apart, c.begun = now.Sub(c.begun), now
 	end := c.offset
 	for rest := group; len(rest) > 0; {
 		n := writtenAtOnce(rest)

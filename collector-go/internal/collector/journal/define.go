@@ -144,10 +144,14 @@ func (s *state) noteStream(e Entry) error {
 			return missing("producer", uint32(e.Producer), uint32(s.nextProducer))
 		}
 		row.streams++
+		s.streams++
 		row.usedHour = max(row.usedHour, e.TimeMs/hourMs)
 	case *Disconnected:
 		if row := s.dict.producers.get(uint32(e.Producer)); row != nil {
-			row.streams = max(row.streams-1, 0)
+			if row.streams > 0 {
+				row.streams--
+				s.streams--
+			}
 			row.usedHour = max(row.usedHour, e.TimeMs/hourMs)
 		}
 	case *Moved:
@@ -163,6 +167,7 @@ func (s *state) noteStream(e Entry) error {
 
 // noStreams records that no producer is connected.
 func (s *state) noStreams() {
+	s.streams = 0
 	for row := range s.dict.producers.all() {
 		row.streams = 0
 	}

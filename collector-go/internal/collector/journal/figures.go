@@ -2,7 +2,8 @@ package journal
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 )
 
 // figures are the journal's own metrics. The gauges are set when the state changes (showSizes and showDictionary), so
@@ -33,46 +34,34 @@ type figures struct {
 
 // newFigures registers the metrics. Without a registerer they are not exported, as in tests and in bullet-metrics fsck.
 func newFigures(registerer prometheus.Registerer) *figures {
-	make := promauto.With(registerer)
-	counter := func(name, help string) prometheus.Counter {
-		return make.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_journal_" + name, Help: help})
-	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return make.NewGauge(prometheus.GaugeOpts{Name: "bullet_metrics_journal_" + name, Help: help})
-	}
-	return &figures{
-		records: counter("appended_records_total", "Records written and synced to disk."),
-		written: counter("appended_bytes_total", "Bytes written and synced to disk, including segment headers."),
-		fsync: make.NewHistogram(prometheus.HistogramOpts{
-			Name:    "bullet_metrics_journal_fsync_duration_seconds",
-			Help:    "Duration of one write and fsync of a group of records, in seconds.",
-			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16), NativeHistogramBucketFactor: 1.1,
-			NativeHistogramMaxBucketNumber: 160,
-		}),
-		fsyncFailed:   counter("failed_writes_total", "Failed writes and fsyncs. Each one closes the current segment."),
-		queueBytes:    gauge("queue_bytes", "Bytes that wait to be written to the journal."),
-		queueLength:   gauge("queue_length", "Records that wait to be written to the journal."),
-		segments:      gauge("segments", "Segments of the journal on disk."),
-		bytes:         gauge("bytes", "Size of all segments on disk, in bytes."),
-		series:        gauge("series", "Series in the journal's dictionary."),
-		layouts:       gauge("layouts", "Layouts in the journal's dictionary."),
-		layoutColumns: gauge("layout_columns", "Columns of all layouts in the journal's dictionary."),
-		producers:     gauge("producers", "Producers in the journal's dictionary."),
-		forgotten: make.NewCounterVec(prometheus.CounterOpts{
-			Name: "bullet_metrics_journal_forgotten_total",
-			Help: "Definitions deleted because they were unused, by type: series, layout or producer.",
-		}, []string{"what"}),
-		unreadable: counter("read_errors_total", "Reads of the journal that failed on the disk."),
-		ringBytes: gauge("ring_bytes",
+	make := instrument.New("bullet_metrics_journal_", nil)
+	f := &figures{
+		records: make.Counter("appended_records_total", "Records written and synced to disk."),
+		written: make.Counter("appended_bytes_total", "Bytes written and synced to disk, including segment headers."),
+		fsync: make.Histogram("fsync_duration_seconds", "Duration of one write and fsync of a group of records, in seconds.",
+			true, prometheus.ExponentialBuckets(0.0001, 2, 16)),
+		fsyncFailed:   make.Counter("failed_writes_total", "Failed writes and fsyncs. Each one closes the current segment."),
+		queueBytes:    make.Gauge("queue_bytes", "Bytes that wait to be written to the journal."),
+		queueLength:   make.Gauge("queue_length", "Records that wait to be written to the journal."),
+		segments:      make.Gauge("segments", "Segments of the journal on disk."),
+		bytes:         make.Gauge("bytes", "Size of all segments on disk, in bytes."),
+		series:        make.Gauge("series", "Series in the journal's dictionary."),
+		layouts:       make.Gauge("layouts", "Layouts in the journal's dictionary."),
+		layoutColumns: make.Gauge("layout_columns", "Columns of all layouts in the journal's dictionary."),
+		producers:     make.Gauge("producers", "Producers in the journal's dictionary."),
+		forgotten: make.Counters("forgotten_total",
+			"Definitions deleted because they were unused, by type: series, layout or producer.", "what"),
+		unreadable: make.Counter("read_errors_total", "Reads of the journal that failed on the disk."),
+		ringBytes: make.Gauge("ring_bytes",
 			"Size of the newest entries that are kept in memory for readers without lag, in bytes."),
-		epochs:   gauge("epochs", "Starts of senders that are remembered to detect duplicate batches."),
-		cutBytes: counter("cut_bytes_total", "Bytes of damaged or incomplete records that were cut off the journal's end at a start."),
-		damaged: counter("damaged_records_total",
+		epochs:   make.Gauge("epochs", "Starts of senders that are remembered to detect duplicate batches."),
+		cutBytes: make.Counter("cut_bytes_total", "Bytes of damaged or incomplete records that were cut off the journal's end at a start."),
+		damaged: make.Counter("damaged_records_total",
 			"Damaged stretches that were skipped. A stretch counts each time it is read."),
-		full: make.NewCounterVec(prometheus.CounterOpts{
-			Name: "bullet_metrics_journal_full_total",
-			Help: "Batches that the sender must repeat later, by reason: queue, share (of the topology in the queue), disk, write or epochs.",
-		}, []string{"reason"}),
-		failing: gauge("failing", "1 while the journal cannot write to the disk, else 0."),
+		full: make.Counters("full_total",
+			"Batches that the sender must repeat later, by reason: queue, share (of the topology in the queue), disk, write or epochs.", "reason"),
+		failing: make.Gauge("failing", "1 while the journal cannot write to the disk, else 0."),
 	}
+	make.Register(registerer)
+	return f
 }

@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -48,4 +50,54 @@ func TestSmallBatchesShareAWrite(t *testing.T) {
 	add(0)
 	require.NoError(t, j.Close())
 	require.Equal(t, uint64(23), <-answers)
+}
+
+// TestRareBatchesShareAWrite sends a batch at fixed intervals. The clock is the test's own, and the disk takes no time.
+func TestRareBatchesShareAWrite(t *testing.T) {
+	for _, c := range []struct {
+		streams   int
+		every     time.Duration
+		writes    int // for 40 batches
+		atTheMost time.Duration
+	}{
+		{1, 2300 * time.Microsecond, 19, 5 * time.Millisecond},
+		{100, 2300 * time.Microsecond, 19, 7 * time.Millisecond},
+		{1, 60 * time.Millisecond, 40, 0},
+		{2, 60 * time.Millisecond, 21, 60 * time.Millisecond},
+		{3, 60 * time.Millisecond, 14, 120 * time.Millisecond},
+		{100, 60 * time.Millisecond, 11, 180 * time.Millisecond},
+		{100, 91 * time.Millisecond, 16, 250 * time.Millisecond},
+		{100, time.Second, 40, 0},
+	} {
+		t.Run(fmt.Sprintf("%d streams, a batch every %s", c.streams, c.every), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := DefaultOptions()
+				o.FS, o.GatherInterval, o.CalmInterval = disktest.NewMemory(1), Gather, Calm
+				j, err := Open("/journal", o)
+				require.NoError(t, err)
+				first := oneBatch(t, j, 1)
+				_, err = j.Append(first, func(error) {})
+				require.NoError(t, err)
+				for range c.streams {
+					require.NoError(t, j.AppendControl(&Connected{Producer: first.Producer}))
+				}
+				<-time.After(time.Minute)
+
+				writes, longest := map[time.Time]bool{}, time.Duration(0)
+				for sequence := range uint64(40) {
+					sent, next := time.Now(), *first
+					next.Sequence = sequence + 2
+					_, err := j.Append(&next, func(err error) {
+						require.NoError(t, err)
+						longest, writes[time.Now()] = max(longest, time.Since(sent)), true
+					})
+					require.NoError(t, err)
+					<-time.After(c.every)
+				}
+				require.NoError(t, j.Close())
+				require.Equal(t, c.writes, len(writes))
+				require.LessOrEqual(t, longest, c.atTheMost)
+			})
+		})
+	}
 }

@@ -69,6 +69,7 @@ type state struct {
 	nextSeries   SeriesID
 	nextLayout   LayoutID
 	nextProducer ProducerID
+	streams      int   // that are open, of all producers
 	nowMs        int64 // time of the latest entry, which is the journal's only clock
 }
 

@@ -37,6 +37,9 @@ type Options struct {
 	// a write and an fsync, and each reader is signalled once. A write after a longer pause is not delayed. 0 delays
 	// none.
 	GatherInterval time.Duration
+	// CalmInterval is the same while writes are rare (20 ms apart or more), unless four records are queued, or as many
+	// as streams are open. 0 means GatherInterval.
+	CalmInterval time.Duration
 	// RetryInterval is how long to wait after a failed write before trying again. A refused sender waits as long
 	// (FullError.RetryAfter). The journal also checks once per RetryInterval whether its file is still in the
 	// directory.
@@ -61,6 +64,9 @@ type Options struct {
 // second. A sender with 64 batches in flight still delivers 12,800 batches per second. It is not the default because it
 // slows down a caller that waits for each of its batches.
 const Gather = 5 * time.Millisecond
+
+// Calm is a CalmInterval for the same collector. Workers that send every 10 s do not wait for the answer.
+const Calm = 250 * time.Millisecond
 
 // DefaultOptions returns the options of a collector for one large topology. Each limit protects memory or disk: a
 // sender that exceeds one is refused with a reason and keeps its batch.

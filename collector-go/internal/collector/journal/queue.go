@@ -66,6 +66,7 @@ type queue struct {
 	bytes   int64
 	spare   []queued // memory of a written group, for reuse
 	shares  map[string]share
+	enough  int // records for which the committer waits
 }
 
 // share is the part of the queue that one topology uses, counted like the queue.
@@ -113,7 +114,7 @@ func (q *queue) push(r queued) {
 }
 
 // plenty reports whether so much is queued or being written that the committer must not wait for more.
-func (q *queue) plenty() bool { return q.bytes >= plentyBytes || len(q.records) >= maxQueuedRecords/2 }
+func (q *queue) plenty() bool { return q.bytes >= plentyBytes || len(q.records) >= q.enough }
 
 // take removes the records of the next group: as many as fit into groupBytes, at least one. Their bytes count until
 // written is called.

@@ -2,7 +2,11 @@ package journal
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"hash/crc32"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/varint"
 )
 
 // kind is the type of a record. The values are those on disk and never change their meaning. If a payload changes, it
@@ -112,4 +116,31 @@ func parseHeader(at Position, header []byte) (k kind, length int64, ok bool) {
 // intact reports whether the header was written for this payload.
 func intact(at Position, header, payload []byte) bool {
 	return binary.LittleEndian.Uint32(header[4:]) == recordSum(at, header, payload)
+}
+
+// errPayload means that a record has a valid checksum but cannot be what was written. Recovery and readers count such a
+// record as damage and skip it.
+var errPayload = errors.New("payload does not match its record")
+
+// payloadError wraps an error of decoding a payload in errPayload.
+func payloadError(err error) error {
+	if err == nil || errors.Is(err, errPayload) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errPayload, err)
+}
+
+// nextID reads an id, which is written as the difference to the one before. Ids of adjacent rows are close together, so
+// most of them take one byte.
+func nextID(c *varint.Reader, before int64) int64 {
+	id := before + c.Int()
+	if id <= 0 || id >= maxID {
+		c.Fail(errPayload)
+		return 0
+	}
+	return id
+}
+
+func appendString(to []byte, s string) []byte {
+	return append(binary.AppendUvarint(to, uint64(len(s))), s...)
 }

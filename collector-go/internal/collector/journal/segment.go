@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
@@ -159,4 +161,40 @@ func (j *Journal) showDictionary() {
 	j.figures.layouts.Set(float64(j.state.dict.knownLayouts))
 	j.figures.layoutColumns.Set(float64(j.state.dict.columns))
 	j.figures.producers.Set(float64(len(j.state.dict.byProducer)))
+}
+
+// positionOf returns the position of an offset in the file of a segment.
+func positionOf(number uint32, offset int64) Position {
+	return Position(uint64(number)<<32 | uint64(offset))
+}
+
+// Segment returns the number of the segment that contains the position.
+func (p Position) Segment() uint32 { return uint32(p >> 32) }
+func (p Position) offset() int64   { return int64(uint32(p)) }
+
+// Since returns the bytes of the journal from an earlier position to p. If a segment began between them, it counts only
+// those of p's segment.
+func (p Position) Since(earlier Position) int64 {
+	if p.Segment() != earlier.Segment() {
+		return p.offset()
+	}
+	return p.offset() - earlier.offset()
+}
+
+// String returns segment and offset, for logs.
+func (p Position) String() string { return fmt.Sprintf("%d:%d", p.Segment(), p.offset()) }
+
+const segmentSuffix = ".segment"
+
+// segmentName returns the name of a segment's file in the journal's directory.
+func segmentName(number uint32) string { return fmt.Sprintf("%010d%s", number, segmentSuffix) }
+
+// parseSegmentName is the inverse of segmentName. Other files in the directory are ignored.
+func parseSegmentName(name string) (number uint32, ok bool) {
+	digits, found := strings.CutSuffix(name, segmentSuffix)
+	if !found || len(digits) != 10 {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return uint32(n), err == nil && n > 0
 }

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 )
 
 // figures are the registry's own metrics. The gauges are read from the state at each scrape, under the registry's
@@ -27,18 +29,14 @@ var (
 
 // newFigures registers the metrics, unless the registerer is nil.
 func newFigures(r *Registry, to prometheus.Registerer) *figures {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_registry_" + name, Help: help})
-	}
+	make := instrument.New("bullet_metrics_registry_", nil)
 	f := &figures{registry: r,
-		failures: counter("checkpoint_failures_total", "Checkpoints of the registry that could not be saved."),
-		readFailures: counter("read_failures_total",
+		failures: make.Counter("checkpoint_failures_total", "Checkpoints of the registry that could not be saved."),
+		readFailures: make.Counter("read_failures_total",
 			"Reads of the journal by the registry that failed on the disk. Each one is retried."),
-		unreadable: counter("unreadable_total",
+		unreadable: make.Counter("unreadable_total",
 			"Parts of the journal that the registry skipped because they could not be read from the disk.")}
-	if to != nil {
-		to.MustRegister(f, f.failures, f.readFailures, f.unreadable)
-	}
+	make.Register(to, f)
 	return f
 }
 

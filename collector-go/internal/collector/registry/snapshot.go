@@ -77,10 +77,8 @@ func (c coder) state(s *state) {
 	}
 	metric.Map(c.Coder, s.clients, compareClients, func(k *clientKey) { c.String(&k.topology); c.place(&k.place) },
 		func(_ *clientKey, known **client) {
-			if c.Reads() {
-				*known = &client{}
-			}
-			c.Int(&(*known).heardMs, &(*known).stoppedMs)
+			x := metric.New(c.Coder, known)
+			c.Int(&x.heardMs, &x.stoppedMs)
 		})
 }
 
@@ -105,14 +103,11 @@ func (c coder) run(topology string, all **run) {
 	if c.Version > oldestVersion {
 		c.Int(&r.stoppedMs)
 	}
-	metric.Optional(c.Coder, &r.info, func() *info { return &info{settings: map[string]string{}} }, c.info)
+	metric.Optional(c.Coder, &r.info, c.info)
 	c.Uint32((*uint32)(&r.source))
 	metric.Map(c.Coder, r.senders, cmp.Compare, func(id *journal.ProducerID) { c.Uint32((*uint32)(id)) },
 		func(_ *journal.ProducerID, known **sender) {
-			if c.Reads() {
-				*known = &sender{}
-			}
-			s := *known
+			s := metric.New(c.Coder, known)
 			c.place(&s.place)
 			c.Int32(&s.task)
 			c.Bool(&s.connected)
@@ -127,9 +122,7 @@ func (c coder) run(topology string, all **run) {
 		c.worker(*w)
 	})
 	metric.Map(c.Coder, r.tasks, cmp.Compare, c.Int32, func(id *int32, t **task) { c.task(r, places, *id, t) })
-	metric.Optional(c.Coder, &r.placementChange,
-		func() *placementChange { return &placementChange{was: map[place]bool{}, before: map[int32]place{}} },
-		c.placementChange)
+	metric.Optional(c.Coder, &r.placementChange, c.placementChange)
 }
 
 // worker codes a worker without its number of tasks, which follows from the tasks. The oldest version did not record
@@ -148,10 +141,7 @@ func (c coder) worker(w *worker) {
 
 // task codes a task. Its worker is an index into the places.
 func (c coder) task(r *run, places []place, id int32, known **task) {
-	if c.Reads() {
-		*known = &task{}
-	}
-	t, number := *known, uint64(0)
+	t, number := metric.New(c.Coder, known), uint64(0)
 	if t.worker != nil {
 		at, _ := slices.BinarySearchFunc(places, t.worker.place, comparePlaces)
 		number = uint64(at)
@@ -168,6 +158,9 @@ func (c coder) task(r *run, places []place, id int32, known **task) {
 // placementChange codes the current placement change. Without it, a restart during a rebalance would split the
 // rebalance into two annotations.
 func (c coder) placementChange(w *placementChange) {
+	if c.Reads() {
+		w.was, w.before = map[place]bool{}, map[int32]place{}
+	}
 	c.Int(&w.atMs, &w.beganMs, &w.lastMs)
 	metric.Map(c.Coder, w.was, comparePlaces, c.place, func(_ *place, was *bool) { c.Bool(was) })
 	metric.Map(c.Coder, w.before, cmp.Compare, c.Int32, func(_ *int32, p *place) { c.place(p) })
@@ -194,16 +187,16 @@ func (c coder) info(in *info) {
 			c.Strings(&input.Fields)
 		})
 	})
+	if c.Reads() {
+		in.settings = map[string]string{}
+	}
 	metric.Map(c.Coder, in.settings, strings.Compare, c.string, func(_, value *string) { c.String(value) })
 }
 
 // annotations codes annotations. They must be sorted by time, because all searches rely on that.
 func (c coder) annotations(m *annotations) {
 	metric.List(c.Coder, &m.sorted, func(known **Annotation) {
-		if c.Reads() {
-			*known = &Annotation{}
-		}
-		a := *known
+		a := metric.New(c.Coder, known)
 		origin := uint64(a.Origin)
 		c.String(&a.ID, &a.Topology)
 		c.Int(&a.TimeMs, &a.EndMs)

@@ -23,6 +23,7 @@ import (
 type File struct {
 	name   string
 	reader *capture.Reader
+	ahead  []reading      // read before the replay begins
 	point  *capture.Point // the next data point; nil at the end
 	nowMs  int64          // the capture's clock at that point
 
@@ -43,10 +44,44 @@ func NewFile(name string, r io.Reader) *File {
 	return &File{name: name, reader: capture.NewReader(name, r)}
 }
 
+// reading is what a capture's reader returned.
+type reading struct {
+	point *capture.Point
+	err   error
+}
+
+// mostAhead is the largest number of malformed lines after which a file without a data point still counts as a capture.
+const mostAhead = 1000
+
+// lookAhead reads the first data point. A file that only has malformed lines is an error.
+func (f *File) lookAhead() error {
+	var malformed *capture.LineError
+	for len(f.ahead) < mostAhead {
+		point, err := f.reader.Next()
+		f.ahead = append(f.ahead, reading{point, err})
+		switch {
+		case errors.Is(err, io.EOF) && len(f.ahead) > 1:
+			return fmt.Errorf("no line is one of a metrics log; nothing was stored: %w", f.ahead[0].err)
+		case !errors.As(err, &malformed):
+			return nil // of another error, advance tells
+		}
+	}
+	return nil
+}
+
+func (f *File) next() (*capture.Point, error) {
+	if len(f.ahead) == 0 {
+		return f.reader.Next()
+	}
+	first := f.ahead[0]
+	f.ahead = f.ahead[1:]
+	return first.point, first.err
+}
+
 // advance reads the next data point. It skips and counts malformed lines, and keeps the errors of the first few.
 func (p *Player) advance(f *File) error {
 	for {
-		point, err := f.reader.Next()
+		point, err := f.next()
 		var malformed *capture.LineError
 		switch {
 		case errors.As(err, &malformed):
@@ -233,8 +268,8 @@ func EndMs(paths []string) (int64, error) {
 	return end, nil
 }
 
-// Open opens all captures before anything is stored, so that a missing file leaves the data directory unchanged.
-// closeAll closes them.
+// Open opens all captures before anything is stored, so that a file that is missing or no capture leaves the data
+// directory unchanged. closeAll closes them.
 func Open(paths []string) (files []*File, closeAll func(), err error) {
 	var opened []io.Closer
 	closeAll = func() {
@@ -244,12 +279,14 @@ func Open(paths []string) (files []*File, closeAll func(), err error) {
 	}
 	for _, path := range paths {
 		f, err := textfile.Open(path)
+		if err == nil {
+			opened, files = append(opened, f), append(files, NewFile(path, f))
+			err = files[len(files)-1].lookAhead()
+		}
 		if err != nil {
 			closeAll()
 			return nil, nil, err
 		}
-		opened = append(opened, f)
-		files = append(files, NewFile(path, f))
 	}
 	return files, closeAll, nil
 }

@@ -61,7 +61,7 @@ func (r *recording) event(ctx context.Context, e Event) error {
 		var epoch journal.Epoch
 		_, _ = rand.Read(epoch[:]) // never fails (crypto/rand)
 		open := e.Request.GetOpen()
-		shiftTimes(open.ProtoReflect(), r.shift)
+		ShiftTimes(open.ProtoReflect(), r.shift)
 		open.Epoch, open.Generation = nil, 0 // a local sender carries no state
 		local, err := r.player.server.Local(open, epoch)
 		r.open[e.Stream] = local
@@ -70,7 +70,7 @@ func (r *recording) event(ctx context.Context, e Event) error {
 	case e.Request.GetBatch() == nil || sender == nil:
 		return nil
 	}
-	shiftTimes(e.Request.ProtoReflect(), r.shift)
+	ShiftTimes(e.Request.ProtoReflect(), r.shift)
 	rejections, err := sender.Send(ctx, e.Request.GetBatch())
 	r.player.outcome.refuse(rejections)
 	return err

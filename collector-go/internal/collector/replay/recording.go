@@ -113,9 +113,9 @@ func readEvent(in *bufio.Reader) (e Event, err error) {
 // leastTimeMs separates times since 1970 from offsets and durations, in ms: it is a day in 2001.
 const leastTimeMs = 1_000_000_000_000
 
-// shiftTimes adds ms to every time since 1970 in a message. The schema names such a field ..._time_ms. The id of a
+// ShiftTimes adds ms to every time since 1970 in a message. The schema names such a field ..._time_ms. The id of a
 // topology ends with a time, too.
-func shiftTimes(m protoreflect.Message, ms int64) {
+func ShiftTimes(m protoreflect.Message, ms int64) {
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		isTime := f.Kind() == protoreflect.Int64Kind &&
 			(strings.HasSuffix(string(f.Name()), "time_ms") || strings.HasSuffix(string(f.Name()), "times_ms"))
@@ -123,10 +123,10 @@ func shiftTimes(m protoreflect.Message, ms int64) {
 		case f.IsMap():
 		case f.IsList() && f.Message() != nil:
 			for i := range v.List().Len() {
-				shiftTimes(v.List().Get(i).Message(), ms)
+				ShiftTimes(v.List().Get(i).Message(), ms)
 			}
 		case f.Message() != nil:
-			shiftTimes(v.Message(), ms)
+			ShiftTimes(v.Message(), ms)
 		case f.Name() == "topology_id" || f.Name() == "id" && f.Kind() == protoreflect.StringKind:
 			m.Set(f, protoreflect.ValueOfString(shiftID(v.String(), ms)))
 		case isTime && f.IsList():

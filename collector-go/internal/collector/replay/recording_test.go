@@ -63,7 +63,7 @@ func TestEveryTimeOfABatchIsMoved(t *testing.T) {
 	b := &pb.Batch{}
 	filled := fillTimes(b.ProtoReflect(), recordedMs, 0)
 	require.Greater(t, filled, 10)
-	shiftTimes(b.ProtoReflect(), by)
+	ShiftTimes(b.ProtoReflect(), by)
 	moved := 0
 	each(b.ProtoReflect(), func(ms int64) {
 		if ms >= leastTimeMs {
@@ -132,10 +132,10 @@ func each(m protoreflect.Message, found func(ms int64)) {
 // The id of a topology holds the time of its submission, which the page shows.
 func TestTheTimeInATopologysIDIsMoved(t *testing.T) {
 	open := &pb.Open{TopologyId: "a-topology-3-1795000000"}
-	shiftTimes(open.ProtoReflect(), 3_600_999)
+	ShiftTimes(open.ProtoReflect(), 3_600_999)
 	assert.Equal(t, "a-topology-3-1795003600", open.GetTopologyId())
 	info := &pb.Batch{Topology: &pb.TopologyInfo{Name: "t-1-1795000000", Id: "t-1-1795000000"}}
-	shiftTimes(info.ProtoReflect(), -1000)
+	ShiftTimes(info.ProtoReflect(), -1000)
 	assert.Equal(t, "t-1-1794999999", info.GetTopology().GetId())
 	assert.Equal(t, "t-1-1795000000", info.GetTopology().GetName())
 	for _, without := range []string{"", "t", "bench-1-1", "t-1-x", "1795000000x"} {

@@ -75,10 +75,7 @@ func (s *Slicer) sweepClocks() {
 func (c *coder) clocks(all map[string]*slice.Clock) {
 	metric.Map(c.Coder, all, strings.Compare, func(host *string) { c.String(host) },
 		func(_ *string, known **slice.Clock) {
-			if c.Reads() {
-				*known = &slice.Clock{}
-			}
-			x := *known
+			x := metric.New(c.Coder, known)
 			c.Int(&x.SinceMs, &x.Now.LeastMs, &x.Now.MostMs, &x.Before.LeastMs, &x.Before.MostMs)
 		})
 }

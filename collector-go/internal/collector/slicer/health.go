@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -102,12 +101,8 @@ type tally struct {
 
 // healthSeries is a series of a metric about the collection.
 type healthSeries struct {
-	ref       slice.Ref
-	hasRef    bool
-	announced bool
-	live      bool    // no marker follows its last value
-	lastEnd   int64   // its newest value or marker
-	value     float64 // its newest value, 0 before the first; NaN if an old snapshot did not have it
+	ownSeries
+	value float64 // its newest value, 0 before the first; NaN if an old snapshot did not have it
 }
 
 // watch starts to record the health of a series. Samples that its worker sent earlier belong to an earlier run of the

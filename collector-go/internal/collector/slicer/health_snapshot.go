@@ -78,10 +78,7 @@ func (c *coder) intervals(all map[string]*topologyState) {
 		c.Int(&state.writtenMs)
 		previous := ""
 		metric.List(c.Coder, &state.intervals, func(known **interval) {
-			if c.Reads() {
-				*known = &interval{}
-			}
-			i := *known
+			i := metric.New(c.Coder, known)
 			c.String(&i.metric)
 			c.Int(&i.intervalMs)
 			c.healthSeries(&i.healthSeries)

@@ -228,34 +228,20 @@ type about struct {
 	kind     metric.Kind
 }
 
-// writeValue writes one value of a health series. Health series are ordinary series for the store: they have refs,
-// definitions and markers like the series of a topology.
+// writeValue writes one value of a health series.
 func (s *Slicer) writeValue(t *healthSeries, what about, endMs int64, v float64) {
-	if !t.hasRef {
-		t.hasRef, t.ref = true, s.nextRef
-		s.nextRef++
-	}
-	if !t.announced {
-		t.announced = true
-		s.closed.Definitions = append(s.closed.Definitions,
-			slice.Definition{Ref: t.ref, IntervalMs: s.options.Health.PeriodMs,
-				Series: metric.Series{Kind: what.kind, Labels: what.labels()}})
-	}
-	s.write(t.ref, endMs, v)
-	t.live, t.lastEnd, t.value = true, endMs, v
+	s.writeOwn(&t.ownSeries, endMs, v, s.options.Health.PeriodMs,
+		func() metric.Series { return metric.Series{Kind: what.kind, Labels: what.labels()} })
+	t.value = v
 }
 
 // endSeries writes a marker if the series is live. It keeps the last value, so that writeRise can show the step when
 // the series goes on.
 func (s *Slicer) endSeries(t *healthSeries, what about, endMs int64) {
-	if !t.live {
-		return
+	if last := t.value; t.live {
+		s.writeValue(t, what, endMs, staleNaN)
+		t.value = last
 	}
-	last := t.value
-	s.writeValue(t, what, endMs, staleNaN)
-	s.counts.Slices--
-	s.counts.Markers++
-	t.live, t.value = false, last
 }
 
 func (a about) labels() labels.Labels {

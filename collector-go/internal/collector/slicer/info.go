@@ -2,6 +2,7 @@ package slicer
 
 import (
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/value"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
@@ -13,14 +14,10 @@ import (
 // The info of a topology has one writer at a time, which is one of the topology's workers. If that worker falls silent,
 // another one becomes the writer, so that the series has one value per slice.
 type info struct {
-	series    metric.Series
-	writer    *source // nil before the first slice, and after the last writer fell silent
-	widthMs   int64
-	ref       slice.Ref
-	hasRef    bool
-	announced bool
-	lastEnd   int64
-	live      bool
+	ownSeries
+	series  metric.Series
+	writer  *source // nil before the first slice, and after the last writer fell silent
+	widthMs int64
 }
 
 // workerLabel distinguishes a worker's infos, which have this label, from a topology's.
@@ -106,22 +103,35 @@ func (s *Slicer) markInfoGaps(t *seriesState) {
 	}
 }
 
-// writeInfo writes 1 or a marker for an info, with its definition before the first value. Infos have one ref each,
-// unlike outputs.
+// writeInfo writes 1 or a marker for an info.
 func (s *Slicer) writeInfo(in *info, endMs int64, v float64) {
-	if !in.hasRef {
-		in.hasRef, in.ref = true, s.nextRef
+	s.writeOwn(&in.ownSeries, endMs, v, in.widthMs, func() metric.Series { return in.series })
+}
+
+// ownSeries is a series about the topology or the collection, which the slicer writes itself. Such series are ordinary
+// series for the store: they have definitions and markers like the series of a topology, but one ref each.
+type ownSeries struct {
+	ref       slice.Ref
+	hasRef    bool
+	announced bool
+	live      bool  // no marker follows its last value
+	lastEnd   int64 // its newest value or marker
+}
+
+// writeOwn writes a value or a marker, with the definition before the first one.
+func (s *Slicer) writeOwn(t *ownSeries, endMs int64, v float64, intervalMs int64, series func() metric.Series) {
+	if !t.hasRef {
+		t.hasRef, t.ref = true, s.nextRef
 		s.nextRef++
 	}
-	if !in.announced {
-		in.announced = true
-		s.closed.Definitions = append(s.closed.Definitions, slice.Definition{Ref: in.ref, Series: in.series,
-			IntervalMs: in.widthMs})
+	if !t.announced {
+		t.announced = true
+		s.closed.Definitions = append(s.closed.Definitions, slice.Definition{Ref: t.ref, Series: series(),
+			IntervalMs: intervalMs})
 	}
-	s.write(in.ref, endMs, v)
-	if in.live = v == 1; !in.live {
+	s.write(t.ref, endMs, v)
+	if t.live, t.lastEnd = !value.IsStaleNaN(v), endMs; !t.live {
 		s.counts.Slices--
 		s.counts.Markers++
 	}
-	in.lastEnd = endMs
 }

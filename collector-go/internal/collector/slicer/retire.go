@@ -1,6 +1,10 @@
 package slicer
 
-import "github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+import (
+	"slices"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+)
 
 // A ref is retired when nothing more will be written under it. If its series continues later, it gets another ref.
 
@@ -14,53 +18,33 @@ func (s *Slicer) retire(o *output) {
 	}
 }
 
-// retireInfo retires the ref of an info, if the info was ever written.
-func (s *Slicer) retireInfo(in *info) {
-	if in.hasRef {
-		s.closed.Retired = append(s.closed.Retired, in.ref)
+// retireOwn retires the ref of a series of the slicer's own, if the series was ever written.
+func (s *Slicer) retireOwn(t *ownSeries) {
+	if t.hasRef {
+		s.closed.Retired = append(s.closed.Retired, t.ref)
 	}
 }
 
-// retireSource retires the refs of the series that describe a worker: its infos and its health. The refs of its metrics
-// are retired with their outputs.
+// retireSource retires the refs of the series that describe a worker: its infos and its health, in a fixed order. The
+// refs of its metrics are retired with their outputs.
 func (s *Slicer) retireSource(src *source) {
-	for _, in := range src.infos {
-		s.retireInfo(in)
+	for _, in := range slices.Concat(src.infos, src.ended) {
+		s.retireOwn(&in.ownSeries)
 	}
-	for _, in := range src.ended {
-		s.retireInfo(in)
-	}
-	for t := range src.health.each {
-		if t.hasRef {
-			s.closed.Retired = append(s.closed.Retired, t.ref)
-		}
-	}
-}
-
-// each yields the health series of a worker in a fixed order. Retired refs are written in that order, so it must not
-// depend on the iteration order of a map.
-func (h *health) each(yield func(*healthSeries) bool) {
-	for _, t := range h.own() {
-		if !yield(t) {
-			return
-		}
-	}
-	tallies := [][]tally{h.refused, h.drops}
+	h := &src.health
+	series, tallies := h.own(), [][]tally{h.refused, h.drops}
 	for _, m := range h.metrics {
 		tallies = append(tallies, m.refused)
 	}
 	for _, some := range tallies {
 		for i := range some {
-			if !yield(&some[i].series) {
-				return
-			}
+			series = append(series, &some[i].series)
 		}
 	}
 	for _, m := range h.metrics {
-		for _, t := range m.series() {
-			if !yield(t) {
-				return
-			}
-		}
+		series = append(series, m.series()...)
+	}
+	for _, t := range series {
+		s.retireOwn(&t.ownSeries)
 	}
 }

@@ -205,10 +205,7 @@ func (c *coder) infos(all *[]*info, writer *source) {
 }
 
 func (c *coder) info(known **info) {
-	if c.Reads() {
-		*known = &info{}
-	}
-	in := *known
+	in := metric.New(c.Coder, known)
 	c.Series(&in.series)
 	c.Int(&in.widthMs, &in.lastEnd)
 	c.Bool(&in.live)
@@ -239,10 +236,10 @@ func (c *coder) source(src *source) {
 	} else {
 		takenMs = src.heardMs
 	}
-	for i := range c.Each(len(src.carriers)) {
+	for carrier := range metric.Elements(c.Coder, src.carriers) {
 		var id uint32
-		if !c.Reads() {
-			id = src.carriers[i].id
+		if carrier != nil {
+			id = carrier.id
 		}
 		c.by(&id)
 		if p := c.s.producer(id); c.Reads() && !slices.Contains(src.carriers, p) {
@@ -418,16 +415,15 @@ func (c *coder) output(o *output) {
 	}
 	c.history(&x.history)
 	c.Float(&o.restarts)
-	metric.Optional(c.Coder, &o.distribution, func() *distributionState { return &distributionState{} },
-		func(d *distributionState) {
-			c.distribution(&d.base)
-			c.distribution(&d.last)
-			c.Int(&d.lastMs)
-			if c.history(&d.history); d.fell != nil {
-				c.distribution(&d.low)
-				c.Int(&d.lowMs)
-			}
-		})
+	metric.Optional(c.Coder, &o.distribution, func(d *distributionState) {
+		c.distribution(&d.base)
+		c.distribution(&d.last)
+		c.Int(&d.lastMs)
+		if c.history(&d.history); d.fell != nil {
+			c.distribution(&d.low)
+			c.Int(&d.lowMs)
+		}
+	})
 }
 
 // made codes the position of a sample in the order in which samples were made. Without it, a restored slicer could
@@ -451,7 +447,7 @@ func (c *coder) history(h *history) {
 	}
 	c.made(&h.made)
 	for _, f := range []**fallen{&h.fell, &h.past} {
-		metric.Optional(c.Coder, f, func() *fallen { return &fallen{} }, func(f *fallen) {
+		metric.Optional(c.Coder, f, func(f *fallen) {
 			c.Float(&f.value)
 			c.Int(&f.timeMs, &f.untilMs)
 			c.made(&f.made)
@@ -499,11 +495,7 @@ func (c *coder) bucket(t *seriesState, b *bucket) {
 	if c.Version > oldest {
 		c.grid(t, b)
 	}
-	for i := range c.Each(len(b.samples)) {
-		var x sample
-		if !c.Reads() {
-			x = b.samples[i]
-		}
+	for x := range metric.Elements(c.Coder, b.samples) {
 		c.Uint32(&x.slot)
 		c.before(b.endMs, &x.timeMs)
 		c.Float(&x.value)
@@ -640,12 +632,12 @@ func (c *coder) refused(only string) {
 			return false
 		})
 	}
-	for i := range c.Each(len(all)) {
+	for in := range metric.Elements(c.Coder, all) {
 		var id uint32
 		var rule metric.Rule
 		var reason Reason
-		if !c.Reads() {
-			id, rule, reason = all[i].id, all[i].rule, all[i].refused
+		if in != nil {
+			id, rule, reason = in.id, in.rule, in.refused
 		}
 		c.id(&id)
 		c.Rule(&rule)

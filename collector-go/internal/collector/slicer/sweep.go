@@ -33,7 +33,7 @@ func (s *Slicer) sweep() {
 	for _, name := range slices.Sorted(maps.Keys(s.topologies)) {
 		if !slices.ContainsFunc(s.sources, func(src *source) bool { return src.worker.Topology == name }) {
 			for _, in := range s.topologies[name] {
-				s.retireInfo(in)
+				s.retireOwn(&in.ownSeries)
 			}
 			s.describeTopology(name, nil)
 		}
@@ -66,8 +66,8 @@ func (s *Slicer) sweepIntervals(r *topologyState) {
 	}
 	before := len(r.intervals)
 	r.intervals = slices.DeleteFunc(r.intervals, func(i *interval) bool {
-		if !known[i.metric] && i.hasRef {
-			s.closed.Retired = append(s.closed.Retired, i.ref)
+		if !known[i.metric] {
+			s.retireOwn(&i.ownSeries)
 		}
 		return !known[i.metric]
 	})

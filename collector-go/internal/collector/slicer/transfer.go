@@ -286,13 +286,11 @@ func (s *Slicer) DropTopology(topology string) (open int) {
 		return gone
 	})
 	for _, in := range r.infos {
-		s.retireInfo(in)
+		s.retireOwn(&in.ownSeries)
 	}
 	s.describeTopology(topology, nil)
 	for _, i := range r.intervals {
-		if i.hasRef {
-			s.closed.Retired = append(s.closed.Retired, i.ref)
-		}
+		s.retireOwn(&i.ownSeries)
 	}
 	for _, p := range s.producers {
 		if p.topology == r {
@@ -328,15 +326,8 @@ func (c *coder) transfers() {
 	}
 	by := slices.DeleteFunc(slices.Sorted(maps.Keys(s.producers)),
 		func(id uint32) bool { return s.producers[id].topology == nil })
-	if c.Reads() {
-		by = nil
-	}
-	for i := range c.Each(len(by)) {
-		var id uint32
-		var name string
-		if !c.Reads() {
-			id, name = by[i], s.producers[by[i]].topology.name
-		}
+	for id := range metric.Elements(c.Coder, by) {
+		name := s.Owner(id)
 		c.Uint32(&id)
 		c.String(&name)
 		state := s.topologyStates[name]

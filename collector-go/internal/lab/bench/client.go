@@ -75,20 +75,9 @@ func (c *client) answered(response *pb.ExportResponse) {
 	}
 }
 
-// await returns when at most inFlight batches are in flight. Meanwhile it sends again the batches that the collector
-// refused for lack of capacity, so that a full collector costs only time.
+// await returns when at most inFlight batches are in flight.
 func (c *client) await(inFlight int) error {
-	for {
-		refused, err := c.stream.Await(context.Background(), inFlight)
-		if err != nil || len(refused) == 0 {
-			return err
-		}
-		for _, b := range refused {
-			if err := c.stream.Send(b); err != nil {
-				return err
-			}
-		}
-	}
+	return c.stream.AwaitResending(context.Background(), inFlight)
 }
 
 // send numbers a batch, and sends it when fewer batches are in flight than the collector and the load allow.
@@ -105,27 +94,22 @@ func (c *client) send(b *pb.Batch) error {
 // definedAtOnce bounds the series in a batch of definitions.
 const definedAtOnce = 10_000
 
-// define sends the definitions that the samples refer to: all series, and a layout for each message, so that a message
-// of values needs no names. It returns when the collector has acknowledged them, before anything is measured. Their
+// define sends the definitions that the samples refer to: all series, and a layout for each host, as the plugin has one
+// for each worker and source. It returns when the collector has acknowledged them, before anything is measured. Their
 // latencies do not count.
 func (c *client) define() error {
 	id := uint32(0)
 	for hosts := range slices.Chunk(c.hosts, max(1, definedAtOnce/c.walk.rows.Metrics)) {
 		b := &pb.Batch{}
 		for _, host := range hosts {
-			b.Series = append(b.Series, c.definitions(host, id)...)
+			layout := &pb.Layout{Id: id/uint32(c.walk.rows.Metrics) + 1}
+			for _, d := range c.definitions(host, id) {
+				b.Series, layout.SeriesIds = append(b.Series, d), append(layout.SeriesIds, d.GetId())
+			}
+			b.Layouts = append(b.Layouts, layout)
 			id += uint32(c.walk.rows.Metrics)
 		}
 		if err := c.send(b); err != nil {
-			return err
-		}
-	}
-	for m := range c.messages() {
-		layout := &pb.Layout{Id: uint32(m) + 1}
-		for cell, end := c.cells(m); cell < end; cell++ {
-			layout.SeriesIds = append(layout.SeriesIds, uint32(cell)+1)
-		}
-		if err := c.send(&pb.Batch{Layouts: []*pb.Layout{layout}}); err != nil {
 			return err
 		}
 	}
@@ -157,24 +141,16 @@ func (c *client) messages() int {
 	return (len(c.hosts) + c.load.RowsPerBatch - 1) / c.load.RowsPerBatch
 }
 
-// cells returns which of the walk's values a message has. They belong to the same hosts in each step, so that one
-// layout describes all batches of the message. A cell's series has the cell's number plus one as its id.
-func (c *client) cells(m int) (begin, end int) {
-	size := c.load.RowsPerBatch * c.walk.rows.Metrics
-	return m * size, min((m+1)*size, len(c.walk.Values))
-}
-
-// sendMessage sends the current values of a message's hosts as a block of one row.
+// sendMessage sends the current values of a message's hosts, a block of one row for each host. Each value takes as few
+// bytes as it needs, as the plugin sends it. The block of a host has the host's number plus one as its layout.
 func (c *client) sendMessage(m int, timeMs int64) error {
-	begin, end := c.cells(m)
-	values := c.walk.Values[begin:end]
-	b := &pb.Block{LayoutId: uint32(m) + 1, FirstTimeMs: timeMs, Count: 1, Values: make([]byte, 0, 9*len(values))}
-	if c.load.Trimmed {
-		b.Codec, b.Values = pb.ValueCodec_VALUE_CODEC_TRIMMED, block.AppendTrimmed(b.Values, values)
-	} else {
-		b.Codec, b.Values = pb.ValueCodec_VALUE_CODEC_DOUBLES, block.AppendDoubles(b.Values, values)
+	b, metrics := &pb.Batch{}, c.walk.rows.Metrics
+	for host := m * c.load.RowsPerBatch; host < min((m+1)*c.load.RowsPerBatch, len(c.hosts)); host++ {
+		b.Blocks = append(b.Blocks, &pb.Block{LayoutId: uint32(host) + 1, FirstTimeMs: timeMs, Count: 1,
+			Codec:  pb.ValueCodec_VALUE_CODEC_TRIMMED,
+			Values: block.AppendTrimmed(nil, c.walk.Values[host*metrics:(host+1)*metrics])})
 	}
-	return c.send(&pb.Batch{Blocks: []*pb.Block{b}})
+	return c.send(b)
 }
 
 // close waits until everything is acknowledged, and ends the stream. Permanently rejected samples are an error,

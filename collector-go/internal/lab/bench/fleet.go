@@ -33,8 +33,6 @@ type Load struct {
 	Step    time.Duration
 	// Tags states whether each series has TSBS' tags.
 	Tags bool
-	// Trimmed sends each value in as few bytes as it needs, as Storm's plugin does, instead of 8 bytes.
-	Trimmed bool
 	// Lead bounds how many steps a client may be ahead of the slowest. It must be at least 1.
 	Lead int
 }

@@ -78,7 +78,7 @@ func TestAClientSendsRefusedBatchesAgain(t *testing.T) {
 	server.Stop()
 	require.NoError(t, <-serving)
 	var want []uint64
-	for n := range uint64(3 + 2*18) { // series, a layout of each message, then two messages per step
+	for n := range uint64(1 + 2*18) { // definitions, then two messages per step
 		want = append(want, n+1)
 	}
 	assert.Equal(t, want, collector.taken)

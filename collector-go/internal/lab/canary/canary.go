@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
 )
 
@@ -57,35 +59,40 @@ func (o Options) Validate() error {
 	case o.MostInFlight < 1:
 		return fmt.Errorf("the maximum number of queries in flight must be at least 1, not %d", o.MostInFlight)
 	}
+	_, err := o.queries()
+	return err
+}
+
+// queries returns the queries of the classes and then the user's own ones.
+func (o Options) queries() (all []load.Query, err error) {
 	seen := map[load.Class]bool{}
 	for _, class := range o.Classes {
 		if seen[class] {
-			return fmt.Errorf("class %s is listed twice", class)
+			return nil, fmt.Errorf("class %s is listed twice", class)
 		}
 		seen[class] = true
-		if _, err := load.NewQuery(class, o.Query); err != nil {
-			return err
+		query, err := load.NewQuery(class, o.Query)
+		if err != nil {
+			return nil, err
 		}
+		all = append(all, query)
 	}
 	for _, q := range o.Own {
 		if seen[q.Of] {
-			return fmt.Errorf("two queries have the name %s", q.Of)
+			return nil, fmt.Errorf("two queries have the name %s", q.Of)
 		}
 		seen[q.Of] = true
 		if err := q.Validate(); err != nil {
-			return fmt.Errorf("query %s: %w", q.Of, err)
+			return nil, fmt.Errorf("query %s: %w", q.Of, err)
 		}
+		all = append(all, q)
 	}
-	return nil
+	return all, nil
 }
 
 // all returns the classes and the names of the user's own queries.
 func (o Options) all() []load.Class {
-	all := slices.Clone(o.Classes)
-	for _, q := range o.Own {
-		all = append(all, q.Of)
-	}
-	return all
+	return slices.Concat(o.Classes, tuning.Each(o.Own, load.TextQuery.Class))
 }
 
 // Records is the topology's record source, as far as the canary needs it. load.Gateway implements it.
@@ -121,22 +128,18 @@ func New(o Options, target load.Submitter, records Records, samples Samples, rep
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
+	queries, err := o.queries()
+	if err != nil {
+		return nil, err
+	}
 	c := &Canary{
-		options: o, target: target, samples: samples, report: report,
+		options: o, target: target, samples: samples, report: report, queries: queries,
 		recorder: NewRecorder(o.Reading, o.Every, o.all()...),
 		minute:   newPeriod(time.Minute, o.all()), hour: newPeriod(time.Hour, o.all()),
 	}
 	var probes []load.Probe
-	for _, class := range o.Classes {
-		query, err := load.NewQuery(class, o.Query)
-		if err != nil {
-			return nil, err
-		}
-		c.queries = append(c.queries, query)
-		probes = append(probes, load.ProbesNamed(prefix(class), query, 1)...)
-	}
-	for _, q := range o.Own {
-		c.queries = append(c.queries, q)
+	for i, class := range o.Classes {
+		probes = append(probes, load.ProbesNamed(prefix(class), queries[i], 1)...)
 	}
 	if records != nil && len(probes) > 0 {
 		c.keeper = &keeper{records: records, probes: probes}
@@ -155,7 +158,8 @@ func (c *Canary) Run(ctx context.Context) error {
 	c.hour.begin(began)
 	var parts sync.WaitGroup
 	if c.keeper != nil {
-		parts.Go(func() { c.keeper.run(ctx) })
+		// An unreachable source is asked again, because a canary must survive restarts of the topology.
+		parts.Go(func() { poll.Every(ctx, lookEvery, func() { c.keeper.look(ctx) }) })
 	}
 	for i, query := range c.queries {
 		// Queries are spread over the interval, so that classes do not start together.
@@ -227,14 +231,9 @@ func (c *Canary) watch(ctx context.Context) {
 }
 
 func (c *Canary) read(now time.Time) {
-	if c.samples == nil {
-		return
+	if c.samples != nil {
+		c.samples.Offer(c.recorder.Samples(now))
 	}
-	samples, err := c.recorder.Samples(now)
-	if err != nil {
-		panic(err) // our own histogram is always readable
-	}
-	c.samples.Offer(samples)
 }
 
 func (c *Canary) say(summaries ...*Summary) {
@@ -243,4 +242,71 @@ func (c *Canary) say(summaries ...*Summary) {
 			c.report(*s)
 		}
 	}
+}
+
+// Summary summarises the queries that ended in a minute or an hour.
+type Summary struct {
+	// Length is a minute or an hour; From and To are the part of it that was observed.
+	Length   time.Duration
+	From, To time.Time
+	Classes  []ClassSummary
+}
+
+// ClassSummary is the summary of one class.
+type ClassSummary struct {
+	Class  load.Class
+	Result load.Result
+}
+
+// period aggregates the queries that end during a minute or an hour. It is safe for concurrent use, because each query
+// reports from its own goroutine.
+type period struct {
+	length  time.Duration
+	classes []load.Class
+
+	mu    sync.Mutex
+	from  time.Time
+	tally map[load.Class]*load.Tally
+}
+
+func newPeriod(length time.Duration, classes []load.Class) *period {
+	return &period{length: length, classes: classes}
+}
+
+// begin starts a period with empty tallies of all classes, so that a class without queries still has a line.
+func (p *period) begin(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.from, p.tally = now, map[load.Class]*load.Tally{}
+	for _, class := range p.classes {
+		p.tally[class] = load.NewTally()
+	}
+}
+
+// over returns the end of the period: the next full minute or hour after its beginning. The first period is therefore
+// shorter, and all later ones are aligned with the clock.
+func (p *period) over() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.from.Truncate(p.length).Add(p.length)
+}
+
+// add counts an outcome in the period in which its query ended.
+func (p *period) add(o load.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if tally := p.tally[o.Class]; tally != nil {
+		tally.Add(o)
+	}
+}
+
+// end returns the summary of the queries that have ended in the period. It does not begin the next period.
+func (p *period) end(now time.Time) *Summary {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := &Summary{Length: p.length, From: p.from, To: now}
+	for _, class := range p.classes {
+		s.Classes = append(s.Classes, ClassSummary{class, p.tally[class].Result()})
+	}
+	return s
 }

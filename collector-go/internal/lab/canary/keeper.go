@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Intervals and limits of the keeper.
@@ -28,20 +27,13 @@ type keeper struct {
 	steady time.Time // since when the source has emitted the probes without a break; zero if it does not
 }
 
-// run calls look every lookEvery until ctx ends. An unreachable source is asked again, because a canary must survive
-// restarts of the topology.
-func (k *keeper) run(ctx context.Context) {
-	poll.Every(ctx, lookEvery, func() { k.look(ctx) })
-}
-
 // look reads the setting of the source and adds missing probes. The source replaces its setting as a whole, so the
 // other clients' probes are sent along. The number of records is known only if all tasks follow the setting.
 func (k *keeper) look(ctx context.Context) {
 	control, err := k.records.Control(ctx)
 	if err == nil && !k.ordered(control) {
 		k.set(false)
-		control.Probes = append(k.others(control), k.probes...)
-		err = k.records.SetControl(ctx, control)
+		err = k.records.SetControl(ctx, control.With(k.probes))
 	}
 	if err != nil {
 		k.set(false)
@@ -80,17 +72,9 @@ func (k *keeper) takeBack() error {
 	ctx, cancel := context.WithTimeout(context.Background(), takeBackLimit)
 	defer cancel()
 	control, err := k.records.Control(ctx)
-	if err != nil || !slices.ContainsFunc(control.Probes, k.ours) {
+	others := control.Without(k.probes)
+	if err != nil || len(others.Probes) == len(control.Probes) {
 		return err
 	}
-	control.Probes = k.others(control)
-	return k.records.SetControl(ctx, control)
-}
-
-func (k *keeper) others(control load.Control) []load.Probe {
-	return slices.DeleteFunc(slices.Clone(control.Probes), k.ours)
-}
-
-func (k *keeper) ours(p load.Probe) bool {
-	return slices.ContainsFunc(k.probes, func(o load.Probe) bool { return o.Value == p.Value })
+	return k.records.SetControl(ctx, others)
 }

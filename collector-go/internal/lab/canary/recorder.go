@@ -1,6 +1,8 @@
 package canary
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -21,13 +23,12 @@ const (
 	outcomesMetric     = "bullet_query_outcomes"
 )
 
-// Values of the label "outcome".
-const (
-	outcomeReturned = "returned"
-	outcomeFailed   = "failed"
-	outcomeTimedOut = "timed_out"
-	outcomeMissed   = "missed"
-)
+// outcomes are the ends that are counted, with their values of the label "outcome". Queries that the end of the canary
+// cut off are not counted, because their outcome is unknown.
+var outcomes = []struct {
+	end   load.End
+	label string
+}{{load.Returned, "returned"}, {load.Failed, "failed"}, {load.TimedOut, "timed_out"}, {load.NotSubmitted, "missed"}}
 
 // bucketFactor selects native histogram schema 5, whose buckets are 2.2% wide; zeroThreshold is that of the whole
 // project.
@@ -53,7 +54,7 @@ type Recorder struct {
 // query. ratios are values of single queries since the last reading and not totals.
 type record struct {
 	latencies prometheus.Histogram
-	ends      map[string]float64
+	ends      map[load.End]float64
 	ratios    []ratio
 }
 
@@ -71,7 +72,7 @@ func NewRecorder(reading, every time.Duration, classes ...load.Class) *Recorder 
 				Name: latencyMetric, NativeHistogramBucketFactor: bucketFactor,
 				NativeHistogramZeroThreshold: zeroThreshold,
 			}),
-			ends: map[string]float64{outcomeReturned: 0, outcomeFailed: 0, outcomeTimedOut: 0, outcomeMissed: 0},
+			ends: map[load.End]float64{},
 		}
 	}
 	return r
@@ -83,12 +84,11 @@ func (r *Recorder) Add(o load.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	record, known := r.classes[o.Class]
-	end := outcomeOf(o.End)
-	if !known || end == "" {
+	if !known || o.End == load.Unfinished || o.End == load.CutOff {
 		return
 	}
-	record.ends[end]++
-	if end != outcomeFailed {
+	record.ends[o.End]++
+	if o.End != load.Failed {
 		record.latencies.Observe(o.Latency().Seconds())
 	}
 	if value := o.Completeness(); !math.IsNaN(value) && len(record.ratios) < maxRatios {
@@ -96,40 +96,19 @@ func (r *Recorder) Add(o load.Outcome) {
 	}
 }
 
-// outcomeOf returns the label of an end. It is "" for queries that the end of the canary cut off, because their
-// outcome is unknown.
-func outcomeOf(end load.End) string {
-	switch end {
-	case load.Returned:
-		return outcomeReturned
-	case load.Failed:
-		return outcomeFailed
-	case load.TimedOut:
-		return outcomeTimedOut
-	case load.NotSubmitted:
-		return outcomeMissed
-	case load.Unfinished, load.CutOff:
-	}
-	return ""
-}
-
 // Samples returns a reading: totals since the start, and the completeness of the answers since the last reading. Each
 // outcome has a series from the first reading on, even at zero, because a rate needs a value before the first event.
-func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
+func (r *Recorder) Samples(now time.Time) (samples []sender.Sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, class := range r.order {
 		record := r.classes[class]
-		histogram, err := wire(record.latencies)
-		if err != nil {
-			return nil, err
-		}
 		samples = append(samples, sender.Sample{Series: r.series(latencyMetric, class, true), Time: now,
-			Histogram: histogram})
-		for _, end := range []string{outcomeReturned, outcomeFailed, outcomeTimedOut, outcomeMissed} {
+			Histogram: wire(record.latencies)})
+		for _, outcome := range outcomes {
 			series := r.series(outcomesMetric, class, false)
-			series.Key[1] = end
-			samples = append(samples, sender.Sample{Series: series, Time: now, Value: record.ends[end]})
+			series.Key[1] = outcome.label
+			samples = append(samples, sender.Sample{Series: series, Time: now, Value: record.ends[outcome.end]})
 		}
 		for _, ratio := range record.ratios {
 			series := sender.Series{Name: completenessMetric, Key: [2]string{string(class)}, Interval: r.every}
@@ -137,7 +116,7 @@ func (r *Recorder) Samples(now time.Time) (samples []sender.Sample, err error) {
 		}
 		record.ratios = nil
 	}
-	return samples, nil
+	return samples
 }
 
 // series returns one of the totals of a class. Its interval is that of the readings, so that the collector detects a
@@ -149,10 +128,10 @@ func (r *Recorder) series(name string, class load.Class, histogram bool) sender.
 
 // wire converts a native histogram to the protocol. The client library stores differences between neighbouring
 // buckets, and the protocol absolute counts.
-func wire(h prometheus.Histogram) (*pb.HistogramSample, error) {
+func wire(h prometheus.Histogram) *pb.HistogramSample {
 	var metric dto.Metric
 	if err := h.Write(&metric); err != nil {
-		return nil, err
+		panic(err) // our own histogram is always readable
 	}
 	from := metric.GetHistogram()
 	to := &pb.HistogramSample{
@@ -170,5 +149,49 @@ func wire(h prometheus.Histogram) (*pb.HistogramSample, error) {
 		count += delta
 		to.PositiveCounts = append(to.PositiveCounts, uint64(count))
 	}
-	return to, nil
+	return to
+}
+
+// flushTimeout is how long the last samples may take to reach the collector.
+const flushTimeout = 5 * time.Second
+
+// Deliver runs a canary until ctx ends, prints its summaries to lines, and sends its samples to the collector at
+// to.Address, if there is one. source is the address of the record source, or "".
+func Deliver(ctx context.Context, o Options, target load.Submitter, source string, to sender.Options,
+	lines *Lines) error {
+	var records Records
+	if source != "" {
+		gateway := load.NewGateway(source, 1)
+		defer gateway.Close()
+		records = gateway
+	}
+	var samples Samples
+	if to.Address != "" {
+		delivery, err := sender.New(to)
+		if err != nil {
+			return err
+		}
+		samples, lines.Delivery = delivery, delivery
+	}
+	c, err := New(o, target, records, samples, lines.Print)
+	if err != nil {
+		return err
+	}
+	if lines.Delivery == nil {
+		return errors.Join(c.Run(ctx), lines.Err)
+	}
+	delivery := lines.Delivery
+	delivering, stop := context.WithCancel(context.Background())
+	defer stop()
+	var sending sync.WaitGroup
+	var sendErr error
+	sending.Go(func() { sendErr = delivery.Run(delivering) })
+	runErr := c.Run(ctx)
+	delivery.Close()
+	flushing, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	flushErr := delivery.Flush(flushing)
+	stop()
+	sending.Wait()
+	return errors.Join(runErr, sendErr, flushErr, lines.Err)
 }

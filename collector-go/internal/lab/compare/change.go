@@ -63,8 +63,18 @@ type FigureChange struct {
 // WorseBy reports whether the figure got worse by more than a ratio. It looks only at the estimate; see ProvenWorseBy
 // for the interval.
 func (f FigureChange) WorseBy(ratio float64) bool {
-	return f.Worse == "up" && f.Ratio.Value > tuning.Figure(ratio) || f.Worse == "down" &&
-		f.Ratio.Value < tuning.Figure(-ratio)
+	return f.beyond(ratio, f.Ratio.Value, f.Ratio.Value)
+}
+
+// ProvenWorseBy reports whether the whole interval of the change is worse by more than a ratio.
+func (f FigureChange) ProvenWorseBy(ratio float64) bool {
+	return f.Clear && f.beyond(ratio, f.Ratio.Low, f.Ratio.High)
+}
+
+// beyond reports whether a change in the worse direction exceeds a ratio. low counts for a figure that is worse
+// if it rises, and high for a figure that is worse if it falls.
+func (f FigureChange) beyond(ratio float64, low, high tuning.Figure) bool {
+	return f.Worse == "up" && low > tuning.Figure(ratio) || f.Worse == "down" && high < tuning.Figure(-ratio)
 }
 
 // GCChange is the change of one garbage collector in one step. Before or After is nil if that operand has no such

@@ -195,17 +195,6 @@ func (g *Guard) capacity(c ConfigurationChange, suffix string) {
 	}
 }
 
-// ProvenWorseBy reports whether the whole interval of the change is worse by more than a ratio.
-func (f FigureChange) ProvenWorseBy(ratio float64) bool {
-	switch f.Worse {
-	case "up":
-		return f.Clear && f.Ratio.Low > tuning.Figure(ratio)
-	case "down":
-		return f.Clear && f.Ratio.High < tuning.Figure(-ratio)
-	}
-	return false
-}
-
 // Text returns the verdict of the guard as a sentence without its full stop.
 func (g Guard) Text() string {
 	text := fmt.Sprintf("Guard at %s: %s", tuning.Percent(tuning.Figure(g.Allowed)), g.Verdict)

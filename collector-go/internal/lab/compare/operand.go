@@ -115,7 +115,7 @@ func (s Operand) labelled(label string) (Configuration, bool) {
 
 // at returns the steps with a value, one for each launch that has it.
 func (c Configuration) at(value float64) []Step {
-	return slices.DeleteFunc(c.steps(), func(s Step) bool { return s.Value != value })
+	return tuning.Those(c.steps(), func(s Step) bool { return s.Value == value })
 }
 
 // steps returns the steps of all launches.

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -152,16 +153,9 @@ func (c *ConfigurationChange) betweenLaunches(suffix string) []string {
 
 // clearChanges lists the clear changes of figures that can get worse.
 func (s StepChange) clearChanges(confidence float64) string {
-	var clear []string
-	for _, f := range s.Figures {
-		if f.Clear && f.Worse != "" {
-			clear = append(clear, f.Name+" "+f.Text(confidence))
-		}
-	}
-	if len(clear) == 0 {
-		return "no clear change"
-	}
-	return strings.Join(clear, "; ")
+	clear := tuning.Those(s.Figures, func(f FigureChange) bool { return f.Clear && f.Worse != "" })
+	texts := tuning.Each(clear, func(f FigureChange) string { return f.Name + " " + f.Text(confidence) })
+	return cmp.Or(strings.Join(texts, "; "), "no clear change")
 }
 
 // marginalText describes the change of the cost per query in a sentence.

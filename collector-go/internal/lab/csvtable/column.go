@@ -3,7 +3,7 @@
 // commas. Every error names the file, line and column, and says how to correct it. The package does not know what the
 // figures mean. That is the job of tuning, and Table.Locate adds the place in the file to tuning's errors.
 //
-// Start reading at Open in table.go. Each file that is named after an analysis defines the columns of that analysis.
+// Start reading at Open in table.go. measurements.go defines the columns of each analysis.
 package csvtable
 
 import (

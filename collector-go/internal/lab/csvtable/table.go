@@ -1,12 +1,18 @@
 package csvtable
 
 import (
+	"bytes"
+	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // Bounds of a table. Tables written by hand have about a hundred rows, so a larger file is most likely the wrong file.
@@ -193,3 +199,149 @@ func flatten(err error) []error {
 	}
 	return []error{err}
 }
+
+// header finds the columns. An unknown column is noted and ignored. A name that is nearly the name of a missing column
+// is an error and not a note. Otherwise nobody would notice that a misspelled optional column is ignored. A file
+// separated by semicolons or tabs has a single column and gets its own error.
+func (t *Table) header(head []string) error {
+	if len(head) == 1 {
+		for separator, word := range map[string]string{";": "semicolons", "\t": "tabs"} {
+			if strings.Contains(head[0], separator) {
+				return fmt.Errorf("%s: line 1: the columns are separated by %s; separate them by commas, and write decimals with a point",
+					t.name, word)
+			}
+		}
+	}
+	var wrong []error
+	var strangers, missing []string
+	for i, cell := range head {
+		name := strings.ToLower(strings.TrimSpace(cell))
+		if earlier, twice := t.places[name]; twice {
+			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: duplicate column %s, first as column %d", t.name,
+				i+1, name, earlier+1))
+			continue
+		}
+		t.places[name] = i
+		if !slices.ContainsFunc(t.columns, func(c Column) bool { return c.Name == name }) {
+			strangers = append(strangers, name)
+		}
+	}
+	for _, c := range t.columns {
+		if _, there := t.places[c.Name]; there {
+			continue
+		}
+		near, distance := nearest(c.Name, strangers)
+		switch {
+		case distance <= slip(c.Name):
+			wrong = append(wrong, fmt.Errorf("%s: line 1, column %d: unknown column %q; did you mean %s?%s", t.name,
+				t.places[near]+1, near, c.Name, otherUnit(near, c.Name)))
+		case !c.Optional:
+			missing = append(missing, c.Name)
+		}
+	}
+	if len(missing) > 0 {
+		wrong = append(wrong, t.Missing(missing...))
+	}
+	for _, s := range strangers {
+		t.Notes = append(t.Notes, fmt.Sprintf("column %q of %s is not used", s, t.name))
+	}
+	return errors.Join(wrong...)
+}
+
+// units are the units with which the names of columns end.
+var units = []string{"ms", "mib", "cores", "minute", "s"}
+
+// otherUnit returns a warning if the two names differ in their unit, else "". The warning is added to the suggestion to
+// rename a column. A column that is only renamed would keep its values in the old unit.
+func otherUnit(name, known string) string {
+	unit := known[strings.LastIndex(known, "_")+1:]
+	if unit == name[strings.LastIndex(name, "_")+1:] || !slices.Contains(units, unit) {
+		return ""
+	}
+	return fmt.Sprintf(" Its values are in %s; convert values of another unit", unit)
+}
+
+// required returns the columns that a table must have, in the order in which messages list them.
+func (t *Table) required() []string {
+	needed := tuning.Those(t.columns, func(c Column) bool { return !c.Optional })
+	return tuning.Each(needed, func(c Column) string { return c.Name })
+}
+
+// Missing returns the error for absent columns. It names the nearest column that is there for each. It modifies the
+// elements of columns.
+func (t *Table) Missing(columns ...string) error {
+	for i, column := range columns {
+		columns[i] += t.near(column)
+	}
+	verb := "column %s is missing"
+	if len(columns) > 1 {
+		verb = "columns %s are missing"
+	}
+	return fmt.Errorf("%s: line 1: "+verb+"; the table needs the columns %s", t.name, strings.Join(columns, ", "),
+		strings.Join(t.required(), ", "))
+}
+
+// near points to the column whose name resembles a missing one most. It returns "" if no name is similar.
+func (t *Table) near(column string) string {
+	if near, distance := nearest(column, slices.Sorted(maps.Keys(t.places))); distance <= len(column)/2 {
+		return fmt.Sprintf(" (the nearest there is %q)", near)
+	}
+	return ""
+}
+
+// read returns the content of a file. A file larger than maxBytes is refused.
+func read(path string) ([]byte, error) {
+	data, err := textfile.Read(path, maxBytes)
+	if err != nil {
+		return nil, fmt.Errorf("read the table: %w", err)
+	}
+	return data, nil
+}
+
+// records splits the data into the header and the rows of the table. It skips blank lines, also above the header. It
+// stores the line of each row, because blank lines and rows over several lines make the line differ from the index.
+// Rows may have any length here; check reports those that do not fit the header.
+func (t *Table) records(data []byte) (head []string, err error) {
+	if data, err = textfile.Clean(t.name, data); err != nil {
+		return nil, err
+	}
+	reader := csv.NewReader(bytes.NewReader(data))
+	reader.FieldsPerRecord, reader.TrimLeadingSpace = -1, true
+	for {
+		fields, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		var broken *csv.ParseError
+		if errors.As(err, &broken) {
+			return nil, fmt.Errorf("%s: line %d: %w; put a field that holds a comma or a quote in quotes, and double the quotes within it",
+				t.name, broken.Line, broken.Err)
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.name, err)
+		}
+		if blank(fields) {
+			continue
+		}
+		if head == nil {
+			head = fields
+			continue
+		}
+		line, _ := reader.FieldPos(0)
+		t.rows, t.lines = append(t.rows, fields), append(t.lines, line)
+		if len(t.rows) > maxRows {
+			return nil, fmt.Errorf("%s: line %d: more than %d rows; give averages of each step, not samples", t.name,
+				line, maxRows)
+		}
+	}
+	if head == nil {
+		return nil, fmt.Errorf("%s is empty; its first line must name the columns: %s", t.name,
+			strings.Join(t.required(), ","))
+	}
+	if len(t.rows) == 0 {
+		return nil, fmt.Errorf("%s: line 1 names columns, but there are no rows below it", t.name)
+	}
+	return head, nil
+}
+
+// blank reports whether all fields of a row are empty.
+func blank(fields []string) bool { return strings.TrimSpace(strings.Join(fields, "")) == "" }

@@ -13,6 +13,11 @@
 package experimentfile
 
 import (
+	"cmp"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
@@ -245,3 +250,128 @@ func (f *File) Conf() string { return f.Topology.Conf.In(f.path) }
 // CA returns the path of the collector's CA certificate for a command launch, Token that of its token; "" if not set.
 func (f *File) CA() string    { return f.Launch.Command.TLSCA.In(f.path) }
 func (f *File) Token() string { return f.Launch.Command.TokenFile.In(f.path) }
+
+// Cluster holds the facts about an existing cluster that the program cannot find out itself. They go into the manifest
+// and from there into reports. A local launch must omit the machine, because it is measured.
+type Cluster struct {
+	KafkaVersion string   `yaml:"kafka_version"`
+	Machines     Machines `yaml:"machines"`
+	BusyByOthers Share    `yaml:"busy_by_others"`
+}
+
+// Machines describes the machines of the workers. All are assumed to be alike; Cores and Memory are those of one
+// machine.
+type Machines struct {
+	Count       int     `yaml:"count"`
+	CPUModel    string  `yaml:"cpu_model"`
+	Cores       int     `yaml:"cores"`
+	UsableCores float64 `yaml:"usable_cores"`
+	Memory      Bytes   `yaml:"memory"`
+	Network     string  `yaml:"network"`
+}
+
+// Share is a ratio that may be left out.
+type Share struct{ Number }
+
+// Set parses a share and notes that it was given, so that 0% differs from an omitted field.
+func (s *Share) Set(text string) error {
+	var ratio Ratio
+	err := ratio.Set(text)
+	s.Number = Number{Value: float64(ratio), Given: err == nil}
+	return err
+}
+
+// Manifest returns the part of the run's manifest that only the file can state: records, cluster and Kafka version.
+// The runner adds everything that it can observe itself. A figure that the file omits is Unknown, never 0.
+func (f *File) Manifest() runstore.Manifest {
+	r := f.Records
+	m := runstore.Manifest{Versions: runstore.Versions{Kafka: f.Cluster.KafkaVersion},
+		Machine: runstore.Machine{UsableCores: tuning.Unknown},
+		Records: runstore.Records{Fields: r.Fields, Strings: r.Strings, Longs: r.Longs, Maps: r.Maps,
+			ListsOfMaps: r.ListsOfMaps, MeanRecordBytes: stated(float64(r.MeanSize)),
+			CompressionRatio: stated(r.CompressionRatio)}}
+	machines := f.Cluster.Machines
+	if machines == (Machines{}) && !f.Cluster.BusyByOthers.Given {
+		return m
+	}
+	m.Cluster = &runstore.Cluster{Machines: machines.Count, CPUModel: machines.CPUModel, Cores: machines.Cores,
+		UsableCores: stated(cmp.Or(machines.UsableCores, float64(machines.Cores))), MemoryBytes: int64(machines.Memory),
+		Network: machines.Network, BusyByOthers: f.Cluster.BusyByOthers.figure()}
+	return m
+}
+
+// stated returns a figure of the file. It is unknown if the file does not state it, which leaves it 0.
+func stated(v float64) tuning.Figure {
+	if !(v > 0) {
+		return tuning.Unknown
+	}
+	return tuning.Figure(v)
+}
+
+// kafkaPartitions returns the number of partitions of the topic that the records come from. It is 0 if unknown or if
+// there is no topic.
+func (f *File) kafkaPartitions() int {
+	switch {
+	case f.Launch.Command != nil:
+		return f.Launch.Command.Partitions
+	case f.Launch.Local != nil && f.Launch.Local.Kafka != nil:
+		return f.Launch.Local.Kafka.Partitions
+	}
+	return 0
+}
+
+//go:embed demo.yaml
+var demoText string
+
+// DemoConf is the file with Bullet's settings in the experiment of the demo.
+const DemoConf = "topology/bullet-topology/conf/bullet_settings.yaml"
+
+// Times of a demo.
+const (
+	// DemoLimit is the default limit.
+	DemoLimit = 5 * time.Minute
+	leastDemo = 3 * time.Minute
+	demoStart = 110 * time.Second // up to the first step
+	// DemoReporting is the time to end the topology and to write the report.
+	DemoReporting = 10 * time.Second
+	// DemoLeastSteps is the minimum number of steps.
+	DemoLeastSteps = 3
+)
+
+// Demo changes the built-in experiment.
+type Demo struct {
+	Limit            time.Duration // from the start of the program to the written report
+	Queries          []int         // of each step; nil for those of the experiment
+	RecordsPerSecond float64       // 0 finds the rate
+	BulletConf       string        // file with Bullet's settings
+}
+
+// File returns the experiment and its text.
+func (d Demo) File() (*File, []byte, error) {
+	if d.Limit < leastDemo {
+		return nil, nil, fmt.Errorf("--seconds: the demo needs at least %s, because starting a topology takes half of that", leastDemo)
+	}
+	text := []byte(strings.Replace(demoText, DemoConf, strconv.Quote(d.BulletConf), 1))
+	file, err := Parse("demo.yaml", text)
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.Queries != nil {
+		if len(d.Queries) < DemoLeastSteps || d.Queries[0] != 0 {
+			return nil, nil, fmt.Errorf("--queries %v: give at least %d steps, the first with 0 queries as the baseline",
+				d.Queries, DemoLeastSteps)
+		}
+		file.Steps.Values = tuning.Each(d.Queries, func(n int) float64 { return float64(n) })
+	}
+	if d.RecordsPerSecond < 0 {
+		return nil, nil, fmt.Errorf("--records-per-second %g: must not be negative", d.RecordsPerSecond)
+	}
+	if d.RecordsPerSecond > 0 {
+		file.Load.RecordsPerSecond = Rate{PerSecond: d.RecordsPerSecond}
+	}
+	// The steps share the time. There is one for each value, and two confirm the bounds of the capacity.
+	steps := time.Duration(len(file.Steps.Values) + 2)
+	spare := (d.Limit-demoStart-DemoReporting)/steps - file.Plan().StepTime()
+	file.Steps.Sustain += max(0, Duration(spare)/file.Launch.SliceWidth*file.Launch.SliceWidth)
+	return file, text, file.Check()
+}

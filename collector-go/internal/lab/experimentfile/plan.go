@@ -61,12 +61,7 @@ func (f *File) startUpQueries(plan runstore.Plan) int {
 	if given := f.Steps.StartUpQueries; given.Given {
 		return int(given.Value)
 	}
-	loads := slices.Clone(plan.CostLoads)
-	for _, trial := range plan.Trials {
-		for _, step := range trial.Steps {
-			loads = append(loads, step.Value)
-		}
-	}
+	loads := slices.Concat(plan.CostLoads, plan.StepValues())
 	loads = slices.DeleteFunc(loads, func(load float64) bool { return load == 0 })
 	life := time.Duration(f.Load.Duration).Seconds()
 	switch {
@@ -131,7 +126,7 @@ func (g Goal) goal() tuning.Goal {
 // of the topology come first, then those of each axis in the order of the file.
 func (f *File) configurations() []runstore.PlannedTrial {
 	base := runstore.PlannedTrial{Label: f.Experiment, Point: []runstore.Coordinate{},
-		Settings: entries(f.Topology.Settings)}
+		Settings: append([]runstore.Entry{}, f.Topology.Settings...)} // never nil: the plan's JSON has []
 	if f.Launch.Local != nil {
 		base.Workers, base.WorkerHeapMiB = cmp.Or(workers(f.Topology.Settings), f.Launch.Local.Workers),
 			f.Launch.Local.WorkerHeap.MiB()
@@ -166,7 +161,7 @@ func label(point []runstore.Coordinate) string {
 func (a Axis) configurations() []Configuration {
 	all := append([]Configuration{}, a.Configurations...)
 	for _, value := range a.Values {
-		c := Configuration{Label: value, Settings: Settings{{a.Setting, value}}}
+		c := Configuration{Label: value, Settings: Settings{{Key: a.Setting, Value: value}}}
 		if n, err := strconv.ParseFloat(value, 64); err == nil {
 			c.Value = Number{Value: n, Given: true}
 		}
@@ -180,7 +175,7 @@ func (a Axis) configurations() []Configuration {
 func (f *File) at(point runstore.PlannedTrial, axis string, c Configuration) runstore.PlannedTrial {
 	point.Point = append(append([]runstore.Coordinate{}, point.Point...),
 		runstore.Coordinate{Axis: axis, Label: c.Label, Value: c.Value.figure()})
-	point.Settings = append(append([]runstore.Entry{}, point.Settings...), entries(c.Settings)...)
+	point.Settings = append(append([]runstore.Entry{}, point.Settings...), c.Settings...)
 	point.Workers = cmp.Or(workers(c.Settings), point.Workers)
 	if len(c.Steps) > 0 {
 		point.Steps = f.steps(c.Steps)
@@ -204,9 +199,4 @@ func (f *File) steps(values []float64) []runstore.PlannedStep {
 	return tuning.Each(values, func(value float64) runstore.PlannedStep {
 		return runstore.PlannedStep{Kind: runstore.StepKind(f.Steps.Kind), Value: value}
 	})
-}
-
-// entries translates settings. The list is never nil, so that the plan's JSON has [] and not null.
-func entries(settings Settings) []runstore.Entry {
-	return tuning.Each(settings, func(s Setting) runstore.Entry { return runstore.Entry(s) })
 }

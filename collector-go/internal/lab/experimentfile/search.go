@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -208,7 +206,7 @@ func (f *File) LaunchPlan() runstore.Plan {
 	plan := f.Plan()
 	for _, each := range f.Search.space().Settings {
 		for _, v := range each.Values {
-			n := workers(Settings{{each.Name, v.Text}})
+			n := workers(Settings{{Key: each.Name, Value: v.Text}})
 			plan.Trials[0].Workers = max(plan.Trials[0].Workers, n)
 		}
 	}
@@ -238,7 +236,7 @@ func (f *File) SearchTrial(p optimize.Point) runstore.PlannedTrial {
 			return withoutPrefix(own.Key) == withoutPrefix(name)
 		})
 		trial.Settings = append(trial.Settings, runstore.Entry{Key: name, Value: texts[name]})
-		trial.Workers = cmp.Or(workers(Settings{{name, texts[name]}}), trial.Workers)
+		trial.Workers = cmp.Or(workers(Settings{{Key: name, Value: texts[name]}}), trial.Workers)
 	}
 	return trial
 }
@@ -280,9 +278,6 @@ var knownSettings = []string{
 	"topology.batch.flush.interval.millis", "topology.stats.sample.rate",
 }
 
-// mostEdits is the largest edit distance at which a name counts as a misspelling of a known one.
-const mostEdits = 2
-
 // checkNames refuses a setting whose name looks like a misspelled known name. Nothing would read such a setting, so all
 // its values would be the same configuration.
 func (f *File) checkNames() error {
@@ -303,10 +298,9 @@ func (f *File) checkNames() error {
 	}
 	for i, each := range f.Search.Settings {
 		name := withoutPrefix(each.Name)
-		nearest := yamlfile.Nearest(name, names...)
-		if name != nearest && levenshtein.ComputeDistance(name, nearest) <= mostEdits {
+		if meant := yamlfile.Meant(name, names...); meant != name && meant != "" {
 			return f.places.Fault(fmt.Sprintf("search.settings[%d].name", i), "unknown setting %q; did you mean %q?",
-				each.Name, strings.TrimSuffix(each.Name, name)+nearest)
+				each.Name, strings.TrimSuffix(each.Name, name)+meant)
 		}
 	}
 	return nil

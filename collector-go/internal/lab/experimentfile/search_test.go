@@ -82,7 +82,7 @@ func TestASpaceIsRead(t *testing.T) {
 		Limiter:      tuning.LimitedByFilterCPU, Seconds: 360}, trial)
 	f, _, err := ReadSearch(written(t, goodFile), false)
 	require.NoError(t, err)
-	assert.Equal(t, optimize.Options{Confidence: 0.9, Repeats: 12, InconclusiveRepeats: 1,
+	assert.Equal(t, optimize.Options{Confidence: 0.9, Repeats: 12,
 		Budget: optimize.Budget{Trials: 20, Seconds: 7200}}, f.Options())
 }
 

@@ -20,12 +20,12 @@ import (
 // that recorded trials can be searched with the settings of either. Cost replaces BaseCost and the costs of the
 // settings.
 type SearchSettings struct {
-	Settings    []SearchSetting `yaml:"settings"`
-	BaseCost    float64         `yaml:"base_cost"`
-	Cost        *Formula        `yaml:"cost"`
-	CostUnit    string          `yaml:"cost_unit"`
-	Constraints []Formula       `yaml:"constraints"`
-	Start       []string        `yaml:"start"`
+	Settings    []SearchSetting     `yaml:"settings"`
+	BaseCost    float64             `yaml:"base_cost"`
+	Cost        *optimize.Formula   `yaml:"cost"`
+	CostUnit    string              `yaml:"cost_unit"`
+	Constraints []*optimize.Formula `yaml:"constraints"`
+	Start       []string            `yaml:"start"`
 }
 
 // SearchSetting is one setting with its values: a list, or a range of from, to and step or factor. As is its name in
@@ -44,16 +44,6 @@ type SearchSetting struct {
 	Easier   string     `yaml:"easier"`
 	Relieves *[]Limiter `yaml:"relieves"`
 	Written  string     `yaml:"written"`
-}
-
-// Formula is an optimize.Formula as a field of a file. It is parsed while the file is read, so that a syntax error has
-// its line. Its names are checked later, when the settings are known.
-type Formula struct{ *optimize.Formula }
-
-// Set parses a formula. Its error says which part is not understood.
-func (f *Formula) Set(text string) (err error) {
-	f.Formula, err = optimize.ParseFormula(text)
-	return err
 }
 
 // Limiter is the name of a limiter. It is a type of its own so that a misspelled name is reported with its line.
@@ -118,8 +108,8 @@ func (c *checker) settings(s *SearchSettings, prefix string) {
 		return
 	}
 	c.names(prefix+"cost", s.Cost, known[len(loads):])
-	for i := range s.Constraints {
-		c.names(fmt.Sprintf("%sconstraints[%d]", prefix, i), &s.Constraints[i], known[len(loads):])
+	for i, constraint := range s.Constraints {
+		c.names(fmt.Sprintf("%sconstraints[%d]", prefix, i), constraint, known[len(loads):])
 	}
 	if _, err := s.start(); err != nil {
 		c.fault(prefix+"start", "%s", err)
@@ -128,8 +118,8 @@ func (c *checker) settings(s *SearchSettings, prefix string) {
 
 // names checks the names in a formula when the file is read, because an unknown one would otherwise fail in the middle
 // of a search. The formula may be missing.
-func (c *checker) names(field string, f *Formula, known []string) {
-	if f == nil || f.Formula == nil {
+func (c *checker) names(field string, f *optimize.Formula, known []string) {
+	if f == nil {
 		return
 	}
 	for _, name := range f.Names() {
@@ -293,14 +283,8 @@ func (s *SearchSetting) setting() optimize.Setting {
 
 // space converts the settings to a space of package optimize. It must be called only after check.
 func (s *SearchSettings) space() optimize.Space {
-	out := optimize.Space{BaseCost: s.BaseCost}
-	for i := range s.Settings {
-		out.Settings = append(out.Settings, s.Settings[i].setting())
-	}
-	if s.Cost != nil {
-		out.Cost = s.Cost.Formula
-	}
-	out.Constraints = tuning.Each(s.Constraints, func(f Formula) *optimize.Formula { return f.Formula })
+	out := optimize.Space{BaseCost: s.BaseCost, Cost: s.Cost, Constraints: s.Constraints}
+	out.Settings = tuning.Each(s.Settings, func(one SearchSetting) optimize.Setting { return one.setting() })
 	out.Start, _ = s.start() // cannot fail: check has called it
 	return out
 }

@@ -34,17 +34,17 @@ type SpaceFile struct {
 
 // Formulas compute the figures of a trial. A figure without a formula is unknown in every trial.
 type Formulas struct {
-	LatencyMs    *Formula       `yaml:"latency_ms"`
-	Completeness *Formula       `yaml:"completeness"`
-	CatchUp      *Formula       `yaml:"catch_up"`
-	Limiters     []LimiterShare `yaml:"limiters"`
+	LatencyMs    *optimize.Formula `yaml:"latency_ms"`
+	Completeness *optimize.Formula `yaml:"completeness"`
+	CatchUp      *optimize.Formula `yaml:"catch_up"`
+	Limiters     []LimiterShare    `yaml:"limiters"`
 }
 
 // LimiterShare is the used share of a limiter's capacity, a ratio. A simulated trial names the limiter with the largest
 // share.
 type LimiterShare struct {
-	Limiter Limiter `yaml:"limiter"`
-	Used    Formula `yaml:"used"`
+	Limiter Limiter           `yaml:"limiter"`
+	Used    *optimize.Formula `yaml:"used"`
 }
 
 // Table holds measured trials: a row of cells for each, in the order of the columns. Cells stay text until the settings
@@ -139,7 +139,7 @@ func (s *SpaceFile) formulas(into *optimize.Simulation, settings *SearchSettings
 	c := checker{places: s.places}
 	for _, figure := range []struct {
 		field string
-		given *Formula
+		given *optimize.Formula
 		into  **optimize.Formula
 		goal  tuning.Figure
 	}{
@@ -147,17 +147,15 @@ func (s *SpaceFile) formulas(into *optimize.Simulation, settings *SearchSettings
 		{"formula.completeness", s.Formula.Completeness, &into.Completeness, into.Target.Completeness},
 		{"formula.catch_up", s.Formula.CatchUp, &into.CatchUp, into.Target.CatchUp},
 	} {
-		if figure.given != nil {
-			*figure.into = figure.given.Formula
-		}
+		*figure.into = figure.given
 		c.names(figure.field, figure.given, known)
 		c.when(figure.given == nil && figure.goal.Known(), figure.field, "missing; the target has a goal for it")
 	}
 	for i, l := range s.Formula.Limiters {
 		field := fmt.Sprintf("formula.limiters[%d]", i)
-		c.names(field+".used", &l.Used, known)
-		c.when(l.Used.Formula == nil || l.Limiter == "", field, "set both `limiter` and `used`")
-		into.Shares = append(into.Shares, optimize.Share{Limiter: tuning.Limiter(l.Limiter), Used: l.Used.Formula})
+		c.names(field+".used", l.Used, known)
+		c.when(l.Used == nil || l.Limiter == "", field, "set both `limiter` and `used`")
+		into.Shares = append(into.Shares, optimize.Share{Limiter: tuning.Limiter(l.Limiter), Used: l.Used})
 	}
 	return errors.Join(c.faults...)
 }

@@ -20,7 +20,7 @@ func TestOnlyAnAnswerOfBulletCountsAsReturned(t *testing.T) {
 	for _, form := range bullettest.Forms(t) {
 		t.Run(form.Name, func(t *testing.T) {
 			url := form.Serve(t)
-			gateway, drpc := NewGateway(url, 1), NewDRPC(url, "f", 1, PlainBQL)
+			gateway, drpc := NewGateway(url, 1), NewDRPC(url, "f", 1)
 			defer gateway.Close()
 			defer drpc.Close()
 			for _, target := range []Submitter{gateway, drpc} {
@@ -55,7 +55,7 @@ func TestAnAnswerOverDRPCThatIsCalledHTMLCounts(t *testing.T) {
 		_, _ = w.Write([]byte(`{"records":[],"meta":{}}`))
 	}))
 	defer server.Close()
-	drpc := NewDRPC(server.URL, "f", 1, PlainBQL)
+	drpc := NewDRPC(server.URL, "f", 1)
 	defer drpc.Close()
 	_, err := drpc.Query(t.Context(), "q")
 	assert.NoError(t, err)
@@ -70,7 +70,7 @@ func TestWhatIsRefusedIsDistinguished(t *testing.T) {
 				http.Error(w, "the limit is 2000", code)
 			}))
 			defer server.Close()
-			gateway, drpc := NewGateway(server.URL, 1), NewDRPC(server.URL, "f", 1, PlainBQL)
+			gateway, drpc := NewGateway(server.URL, 1), NewDRPC(server.URL, "f", 1)
 			defer gateway.Close()
 			defer drpc.Close()
 			for _, target := range []Submitter{gateway, drpc} {

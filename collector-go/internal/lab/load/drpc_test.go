@@ -50,7 +50,7 @@ func TestDRPC(t *testing.T) {
 				io.WriteString(w, c.answer)
 			}))
 			defer server.Close()
-			drpc := NewDRPC(strings.TrimPrefix(server.URL, "http://"), "bullet-query", 1, PlainBQL)
+			drpc := NewDRPC(strings.TrimPrefix(server.URL, "http://"), "bullet-query", 1)
 			defer drpc.Close()
 			answer, err := drpc.Query(t.Context(), "SELECT 1")
 			if c.want != "" {

@@ -11,7 +11,7 @@
 //
 // The package owns Bullet's HTTP interface as clients see it, the control of the record source, and the checks. It
 // must know nothing of Storm, of the collector (except CollectorActivity) or of verdicts. Start reading at Query in
-// class.go and desk in ask.go, then ClosedLoop and OpenLoop; Asker joins them for a session.
+// query.go and desk in ask.go, then ClosedLoop and OpenLoop; Asker joins them for a session.
 package load
 
 import (
@@ -21,11 +21,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/httpclient"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 )
 
 // Limits, in bytes, for the answers of a gateway.
@@ -95,11 +97,8 @@ type Probe struct {
 }
 
 // Control returns the current setting of the source.
-func (g *Gateway) Control(ctx context.Context) (Control, error) {
-	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
-	defer cancel()
-	var control Control
-	err := g.read(ctx, "/api/source/control", "records_per_second", &control)
+func (g *Gateway) Control(ctx context.Context) (control Control, err error) {
+	err = g.read(ctx, "/api/source/control", "records_per_second", &control)
 	return control, err
 }
 
@@ -149,17 +148,16 @@ func (s Status) Age() time.Duration {
 }
 
 // Status returns what the source has done.
-func (g *Gateway) Status(ctx context.Context) (Status, error) {
-	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
-	defer cancel()
-	var status Status
-	err := g.read(ctx, "/api/source/status", "reporting", &status)
+func (g *Gateway) Status(ctx context.Context) (status Status, err error) {
+	err = g.read(ctx, "/api/source/status", "reporting", &status)
 	return status, err
 }
 
 // read sends a GET request to the record source. An answer without the required field is an error, because its zeros
 // would be taken for the source's figures.
 func (g *Gateway) read(ctx context.Context, path, field string, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	defer cancel()
 	text, err := g.exchange(ctx, http.MethodGet, path, "", nil)
 	if err != nil {
 		return err
@@ -202,4 +200,69 @@ func (g *Gateway) exchange(ctx context.Context, method, path, contentType string
 		return nil, fmt.Errorf("%s: read the answer: %w", request.URL, err)
 	}
 	return text, nil
+}
+
+// followLimit bounds the time until the source's tasks follow a new setting; they poll once a second.
+const followLimit = 10 * time.Second
+
+// Order adds probes to the setting of the source and keeps those of other clients. background, if not nil, sets the
+// rate of the background records. It returns when all of the source's tasks follow. takeBack undoes the change;
+// records that the source already made stay.
+func (g *Gateway) Order(ctx context.Context, probes []Probe, background *float64) (
+	takeBack func(context.Context) error, err error) {
+	before, err := g.Control(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the record source: %w", err)
+	}
+	wanted := before.With(probes)
+	if background != nil {
+		wanted.RecordsPerSecond = *background
+	}
+	if err := g.SetControl(ctx, wanted); err != nil {
+		return nil, fmt.Errorf("request matching records from the record source: %w", err)
+	}
+	takeBack = func(ctx context.Context) error {
+		now, err := g.Control(ctx)
+		if err != nil {
+			return fmt.Errorf("read the state of the record source: %w", err)
+		}
+		now = now.Without(probes)
+		if background != nil && now.RecordsPerSecond == *background {
+			now.RecordsPerSecond = before.RecordsPerSecond
+		}
+		return g.SetControl(ctx, now)
+	}
+	if err := g.follow(ctx); err != nil {
+		undoing, cancel := context.WithTimeout(context.WithoutCancel(ctx), controlTimeout)
+		defer cancel()
+		_ = takeBack(undoing) // the error of follow is more useful
+		return nil, err
+	}
+	return takeBack, nil
+}
+
+// follow waits until the source's tasks follow the last setting.
+func (g *Gateway) follow(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, followLimit,
+		fmt.Errorf("the record source did not apply the request within %s; check that the topology runs and polls %s",
+			followLimit, g.base))
+	defer cancel()
+	return poll.Until(ctx, 200*time.Millisecond, func() bool {
+		status, err := g.Status(ctx)
+		return err == nil && status.Reporting > 0 && status.Following == status.Reporting
+	})
+}
+
+// With returns the setting with probes added. Those of other clients stay.
+func (c Control) With(probes []Probe) Control {
+	c.Probes = append(c.Without(probes).Probes, probes...)
+	return c
+}
+
+// Without returns the setting without probes. Those of other clients stay.
+func (c Control) Without(probes []Probe) Control {
+	c.Probes = slices.DeleteFunc(slices.Clone(c.Probes), func(other Probe) bool {
+		return slices.ContainsFunc(probes, func(p Probe) bool { return p.Value == other.Value })
+	})
+	return c
 }

@@ -73,14 +73,12 @@ type OpenLoop struct {
 	options OpenOptions
 	observe func(Outcome)
 
-	mu        sync.Mutex
-	began     time.Time // zero before Run
-	submitted int
-	inFlight  flightCount
-	counts    map[End]int
-	skipped   []int // queries that found the limit reached since the last query ended
-	over      int   // number of scheduled queries, once the run is over
-	ended     bool
+	mu      sync.Mutex
+	began   time.Time // zero before Run
+	counts  Counts
+	skipped []int // queries that found the limit reached since the last query ended
+	over    int   // number of scheduled queries, once the run is over
+	ended   bool
 }
 
 // NewOpenLoop returns a client that has started nothing. observe is called once for every scheduled query, from many
@@ -89,7 +87,7 @@ func NewOpenLoop(query Query, target Submitter, options OpenOptions, observe fun
 	if err := errors.Join(query.Validate(), options.Validate()); err != nil {
 		return nil, err
 	}
-	return &OpenLoop{query: query, target: target, options: options, observe: observe, counts: map[End]int{}}, nil
+	return &OpenLoop{query: query, target: target, options: options, observe: observe}, nil
 }
 
 // permit is the permission for one query to be in flight, and the time since when it has been free. That time separates
@@ -133,7 +131,7 @@ func (o *OpenLoop) Run(ctx context.Context) {
 		if free.freed.After(s.ready) {
 			s.ready = free.freed
 		}
-		o.count(func() { o.submitted++; o.inFlight.begin() })
+		o.count(func() { o.counts.begin() })
 		slot := o.options.Part.query(k)
 		queries.Go(func() {
 			ended := o.options.InFlight.begin()
@@ -223,7 +221,7 @@ func (o *OpenLoop) miss(k int, end time.Time) {
 		IntendedMs: intended.UnixMilli(), SubmittedMs: end.UnixMilli(), FinishedMs: end.UnixMilli(),
 		LatencyUs: max(1, end.Sub(intended).Microseconds()), End: NotSubmitted,
 	}
-	o.count(func() { o.counts[NotSubmitted]++ })
+	o.count(func() { o.counts.end(NotSubmitted) })
 	o.observe(outcome)
 }
 
@@ -237,7 +235,7 @@ func (o *OpenLoop) missSkipped(now time.Time) {
 }
 
 func (o *OpenLoop) end(outcome Outcome) {
-	o.count(func() { o.inFlight.end(); o.counts[outcome.End]++ })
+	o.count(func() { o.counts.end(outcome.End) })
 	o.observe(outcome)
 	o.missSkipped(time.UnixMilli(outcome.FinishedMs))
 }
@@ -254,7 +252,7 @@ func (o *OpenLoop) Counts() Counts {
 	defer o.mu.Unlock()
 	scheduled := o.over
 	if !o.ended && !o.began.IsZero() {
-		scheduled = max(o.submitted, o.scheduledBy(time.Now()))
+		scheduled = max(o.counts.Submitted, o.scheduledBy(time.Now()))
 	}
-	return newCounts(scheduled, o.submitted, o.inFlight, o.counts)
+	return o.counts.at(scheduled)
 }

@@ -10,6 +10,8 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -274,28 +276,124 @@ func (r *Report) replay(outcomes []Outcome) {
 		return cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.what, b.what))
 	})
 	var timeline Timeline
-	var now flightCount
-	scheduled, submitted, ends := 0, 0, map[End]int{}
+	var now Counts
+	scheduled := 0
 	period := max(1, r.End.Sub(r.Began)/time.Second/maxMoments) * time.Second
 	next := r.Began.Add(period)
 	for _, e := range events {
 		for ; next.UnixMilli() <= e.ms; next = next.Add(period) {
-			timeline.note(next, newCounts(scheduled, submitted, now, ends), r.Tally)
+			timeline.note(next, now.at(scheduled), r.Tally)
 		}
 		switch e.what {
 		case 0:
 			scheduled++
 		case 1:
-			submitted++
 			now.begin()
 		default:
-			ends[e.query.End]++
+			now.end(e.query.End)
 			r.Tally.Add(e.query)
-			if e.query.End != NotSubmitted {
-				now.end()
-			}
 		}
 	}
-	timeline.note(r.End, newCounts(scheduled, submitted, now, ends), r.Tally)
-	r.Moments, r.PeakInFlight = timeline.Moments(), now.most
+	timeline.note(r.End, now.at(scheduled), r.Tally)
+	r.Moments, r.PeakInFlight = timeline.Moments(), now.MostInFlight
+}
+
+// Part is the share of a run's queries that one of several clients submits. With N parts, part K has queries K-1,
+// K-1+N, K-1+2N, and so on of an open loop, and the slots with these numbers of a ClosedLoop. Together the parts
+// submit each query exactly once, without any communication between the clients. The zero value is the whole.
+type Part struct {
+	Number int `json:"number"` // from 1 on
+	Of     int `json:"of"`
+}
+
+// maxParts is the number of probes, because each part needs at least one.
+const maxParts = maxProbes
+
+// ParsePart parses a part such as "2/5".
+func ParsePart(text string) (_ Part, err error) {
+	number, of, _ := strings.Cut(text, "/")
+	var p Part
+	if p.Number, err = strconv.Atoi(number); err == nil {
+		p.Of, err = strconv.Atoi(of)
+	}
+	if err != nil || p.Number < 1 || p.Number > p.Of || p.Of > maxParts {
+		return Part{}, fmt.Errorf("%[2]q: use K/N with N up to %[1]d, for example 2/5 for the second of five", maxParts,
+			text)
+	}
+	return p, nil
+}
+
+func (p Part) String() string { return fmt.Sprintf("%d/%d", max(1, p.Number), p.parts()) }
+
+// Whole reports whether this is the only part.
+func (p Part) Whole() bool { return p.Of <= 1 }
+
+// Share returns how many of n items belong to the part.
+func (p Part) Share(n int) int { return (n + p.parts() - 1 - p.first()) / p.parts() }
+
+// query returns the number within the run of the part's query i.
+func (p Part) query(i int) int { return p.first() + i*p.parts() }
+
+// has reports whether query or slot k belongs to the part.
+func (p Part) has(k int) bool { return k%p.parts() == p.first() }
+
+func (p Part) parts() int { return max(1, p.Of) }
+func (p Part) first() int { return max(0, p.Number-1) }
+
+// MergeFiles reads the outcome files of all clients of one run, in any order, and merges them. Percentiles are
+// computed over the latencies of all queries, because the mean of the clients' percentiles would be wrong. An error
+// names the file, or the missing part.
+func MergeFiles(files []string) (*Report, error) {
+	byRun := map[*PartRun]string{}
+	var parts []*PartRun
+	for _, file := range files {
+		p, err := readPartFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		parts, byRun[p] = append(parts, p), file
+	}
+	slices.SortStableFunc(parts, func(a, b *PartRun) int { return a.Part.Number - b.Part.Number })
+	if err := CheckParts(parts); err != nil {
+		return nil, err
+	}
+	merged := MergeParts(parts)
+	var urls, limits []string
+	for _, p := range parts {
+		if !slices.Contains(urls, p.URL) {
+			urls = append(urls, p.URL)
+		}
+		figures, limit := p.figures(byRun[p])
+		merged.Parts, limits = append(merged.Parts, figures), append(limits, limit...)
+	}
+	merged.URL, merged.ClientLimit = strings.Join(urls, ", "), strings.Join(limits, "; ")
+	return merged, nil
+}
+
+func readPartFile(file string) (*PartRun, error) {
+	from, err := textfile.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	return ReadPart(from)
+}
+
+// figures returns the figures of one part, and the reasons why its client could not keep up.
+func (p *PartRun) figures(file string) (figures PartFigures, limits []string) {
+	alone := NewTally()
+	for _, o := range p.Outcomes {
+		alone.Add(o)
+	}
+	t := alone.Result()
+	scheduled := t.Submitted() + t.NotSubmitted
+	if scheduled+1 < p.Scheduled() { // rounding of the client's clock may change the count by one
+		limits = append(limits, fmt.Sprintf("the client of part %s ended early: %d of its %d queries were scheduled", p.Part,
+			scheduled, p.Scheduled()))
+	}
+	if limit := ClientLimit("the client of part "+p.Part.String(), t.Lateness.P99, p.Processors); limit != "" {
+		limits = append(limits, limit)
+	}
+	return PartFigures{Part: p.Part.String(), File: file, Scheduled: scheduled, Submitted: t.Submitted(),
+		Lateness: t.Lateness.InMilliseconds(), Processors: p.Processors}, limits
 }

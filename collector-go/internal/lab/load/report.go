@@ -6,6 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // Report is a run that has ended, of one client or of several together. Figures and Title are computed from it. The
@@ -38,22 +40,17 @@ func (r *Report) Figures(bounds []Threshold) Figures {
 			TimedOut: t.TimedOut, Unfinished: t.Unfinished, CutOff: t.CutOff, InFlightMost: r.PeakInFlight,
 		},
 		Latency: t.Latency.InMilliseconds(), LowerBounds: t.LowerBounds, Lateness: t.Lateness.InMilliseconds(),
-		ClientLimit: r.ClientLimit,
-		Completeness: CompletenessFigures{
-			Ratio: Known(t.Completeness()), Checked: t.Checked, Incomplete: t.Incomplete, Records: t.Records,
-			Expected: t.Expected, Missing: t.Missing, Repeated: t.Repeated, Foreign: t.Foreign,
-		},
-		Errors: append([]ErrorCount{}, t.Errors...), Thresholds: []ThresholdResult{},
-		Timeline: append([]Moment{}, r.Moments...), Parts: r.Parts,
+		ClientLimit:  r.ClientLimit,
+		Completeness: CompletenessFigures{Known(t.Completeness()), t.RecordCounts},
+		Errors:       append([]ErrorCount{}, t.Errors...),
+		Thresholds:   tuning.Each(bounds, func(b Threshold) ThresholdResult { return b.Judge(t) }),
+		Timeline:     append([]Moment{}, r.Moments...), Parts: r.Parts,
 	}
 	if !r.Part.Whole() {
 		out.Part = r.Part.String()
 	}
 	if r.Active != nil {
 		out.Queries.ActiveMost, out.Queries.ActiveUntilMs = &r.Active.Most, &r.Active.UntilMs
-	}
-	for _, bound := range bounds {
-		out.Thresholds = append(out.Thresholds, bound.Judge(t))
 	}
 	return out
 }
@@ -155,14 +152,8 @@ type Milliseconds struct {
 
 // CompletenessFigures count expected and returned records over the queries whose completeness is known.
 type CompletenessFigures struct {
-	Ratio      *float64 `json:"ratio"`
-	Checked    int      `json:"judged_queries"`
-	Incomplete int      `json:"incomplete_queries"`
-	Records    int      `json:"returned_records"`
-	Expected   int      `json:"due_records"`
-	Missing    int      `json:"missing_records"`
-	Repeated   int      `json:"repeated_records"`
-	Foreign    int      `json:"foreign_records"`
+	Ratio *float64 `json:"ratio"`
+	RecordCounts
 }
 
 // Known returns a number for JSON: nil, which becomes null, for NaN and the infinities.

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/client"
 )
 
 // Progress shows the progress of a session to a person.
@@ -234,12 +237,7 @@ func CountedBy(ctx context.Context, collector, topology string, began, end time.
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	asked, err := NewCollectorActivity(collector, topology)
-	var active *Active
-	if err == nil {
-		defer asked.Close()
-		active, err = asked.Within(ctx, began, end)
-	}
+	active, err := activeWithin(ctx, collector, topology, began, end)
 	switch {
 	case err != nil:
 		progress.Say("number of queries in the topology unknown: %v", err)
@@ -248,4 +246,42 @@ func CountedBy(ctx context.Context, collector, topology string, began, end time.
 			collector, topology, began.Format(time.TimeOnly), end.Format(time.TimeOnly))
 	}
 	return active
+}
+
+// Active states how many queries a topology ran according to the stored slices.
+type Active struct {
+	Most    float64 `json:"most"`
+	UntilMs int64   `json:"until_ms"` // the end of the newest slice
+}
+
+// activeWithin asks a collector, or any Prometheus, how many queries a topology ran. It reads bullet_active_queries,
+// summed over JoinBolt's tasks, of the slices that ended in (from, to]; it returns nil if none is stored. By default a
+// slice is available about 50 s after its end. address is "host:port" or a URL.
+func activeWithin(ctx context.Context, address, topology string, from, to time.Time) (*Active, error) {
+	asked, err := client.New(address, client.Access{})
+	if err != nil {
+		return nil, err
+	}
+	defer asked.Close()
+	series, err := asked.Slices(ctx, fmt.Sprintf(`bullet_active_queries{topology=%s,component="JoinBolt"}`,
+		strconv.Quote(topology)), from, to)
+	if err != nil {
+		return nil, err
+	}
+	byEnd := map[int64]float64{}
+	for _, one := range series {
+		for _, slice := range one.Values {
+			if n := float64(slice.Value); !math.IsNaN(n) {
+				byEnd[int64(slice.Timestamp)] += n
+			}
+		}
+	}
+	if len(byEnd) == 0 {
+		return nil, nil
+	}
+	active := &Active{}
+	for endMs, n := range byEnd {
+		active.Most, active.UntilMs = max(active.Most, n), max(active.UntilMs, endMs)
+	}
+	return active, nil
 }

@@ -4,6 +4,11 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // Window is the time of a step: it begins at Start, is measured from Measured on, and ends at End.
@@ -17,40 +22,17 @@ func (w Window) Holds(o Outcome) bool {
 		o.FinishedMs >= w.Measured.UnixMilli()
 }
 
-// Summary summarises the queries of a window. Means over no queries are NaN.
-type Summary struct {
-	// Submitted = Returned + Failed + Unfinished + CutOff. Failed includes queries that timed out or were Refused.
-	// NotSubmitted queries were scheduled and never submitted.
-	Submitted, Returned, Failed, Unfinished, CutOff, NotSubmitted int
-	// Refused is the number of queries that the target refused because it was full.
-	Refused int
-	// AverageResultSize is the mean number of records of the queries that returned.
-	AverageResultSize float64
-	// Generated is how many matching records were made during the lives of the queries that returned. Expected is how
-	// many of them had to come back, as far as known, and Missing is how many of those did not.
-	Generated, Expected, Missing int
-	// Repeated and Foreign count records over all queries that returned.
-	Repeated, Foreign int
-	// Latencies of the scheduled queries from their scheduled start, in ms. LowerBounds is the number of queries that
-	// timed out, never finished or were never submitted; their latencies are lower bounds.
-	LatencyMeanMs, LatencyP50Ms, LatencyP99Ms float64
-	LowerBounds                               int
-	// LatenessP99Ms is how late the client itself submitted its queries.
-	LatenessP99Ms float64
-}
-
 // Summarise summarises the queries that were scheduled in the window and lived in its measured time, whenever they
 // ended. A query that lost records lives longer than one that did not, so selecting by the end would exclude the bad
-// ones.
-func Summarise(outcomes []Outcome, window Window) Summary {
-	var s Summary
+// ones. Means over no queries are NaN. The hosts are left to the caller.
+func Summarise(outcomes []Outcome, window Window) (s runstore.Clients) {
 	var records int
 	var lateness []float64
 	for _, o := range outcomes {
 		if !window.Holds(o) {
 			continue
 		}
-		s.count(o)
+		count(&s, o)
 		if o.End == Returned {
 			records += o.Records
 		}
@@ -60,16 +42,17 @@ func Summarise(outcomes []Outcome, window Window) Summary {
 		}
 	}
 	latencies := Latencies(outcomes, window)
-	s.AverageResultSize = float64(records) / float64(s.Returned) // NaN when none returned
-	s.LatencyMeanMs, s.LatencyP50Ms, s.LatencyP99Ms = mean(latencies), Percentile(latencies, 0.5),
-		Percentile(latencies, 0.99)
+	s.AverageResultSize = tuning.Figure(records) / tuning.Figure(s.Returned) // NaN when none returned
+	s.LatencyMeanMs = tuning.Figure(stat.Mean(latencies, nil))
+	s.LatencyP50Ms = tuning.Figure(Percentile(latencies, 0.5))
+	s.LatencyP99Ms = tuning.Figure(Percentile(latencies, 0.99))
 	slices.Sort(lateness)
-	s.LatenessP99Ms = Percentile(lateness, 0.99)
+	s.LatenessP99Ms = tuning.Figure(Percentile(lateness, 0.99))
 	return s
 }
 
 // count adds how a query ended.
-func (s *Summary) count(o Outcome) {
+func count(s *runstore.Clients, o Outcome) {
 	if o.End.lowerBound() {
 		s.LowerBounds++
 	}
@@ -79,11 +62,11 @@ func (s *Summary) count(o Outcome) {
 	switch o.End {
 	case Returned:
 		s.Returned++
-		s.Generated += o.Generated
-		s.Expected += o.Expected
-		s.Missing += min(o.Missing, o.Expected)
-		s.Repeated += o.Repeated
-		s.Foreign += o.Foreign
+		s.GeneratedRecords += o.Generated
+		s.ExpectedRecords += o.Expected
+		s.MissingRecords += min(o.Missing, o.Expected)
+		s.RepeatedRecords += o.Repeated
+		s.ForeignRecords += o.Foreign
 	case Failed, TimedOut:
 		s.Failed++
 	case Unfinished:
@@ -109,14 +92,6 @@ func Latencies(outcomes []Outcome, window Window) (all []float64) {
 	}
 	slices.Sort(all)
 	return all
-}
-
-func mean(values []float64) float64 {
-	sum := 0.0
-	for _, v := range values {
-		sum += v
-	}
-	return sum / float64(len(values))
 }
 
 // Percentile returns the nearest-rank percentile of ascending values, with p from 0 to 1; NaN if there are no values.

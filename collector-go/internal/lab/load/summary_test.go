@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 )
 
 func TestSummarise(t *testing.T) {
@@ -25,11 +27,11 @@ func TestSummarise(t *testing.T) {
 	window := Window{time.UnixMilli(500), time.UnixMilli(1000), time.UnixMilli(2000)}
 	s := Summarise(outcomes, window)
 	assert.Equal(t, []int{4, 2, 1, 1}, []int{s.Submitted, s.Returned, s.Failed, s.CutOff})
-	assert.InDelta(t, 8.5, s.AverageResultSize, 1e-12)
-	assert.InDelta(t, 200, s.LatencyP50Ms, 1e-12, "counted from the intended start")
-	assert.InDelta(t, 30_010, s.LatencyP99Ms, 1e-12)
-	assert.InDelta(t, 15_105, s.LatencyMeanMs, 1e-12)
-	assert.InDelta(t, 2, s.LatenessP99Ms, 1e-12)
+	assert.InDelta(t, 8.5, float64(s.AverageResultSize), 1e-12)
+	assert.InDelta(t, 200, float64(s.LatencyP50Ms), 1e-12, "counted from the intended start")
+	assert.InDelta(t, 30_010, float64(s.LatencyP99Ms), 1e-12)
+	assert.InDelta(t, 15_105, float64(s.LatencyMeanMs), 1e-12)
+	assert.InDelta(t, 2, float64(s.LatenessP99Ms), 1e-12)
 	assert.Zero(t, s.LowerBounds)
 }
 
@@ -46,7 +48,7 @@ func TestWhatAStallHoldsUpIsInTheSummary(t *testing.T) {
 		{IntendedMs: 1500, SubmittedMs: 1500, FinishedMs: 1501, LatencyUs: 1000, End: Failed, Refused: true},
 	}
 	s := Summarise(outcomes, window)
-	assert.Equal(t, Summary{Submitted: 5, Returned: 2, Failed: 2, Unfinished: 1, NotSubmitted: 1, Refused: 1,
+	assert.Equal(t, runstore.Clients{Submitted: 5, Returned: 2, Failed: 2, Unfinished: 1, NotSubmitted: 1, Refused: 1,
 		LowerBounds:   3,
 		LatencyMeanMs: (10 + 410 + 45_000 + 40_000 + 600) / 5.0, LatencyP50Ms: 600, LatencyP99Ms: 45_000,
 		LatenessP99Ms: 400}, s)
@@ -64,13 +66,13 @@ func TestSummariseCountsWhatWasScheduled(t *testing.T) {
 		// a failed query has no answer
 		{SubmittedMs: 1, FinishedMs: 5, End: Failed, Records: 0, Generated: 12, Expected: 10, Missing: 10},
 	}, Window{End: time.UnixMilli(10)})
-	assert.Equal(t, []int{20, 14, 5}, []int{s.Generated, s.Expected, s.Missing})
+	assert.Equal(t, []int{20, 14, 5}, []int{s.GeneratedRecords, s.ExpectedRecords, s.MissingRecords})
 }
 
 func TestSummariseNothing(t *testing.T) {
 	s := Summarise(nil, Window{End: time.UnixMilli(1)})
-	assert.True(t, math.IsNaN(s.AverageResultSize))
-	assert.True(t, math.IsNaN(s.LatencyP99Ms))
-	assert.True(t, math.IsNaN(s.LatenessP99Ms))
+	assert.True(t, math.IsNaN(float64(s.AverageResultSize)))
+	assert.True(t, math.IsNaN(float64(s.LatencyP99Ms)))
+	assert.True(t, math.IsNaN(float64(s.LatenessP99Ms)))
 	assert.Zero(t, s.Submitted)
 }

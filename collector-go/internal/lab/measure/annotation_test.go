@@ -32,10 +32,10 @@ func answering(t *testing.T, answer string) (c *Collector, asked *[]string) {
 func TestAMarkIsSet(t *testing.T) {
 	c, asked := answering(t, `{"status":"success","data":{}}`)
 	at := time.UnixMilli(1_800_000_000_250)
-	require.NoError(t, c.Annotate(t.Context(), Annotation{ID: "s1", Topology: "b", Start: at, Title: "T",
-		Tags: []string{"step"}}))
-	require.NoError(t, c.Annotate(t.Context(), Annotation{ID: "s1", Topology: "b", Start: at,
-		End: at.Add(time.Second)}))
+	require.NoError(t, c.Annotate(t.Context(), Annotation{Topology: "b",
+		Annotation: runstore.Annotation{ID: "s1", StartMs: at.UnixMilli(), Title: "T", Tags: []string{"step"}}}))
+	require.NoError(t, c.Annotate(t.Context(), Annotation{Topology: "b",
+		Annotation: runstore.Annotation{ID: "s1", StartMs: at.UnixMilli(), EndMs: at.UnixMilli() + 1000}}))
 	require.Len(t, *asked, 2)
 	var sent map[string]any
 	body, ok := strings.CutPrefix((*asked)[0], "POST /api/v1/annotations application/json ")
@@ -59,9 +59,9 @@ func TestMarksAreListed(t *testing.T) {
 	found, err := c.AnnotationsTagged(t.Context(), "b c", "step")
 	require.NoError(t, err)
 	require.Len(t, found, 2)
-	assert.Equal(t, int64(1_800_000_000_250), found[0].Start.UnixMilli())
-	assert.Equal(t, int64(1_800_000_001_000), found[0].End.UnixMilli())
-	assert.True(t, found[1].End.IsZero())
+	assert.Equal(t, int64(1_800_000_000_250), found[0].StartMs)
+	assert.Equal(t, int64(1_800_000_001_000), found[0].EndMs)
+	assert.Zero(t, found[1].EndMs)
 	assert.Contains(t, (*asked)[0], "tag=step&topology=b+c")
 }
 

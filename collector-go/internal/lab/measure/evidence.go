@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
@@ -60,7 +61,7 @@ func GatherEvidence(ctx context.Context, collector Stored, t Topology, of TimeRa
 		Evidence: tuning.NoEvidence(),
 	}
 	g.Topology, g.FromMs, g.ToMs, g.Notes = t.Name, g.From, g.To, []string{}
-	g.wholeness(ctx, collector)
+	g.wholeness()
 	g.workers()
 	g.queries()
 	g.bolts()
@@ -177,11 +178,7 @@ func (g *evidence) spouts() {
 	skipped := g.read(skippedMetric, "component="+strconv.Quote(g.Spout.Component))
 	time := tuning.Figure(g.Seconds()) * g.Spout.Executors
 	held := func(reason string) tuning.Figure {
-		var of []runstore.Slices
-		for _, s := range byLabel(skipped, "reason")[reason] {
-			of = append(of, s.Slices)
-		}
-		return g.Increases(of) / time
+		return g.Increases(slicesIn(byLabel(skipped, "reason")[reason])) / time
 	}
 	g.Spout.HeldByPending, g.Spout.HeldByBackPressure = held("max_spout_pending"), held("backpressure")
 	if len(skipped) == 0 {
@@ -212,5 +209,159 @@ func (g *evidence) source() {
 		g.note("no record source reports its records; records/s is an estimate from Storm's sample of the tuples of DataSource")
 	case len(records) == 0:
 		g.note("no record source reports its records (bullet.topology.source.metrics.enable)")
+	}
+}
+
+// bolts reads how busy each bolt's executors were. It skips Storm's own components, whose names begin with two
+// underscores. It drops a busy share that contradicts the workers' CPU.
+func (g *evidence) bolts() {
+	busy := g.busyByComponent()
+	queues := byLabel(g.read(queueFullMetric, ownComponents), "component")
+	for _, c := range g.topology.Components {
+		if c.Kind != "bolt" || len(c.Name) > 1 && c.Name[:2] == "__" {
+			continue
+		}
+		b := tuning.NoBoltEvidence(c.Name)
+		b.Executors = tuning.Figure(c.Parallelism)
+		g.busiest(&b, busy[c.Name])
+		b.QueueMost = tuning.Largest(tuning.Each(slicesIn(queues[c.Name]), g.Mean))
+		g.Bolts = append(g.Bolts, b.Believed())
+	}
+}
+
+// byStream returns the slices of each input stream, for example Storm's mean execute latencies.
+func byStream(series []Series) map[[4]string]runstore.Slices {
+	streams := map[[4]string]runstore.Slices{}
+	for _, s := range series {
+		streams[streamOf(s.Labels)] = s.Slices
+	}
+	return streams
+}
+
+// streamOf returns the key of the input stream of a task that a series describes. Storm counts executions per input
+// stream.
+func streamOf(labels map[string]string) [4]string {
+	return [4]string{labels["component"], labels["task"], labels["source"], labels["stream"]}
+}
+
+// executions returns the number of tuples executed in the span and their total execute time in seconds. It leaves out
+// slices without a known execute latency.
+func executions(p runstore.Span, executed, took runstore.Slices) (tuples, seconds tuning.Figure) {
+	low, high := p.Within(executed)
+	for i := max(low, 1); i < high; i++ {
+		each := took.ValueAt(executed.TimesMs[i])
+		if !each.Known() {
+			continue // a slice without tuples has no mean
+		}
+		n := executed.Values[i] - executed.Values[i-1]
+		tuples, seconds = tuples+n, seconds+n*each
+	}
+	return tuples, seconds
+}
+
+// miss counts the expected and the missing slices of the workers' CPU. A worker's slices are expected from its first
+// to its last slice in the step, at the worker's usual distance. Slices that nobody sent, because there is no sampler
+// or the worker ended, are not missing. Workers that were silent at the step's end are counted separately. A worker
+// that moved to another machine is not silent at the old one, but a worker that was silent long before the step is.
+func (g *evidence) miss(totals []runstore.Slices) {
+	there := reporting(totals)
+	workers := g.of.Workers
+	for _, n := range there {
+		workers = max(workers, n)
+	}
+	expected, found, heard := 0, 0, 0
+	for _, s := range totals {
+		low, high := g.Within(s)
+		if low == high {
+			continue
+		}
+		distance := g.distance(s)
+		first, last := s.TimesMs[low], s.TimesMs[high-1]
+		expected, found = expected+int((last-first+distance/2)/distance)+1, found+high-low
+		if g.To-last < 2*distance {
+			heard++
+		}
+	}
+	g.Workers.Expected, g.Workers.Silent = tuning.Figure(workers), tuning.Figure(max(0, workers-heard))
+	if len(totals) == 0 { // without a sampler no worker reports CPU; that is not silence
+		g.Workers.Silent = tuning.Unknown
+	}
+	g.Collector.ExpectedSlices, g.Collector.MissingSlices = tuning.Figure(expected),
+		tuning.Figure(max(0, expected-found))
+}
+
+// distance returns the usual distance between a worker's slices in ms: the median, but at least the slice width. The
+// median does not change if a few slices are missing.
+func (g *evidence) distance(s runstore.Slices) int64 {
+	var all []int64
+	for i := 1; i < len(s.TimesMs); i++ {
+		all = append(all, s.TimesMs[i]-s.TimesMs[i-1])
+	}
+	width := max(1, g.of.Width.Milliseconds())
+	if len(all) == 0 {
+		return width
+	}
+	slices.Sort(all)
+	return max(width, all[len(all)/2])
+}
+
+// reporting returns, for the end of each slice, the number of series that have it.
+func reporting(all []runstore.Slices) map[int64]int {
+	there := map[int64]int{}
+	for _, s := range all {
+		for _, end := range s.TimesMs {
+			there[end]++
+		}
+	}
+	return there
+}
+
+// wholeness sets how many samples came late or were dropped in transit. They stay unknown if the collector does not
+// report them, as older collectors do not.
+func (g *evidence) wholeness() {
+	health, err := g.stored.Collection(g.ctx, g.topology.Name, g.of.From, g.of.To)
+	if err != nil {
+		g.note("the numbers of late and dropped samples are unknown: %v", err)
+		return
+	}
+	g.Collector.LateSamples, g.Collector.DroppedSamples = tuning.Figure(health.Late), 0
+	for _, n := range health.Dropped {
+		g.Collector.DroppedSamples += tuning.Figure(n)
+	}
+	if n := health.StormDropped; n > 0 {
+		g.note("Storm dropped %d reports of tasks before they reached the metrics consumer", n)
+	}
+}
+
+// during returns the mean number of the load clients' queries in flight over a span, and how many returned in it. All
+// queries of the step must have ended.
+func (s *Session) during(over runstore.Span) (mean, returned tuning.Figure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var lived int64
+	for _, o := range s.outcomes {
+		lived += livedIn(o, over)
+		if o.End == load.Returned && o.FinishedMs > over.From && o.FinishedMs <= over.To {
+			returned++
+		}
+	}
+	return tuning.Figure(float64(lived) / float64(over.To-over.From)), returned
+}
+
+// livedIn returns for how long a query was in flight within a span, in ms.
+func livedIn(o load.Outcome, over runstore.Span) int64 {
+	if o.End == load.NotSubmitted {
+		return 0
+	}
+	return max(0, min(o.FinishedMs, over.To)-max(o.SubmittedMs, over.From))
+}
+
+// inFlight sets what the load client saw in each slice of a step: the mean number of queries in flight and the number
+// of queries that returned. All of the step's queries must have ended. A query counts for the part of a slice in which
+// it was in flight.
+func (s *Session) inFlight(all []tuning.QuerySlice) {
+	for i := range all {
+		slice := runstore.Span{From: all[i].EndMs - s.width.Milliseconds(), To: all[i].EndMs}
+		all[i].Submitted, all[i].Returned = s.during(slice)
 	}
 }

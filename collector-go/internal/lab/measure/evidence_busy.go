@@ -131,20 +131,15 @@ func (x *execution) busy(span runstore.Span) (seconds, within tuning.Figure) {
 
 // counted multiplies each slice's mean latency by the number of tuples that were executed in it.
 func (x *execution) counted(span runstore.Span) tuning.Figure {
-	times, total := map[[4]string]runstore.Slices{}, tuning.Unknown
-	for _, s := range x.times {
-		times[streamOf(s.Labels)] = s.Slices
-	}
+	times := byStream(x.times)
+	var all []tuning.Figure
 	for _, s := range x.executed {
 		if took, found := times[streamOf(s.Labels)]; found {
 			_, spent := executions(span, s.Slices, took)
-			if !total.Known() {
-				total = 0
-			}
-			total += spent
+			all = append(all, spent)
 		}
 	}
-	return total
+	return runstore.Total(all)
 }
 
 // executedBy returns the task's total execute time in seconds from the worker's start to the given time. It undoes the

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
@@ -39,6 +40,14 @@ func (c *stored) Slices(_ context.Context, selector string, from, to time.Time) 
 		out = append(out, cut)
 	}
 	return out, c.err
+}
+
+func (*stored) Collection(context.Context, string, time.Time, time.Time) (*collection.Collection, error) {
+	return nil, errors.New("it is not reported")
+}
+
+func (*stored) AnnotationsWithin(context.Context, string, time.Time, time.Time) ([]Annotation, error) {
+	return nil, errors.New("there are none")
 }
 
 func (*stored) Newest(context.Context, string, time.Time) ([]Newest, error) { return nil, nil }

@@ -43,10 +43,8 @@ const joinBolt = `component="JoinBolt"`
 // again.
 func gather(ctx context.Context, collector Slices, topology string, from, to time.Time, run *runstore.Figures) error {
 	run.Workers, run.FilterLatencySeconds, run.QueriesRunning = nil, nil, runstore.Slices{}
-	if asked, can := collector.(Collections); can {
-		if health, err := asked.Collection(ctx, topology, from, to); err == nil {
-			run.Health = health
-		}
+	if health, err := collector.Collection(ctx, topology, from, to); err == nil {
+		run.Health = health
 	}
 	gatherAnnotations(ctx, collector, topology, from, to, run)
 	read := &reader{ctx: ctx, stored: collector, topology: topology, from: from, to: to}
@@ -166,4 +164,106 @@ func sum(series []Series) (out runstore.Slices) {
 		}
 	}
 	return out
+}
+
+// reader reads the series of a topology's metrics in (from, to]. The first error stays in err and later reads return
+// nothing, so that a caller of several reads checks once.
+type reader struct {
+	ctx      context.Context
+	stored   Stored
+	topology string
+	from, to time.Time
+	err      error
+}
+
+// read returns the series of a metric over the reader's whole time range.
+func (r *reader) read(metric string, more ...string) []Series {
+	return r.since(r.from, metric, more...)
+}
+
+// since is read with an earlier start. The increase of a counter in a step needs a value from before the step.
+func (r *reader) since(from time.Time, metric string, more ...string) (series []Series) {
+	if r.err == nil {
+		series, r.err = r.stored.Slices(r.ctx, selector(r.topology, metric, more...), from, r.to)
+	}
+	return series
+}
+
+// reader returns a reader for the session's topology.
+func (s *Session) reader(ctx context.Context, from, to time.Time) *reader {
+	return &reader{ctx: ctx, stored: s.ports.Slices, topology: s.o.Topology, from: from, to: to}
+}
+
+// meanOf returns the mean over the slices of all series. Series without a slice in the span are left out.
+func meanOf(p runstore.Span, all []Series) tuning.Figure {
+	return runstore.Average(tuning.Each(slicesIn(all), p.Mean))
+}
+
+// slicesIn returns the series without their labels.
+func slicesIn(all []Series) (out []runstore.Slices) {
+	for _, s := range all {
+		out = append(out, s.Slices)
+	}
+	return out
+}
+
+// number parses a setting. It is unknown if the setting is missing or not a number.
+func number(text string) tuning.Figure {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return tuning.Unknown
+	}
+	return tuning.Figure(v)
+}
+
+// detail adds to a step the figures that no goal needs: the latency hook's percentiles of the filter latency, and the
+// sharing of workers and hosts. If they cannot be read, the step gets a note and does not fail, because the verdict
+// does not depend on them.
+func (s *Session) detail(step *runstore.Step) {
+	if err := addDetail(s.ctx, s.ports.Slices, s.ports.Calculator, s.o.Topology, step); err != nil &&
+		s.ctx.Err() == nil {
+		step.Notes = append(step.Notes, fmt.Sprintf("further details of the step could not be read: %v", err))
+	}
+}
+
+// addDetail is detail without the session; it needs only the collector.
+func addDetail(ctx context.Context, collector Slices, calculator Calculator, topology string, step *runstore.Step,
+) error {
+	from, to := time.UnixMilli(step.MeasuredFromMs), time.UnixMilli(step.EndMs)
+	shared, err := GatherSharing(ctx, collector, topology, from, to)
+	if err != nil {
+		return err
+	}
+	step.Sharing = shared
+	if calculator != nil {
+		step.FilterLatency, err = hookPercentiles(ctx, calculator, topology, from, to)
+	}
+	return err
+}
+
+// hookPercentiles returns the percentiles over the records that the latency hook measured in (from, to]. It returns
+// nil if the hook measured none.
+func hookPercentiles(ctx context.Context, calculator Calculator, topology string, from,
+	to time.Time) (*runstore.Percentiles, error) {
+	var err error
+	measured := fmt.Sprintf("sum(increase(%s[%dms]))", selector(topology, latencyHistogram), to.Sub(from).Milliseconds())
+	calculate := func(expression string) (v tuning.Figure) {
+		if err == nil {
+			v, err = calculator.Calculate(ctx, expression, to)
+		}
+		return v
+	}
+	quantile := func(q float64) tuning.Figure {
+		return calculate(fmt.Sprintf("1000 * histogram_quantile(%g, %s)", q, measured))
+	}
+	p := &runstore.Percentiles{Records: calculate("histogram_count(" + measured + ")"), P50Ms: quantile(0.5),
+		P95Ms: quantile(0.95), P99Ms: quantile(0.99)}
+	if err == nil && (!(p.Records > 0) || !p.P99Ms.Known()) {
+		return nil, nil
+	}
+	p.Spectrum = tuning.Each(runstore.SpectrumShares, quantile)
+	if err != nil {
+		return nil, fmt.Errorf("percentiles of the filter latency: %w", err)
+	}
+	return p, nil
 }

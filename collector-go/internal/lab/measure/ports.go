@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -20,15 +21,20 @@ type Source interface {
 	Status(context.Context) (load.Status, error)
 }
 
-// Stored reads stored slices: those of the series that match a selector, with ends in (from, to].
+// Stored reads what a collector stored in (from, to].
 type Stored interface {
+	// Slices returns the slices of the series that match a selector.
 	Slices(ctx context.Context, selector string, from, to time.Time) ([]Series, error)
+	// Collection returns how complete the collected data are.
+	Collection(ctx context.Context, topology string, from, to time.Time) (*collection.Collection, error)
 }
 
-// Slices reads stored slices and the ends of the newest ones. Collector implements it.
+// Slices also reads the ends of the newest slices and a topology's annotations. Collector implements it.
 type Slices interface {
 	Stored
 	Newest(ctx context.Context, selector string, at time.Time) ([]Newest, error)
+	// AnnotationsWithin returns the annotations that overlap [from, to], sorted by time.
+	AnnotationsWithin(ctx context.Context, topology string, from, to time.Time) ([]Annotation, error)
 }
 
 // Machine reports the CPU time of the host and of its processes. Proc implements it.
@@ -38,12 +44,7 @@ type Machine interface {
 }
 
 // Progress receives the messages of a run.
-type Progress interface {
-	// Say prints a line that remains on the terminal.
-	Say(format string, args ...any)
-	// Show prints the current state; the next call replaces it.
-	Show(format string, args ...any)
-}
+type Progress = load.Progress
 
 // Ports are the connections of a session to the outside world. All must be safe for concurrent use, because the
 // goroutines of queries, of the watch and of the step use them at the same time. Tests replace them with fakes.
@@ -57,6 +58,9 @@ type Ports struct {
 	Slices      Slices
 	Machine     Machine
 	Annotations Annotations // nil: steps are not annotated
+	// Calculator and Facts may be nil; percentiles from histograms and evidence are then unknown.
+	Calculator Calculator
+	Facts      Facts
 	// Processes returns the process ids whose share of the host is reported, by name.
 	Processes func() map[string]int
 	Progress  Progress
@@ -87,16 +91,9 @@ func (s *Session) Written() error {
 func (s *Session) clients(step runstore.Step) runstore.Clients {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sum := load.Summarise(s.outcomes, windowOf(step))
-	return runstore.Clients{
-		Submitted: sum.Submitted, Returned: sum.Returned, Failed: sum.Failed, Refused: sum.Refused,
-		Unfinished: sum.Unfinished, CutOff: sum.CutOff, NotSubmitted: sum.NotSubmitted,
-		AverageResultSize: tuning.Figure(sum.AverageResultSize), GeneratedRecords: sum.Generated,
-		DueRecords: sum.Expected, MissingRecords: sum.Missing, RepeatedRecords: sum.Repeated,
-		ForeignRecords: sum.Foreign, LatencyMeanMs: tuning.Figure(sum.LatencyMeanMs),
-		LatencyP50Ms: tuning.Figure(sum.LatencyP50Ms), LatencyP99Ms: tuning.Figure(sum.LatencyP99Ms),
-		LowerBounds: sum.LowerBounds, LatenessP99Ms: tuning.Figure(sum.LatenessP99Ms), Hosts: s.hosts(step),
-	}
+	clients := load.Summarise(s.outcomes, windowOf(step))
+	clients.Hosts = s.hosts(step)
+	return clients
 }
 
 // hosts summarises the step's queries for each load host and adds the CPU that the host's client used in the measured
@@ -110,8 +107,7 @@ func (s *Session) hosts(step runstore.Step) (all []runstore.ClientHost) {
 			}
 		}
 		sum := load.Summarise(asked, windowOf(step))
-		host.Submitted, host.NotSubmitted, host.LatenessP99Ms = sum.Submitted, sum.NotSubmitted,
-			tuning.Figure(sum.LatenessP99Ms)
+		host.Submitted, host.NotSubmitted, host.LatenessP99Ms = sum.Submitted, sum.NotSubmitted, sum.LatenessP99Ms
 		all = append(all, host)
 	}
 	return all

@@ -58,7 +58,7 @@ type SessionOptions struct {
 // because steps without the workers' figures cannot be judged.
 type Session struct {
 	o         SessionOptions
-	ports     SessionPorts
+	ports     Ports
 	query     load.Query
 	width     time.Duration // of a slice
 	submitted time.Time
@@ -86,17 +86,9 @@ type Session struct {
 	writeErr error
 }
 
-// SessionPorts adds to Ports what only a session needs. Calculator and Facts may be nil; percentiles from histograms
-// and evidence are then unknown.
-type SessionPorts struct {
-	Ports
-	Calculator Calculator
-	Facts      Facts
-}
-
 // Open waits for the topology's first records and returns a session for it. The session ends with ctx, or by itself if
 // the workers do not report; every method then returns the cause. The caller must call Close.
-func Open(ctx context.Context, o SessionOptions, ports SessionPorts, submitted time.Time) (*Session, error) {
+func Open(ctx context.Context, o SessionOptions, ports Ports, submitted time.Time) (*Session, error) {
 	query, err := load.NewQuery(QueryOf(o.Plan.Load))
 	if err != nil {
 		return nil, err
@@ -175,17 +167,14 @@ func (s *Session) SetRate(rate float64) error {
 
 // Figures returns all series of the topology from its submission to a moment. The caller adds the steps.
 func (s *Session) Figures(until time.Time) (*runstore.Figures, error) {
-	run := &runstore.Figures{
-		Topology: s.o.Topology, SubmittedMs: s.submitted.UnixMilli(), StoredSliceMs: s.o.Plan.SliceMs,
-		SliceMs: s.o.Plan.ReportSliceMs,
-		Query:   s.query.BQL("…"), Calibration: tuning.Calibration{TargetIdle: tuning.Unknown,
-			RecordsPerSecond: tuning.Figure(s.rate)},
+	run, err := s.EarlierFigures(s.o.Topology, s.submitted, until)
+	if err != nil {
+		return nil, err
 	}
+	run.Query = s.query.BQL("…")
+	run.Calibration = tuning.Calibration{TargetIdle: tuning.Unknown, RecordsPerSecond: tuning.Figure(s.rate)}
 	if s.ports.Source == nil {
 		run.Calibration.RecordsPerSecond = tuning.Unknown
-	}
-	if err := s.read(until, s.submitted, run); err != nil {
-		return nil, err
 	}
 	if s.ports.Facts != nil {
 		if t, err := s.ports.Facts.Topology(s.ctx, s.o.Topology); err == nil {
@@ -242,4 +231,42 @@ func (s *Session) narrow(selector string) string {
 
 func (s *Session) selector(metric string, more ...string) string {
 	return selector(s.o.Topology, metric, more...)
+}
+
+// Limitation returns a sentence about the resource that limited a topology, from the same evidence as in experiments.
+// found is false if no resource was at its limit.
+//
+// Workers that fell silent after heard are no limiter. The caller knows that their silence is not the cause, for
+// example because the topology was killed. The time range then ends earlier by up to its length, with the last time at
+// which all of them reported, because shares of a time without samples would be too low.
+func Limitation(ctx context.Context, collector Stored, t Topology, of TimeRange, heard time.Time) (text string,
+	found bool, err error) {
+	of.Workers = len(t.Workers)
+	r := reader{ctx: ctx, stored: collector, topology: t.Name, from: of.From, to: of.To}
+	if last := lastOfAll(r.read(cpuMetric), heard); r.err != nil {
+		return "", false, fmt.Errorf("find when the workers reported: %w", r.err)
+	} else if !last.IsZero() && last.Before(of.To) {
+		of.From, of.To = of.From.Add(last.Sub(of.To)), last
+	}
+	evidence, err := GatherEvidence(ctx, collector, t, of)
+	if err != nil {
+		return "", false, err
+	}
+	limit := tuning.Limit(evidence)
+	return limit.Text, limit.Known(), nil
+}
+
+// lastOfAll returns the last time at which all workers reported that still reported at heard. It is zero if none did.
+func lastOfAll(series []Series, heard time.Time) (last time.Time) {
+	for _, of := range byLabel(series, "worker") {
+		times := sum(of).TimesMs
+		if len(times) == 0 {
+			continue
+		}
+		at := time.UnixMilli(times[len(times)-1])
+		if !at.Before(heard) && (last.IsZero() || at.Before(last)) {
+			last = at
+		}
+	}
+	return last
 }

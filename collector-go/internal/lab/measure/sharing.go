@@ -95,7 +95,7 @@ func (g *sharing) because(component, note string) {
 func (g *sharing) executions() {
 	executed := g.read(executedMetric, notOfSystem)
 	capacities := g.read(capacityMetric, notOfSystem) // reported from Storm 2.3 on
-	times := g.executeTimes(notOfSystem)
+	times := byStream(g.read(executeTimeMetric, notOfSystem))
 	totals := byLabel(g.read(executeTotalMetric, notOfSystem), "component")
 	for component, series := range byLabel(executed, "component") {
 		var tuples, timed, spent tuning.Figure

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
@@ -20,13 +21,8 @@ type Topology struct {
 	// Condition is whether the topology runs or how it ended, and who reported that (docs/topologies.md).
 	Condition  struct{ State, By string }
 	Versions   struct{ Storm, Bullet, Java, Plugin string }
-	Components []struct {
-		Name        string
-		Kind        string
-		Parallelism int
-		Tasks       []int32
-	}
-	Resources struct {
+	Components []KnownComponent
+	Resources  struct {
 		Rows   []runstore.Component
 		Totals struct {
 			Parallelism    int
@@ -37,6 +33,18 @@ type Topology struct {
 	Workers  []KnownWorker
 	Unplaced []ComponentTasks
 	Settings map[string]string
+}
+
+// KnownComponent is a component of the topology.
+type KnownComponent struct {
+	Name        string
+	Kind        string
+	Parallelism int
+	Tasks       []int32
+}
+
+func (t Topology) component(name string) (KnownComponent, bool) {
+	return tuning.First(t.Components, func(c KnownComponent) bool { return c.Name == name })
 }
 
 // KnownWorker is a worker and the tasks that run in it.
@@ -91,24 +99,16 @@ func (t Topology) resources() string {
 // (BasicContainer.mkLaunchCommand). The order matters: of two contradicting options the JVM uses the last.
 func (t Topology) flags() string {
 	collectors := cmp.Or(t.Settings["topology.worker.gc.childopts"], t.Settings["worker.gc.childopts"])
-	var all []string
-	for _, flags := range []string{t.Settings["worker.childopts"], t.Settings["topology.worker.childopts"],
-		collectors} {
-		if flags != "" {
-			all = append(all, flags)
-		}
-	}
-	return strings.Join(all, " ")
+	all := []string{t.Settings["worker.childopts"], t.Settings["topology.worker.childopts"], collectors}
+	return strings.Join(slices.DeleteFunc(all, func(flags string) bool { return flags == "" }), " ")
 }
 
 // recordSpout returns the component that reads records and its number of executors: bullet-dsl's spout if there is
 // one, otherwise the source itself.
 func (t Topology) recordSpout() (string, tuning.Figure) {
 	for _, name := range []string{"DataSpout", "DataSource"} {
-		for _, c := range t.Components {
-			if c.Name == name && c.Kind == "spout" {
-				return name, tuning.Figure(c.Parallelism)
-			}
+		if c, found := t.component(name); found && c.Kind == "spout" {
+			return name, tuning.Figure(c.Parallelism)
 		}
 	}
 	return "DataSource", tuning.Unknown
@@ -142,16 +142,12 @@ func (t Topology) ResourceRequest(partitions int) *runstore.ResourceRequest {
 		MemoryMiB: tuning.Figure(totals.TotalMemoryMiB), CPUColumn: tuning.ColumnCPUTotal,
 	}}
 	if _, spouts := t.recordSpout(); spouts.Known() {
-		filters, pending := 0, 0
-		for _, c := range t.Components {
-			if c.Name == tuning.FilterBolt {
-				filters = c.Parallelism
-			}
-		}
+		pending := 0
 		if most := number(t.Settings["topology.max.spout.pending"]); most.Known() {
 			pending = int(most)
 		}
-		counted := tuning.PendingOf(int(t.recordsPerTuple()), pending, int(spouts), filters, partitions)
+		filter, _ := t.component(tuning.FilterBolt)
+		counted := tuning.PendingOf(int(t.recordsPerTuple()), pending, int(spouts), filter.Parallelism, partitions)
 		asked.Spouts = &counted
 	}
 	return asked

@@ -44,30 +44,12 @@ type traceOptions struct {
 	PerSecond float64
 }
 
-// Validate returns an error that names the invalid option.
-func (o traceOptions) Validate() error {
-	switch {
-	case o.Queries < 1:
-		return fmt.Errorf("a probe needs at least 1 query, not %d", o.Queries)
-	case o.Duration <= 0 || o.Grace < 0 || o.Over < 0:
-		return errors.New("the times of a probe must be above 0")
-	case o.Generated && (!(o.PerSecond > 0) || o.Probe == ""):
-		return errors.New("a probe for generated records needs their rate and their value")
-	}
-	return nil
-}
-
 // tracer follows records through Bullet. It runs queries for one record each, one after the other, and reads from each
 // answer when the record and the query passed their stages. It is used once, by one goroutine.
 type tracer struct {
 	options traceOptions
 	target  load.Submitter
-	observe func(load.Outcome)
-}
-
-// newTracer returns a tracer that has started nothing. observe receives each query's outcome.
-func newTracer(options traceOptions, target load.Submitter, observe func(load.Outcome)) (*tracer, error) {
-	return &tracer{options: options, target: target, observe: observe}, options.Validate()
+	observe func(load.Outcome) // receives each query's outcome
 }
 
 // traceWarmUpPause is the interval between the queries of the warm-up.

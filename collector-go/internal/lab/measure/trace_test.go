@@ -46,8 +46,7 @@ func TestATraceIsReadFromTheAnswer(t *testing.T) {
 		return map[int]load.Answer{1: complete, 2: bare, 3: {Meta: json.RawMessage(meta)}}[n], nil
 	}}
 	var outcomes []load.Outcome
-	p, err := newTracer(flowing(3), target, func(o load.Outcome) { outcomes = append(outcomes, o) })
-	require.NoError(t, err)
+	p := tracer{flowing(3), target, func(o load.Outcome) { outcomes = append(outcomes, o) }}
 	before := fractionalMs(time.Now())
 	traces, err := p.Run(context.Background())
 	require.NoError(t, err)
@@ -84,15 +83,10 @@ func TestARecordIsGeneratedAfterItsQuery(t *testing.T) {
 	}
 	o := flowing(20)
 	o.Generated, o.Probe, o.PerSecond = true, "probe-0", perSecond
-	p, err := newTracer(o, target, func(load.Outcome) {})
-	require.NoError(t, err)
+	p := tracer{o, target, func(load.Outcome) {}}
 	traces, err := p.Run(context.Background())
 	require.NoError(t, err)
 	assert.Len(t, traces, 20)
-
-	o.PerSecond = 0
-	_, err = newTracer(o, target, nil)
-	assert.ErrorContains(t, err, "rate")
 }
 
 func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
@@ -103,8 +97,7 @@ func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 		return load.Answer{}, errors.New("503 queue full")
 	}}
 	ended := 0
-	p, err := newTracer(flowing(100), target, func(o load.Outcome) { ended++ })
-	require.NoError(t, err)
+	p := tracer{flowing(100), target, func(o load.Outcome) { ended++ }}
 	traces, err := p.Run(context.Background())
 	assert.Len(t, traces, 1)
 	assert.ErrorContains(t, err,
@@ -114,8 +107,7 @@ func TestAProbeStopsWhereNothingIsFound(t *testing.T) {
 
 func TestTheWarmUpIsNotCounted(t *testing.T) {
 	target := &answers{give: func(int, string) (load.Answer, error) { return record(`"event_time_ms":900`, meta), nil }}
-	p, err := newTracer(flowing(3), target, func(load.Outcome) { t.Error("an outcome of a query arrived") })
-	require.NoError(t, err)
+	p := tracer{flowing(3), target, func(load.Outcome) { t.Error("an outcome of a query arrived") }}
 	end := time.Now().Add(20 * time.Millisecond)
 	require.NoError(t, p.WarmUp(context.Background(), end))
 	assert.Len(t, target.asked, 1)
@@ -136,8 +128,7 @@ func TestAnInterruptEndsAProbe(t *testing.T) {
 		return record(`"event_time_ms":900`, meta), nil
 	}}
 	ended := 0
-	p, err := newTracer(flowing(100), target, func(load.Outcome) { ended++ })
-	require.NoError(t, err)
+	p := tracer{flowing(100), target, func(load.Outcome) { ended++ }}
 	traces, err := p.Run(ctx)
 	require.ErrorIs(t, err, why)
 	assert.Len(t, traces, 1)
@@ -146,8 +137,7 @@ func TestAnInterruptEndsAProbe(t *testing.T) {
 
 func TestMetadataThatSayNothingAreAnError(t *testing.T) {
 	target := &answers{give: func(int, string) (load.Answer, error) { return record(`"event_time_ms":900`, `{}`), nil }}
-	p, err := newTracer(flowing(100), target, func(load.Outcome) {})
-	require.NoError(t, err)
-	_, err = p.Run(context.Background())
+	p := tracer{flowing(100), target, func(load.Outcome) {}}
+	_, err := p.Run(context.Background())
 	assert.ErrorContains(t, err, "bullet.result.metadata.enable")
 }

@@ -71,9 +71,6 @@ func hostsOf(before, after look) (all []runstore.ClientHost) {
 	return all
 }
 
-// everythingElse is the name for the CPU that no named process used.
-const everythingElse = runstore.EverythingElse
-
 // shares returns each process' share of the host's CPU between two looks. CPU that no known process used is reported
 // as everything else.
 func shares(before, after look) []runstore.Share {
@@ -89,7 +86,7 @@ func shares(before, after look) []runstore.Share {
 		rest -= used
 		out = append(out, runstore.Share{Process: name, Pid: now.pid, Ratio: figure(used / total)})
 	}
-	return append(out, runstore.Share{Process: everythingElse, Ratio: figure(max(0, rest) / total)})
+	return append(out, runstore.Share{Process: runstore.EverythingElse, Ratio: figure(max(0, rest) / total)})
 }
 
 // look observes the host, the known processes and the source. A process that has ended is left out; a source that does
@@ -133,4 +130,14 @@ func (s *Session) until(ctx context.Context, moment time.Time, status func() str
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// emittedPerSecond returns the records/s that the source emitted between two looks. The source's figures are as old as
+// its tasks' last reports, so it divides by the time between the reports and not between the looks.
+func emittedPerSecond(before, after look) float64 {
+	between := after.at.Sub(before.at)
+	if reported := between - after.source.Age() + before.source.Age(); reported > 0 {
+		between = reported
+	}
+	return float64(after.source.Emitted-before.source.Emitted) / between.Seconds()
 }

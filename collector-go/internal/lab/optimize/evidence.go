@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -124,14 +125,8 @@ func squares(values []float64) (sum, freedom float64) {
 	if len(within) < 2 {
 		return 0, 0
 	}
-	mean, n := 0.0, float64(len(within))
-	for _, v := range within {
-		mean += v
-	}
-	for _, v := range within {
-		sum += (v - mean/n) * (v - mean/n)
-	}
-	return sum, n - 1
+	freedom = float64(len(within) - 1)
+	return freedom * stat.Variance(within, nil), freedom
 }
 
 // weigh computes the probability that the configuration holds the target. For each goal it takes the probability that
@@ -149,10 +144,7 @@ func (e *evidence) weigh(target Target, pooled noise) {
 		weight := min(ownWeight, pooled.freedom)
 		freedom += weight
 		deviation := math.Sqrt((weight*pooled.variance + sum) / freedom / n)
-		mean := 0.0
-		for _, m := range goal {
-			mean += m / n
-		}
+		mean := stat.Mean(goal, nil)
 		if mean <= e.margin {
 			e.margin, e.deviation = mean, deviation
 		}

@@ -71,14 +71,8 @@ type Best struct {
 type Record struct {
 	Number int `json:"number"`
 	Configuration
-	Attempt      int            `json:"attempt"`
-	Verdict      tuning.Verdict `json:"verdict"`
-	LatencyMs    tuning.Figure  `json:"latency_ms"`
-	Completeness tuning.Figure  `json:"completeness"`
-	CatchUp      tuning.Figure  `json:"catch_up"`
-	Limiter      tuning.Limiter `json:"limiter,omitempty"`
-	Seconds      float64        `json:"seconds"`
-	Why          string         `json:"why"`
+	Attempt int `json:"attempt"`
+	Trial
 }
 
 // Fact is one element of a proof: a configuration that failed, and the number of cheaper configurations that it rules
@@ -135,12 +129,10 @@ func (s *Search) records(trials []Trial) []Record {
 	for i, t := range trials {
 		at := s.grid.number(t.Point)
 		attempts[at]++
-		why := t.Why
-		if why == "" {
-			why = s.reasonOf(trials[:i], at)
+		if t.Why == "" {
+			t.Why = s.reasonOf(trials[:i], at)
 		}
-		out = append(out, Record{i + 1, s.grid.configuration(at), attempts[at], t.Verdict, t.LatencyMs, t.Completeness,
-			t.CatchUp, t.Limiter, t.Seconds, why})
+		out = append(out, Record{i + 1, s.grid.configuration(at), attempts[at], t})
 	}
 	return out
 }
@@ -244,4 +236,135 @@ func (k *knowledge) pareto() []Best {
 		}
 	}
 	return front
+}
+
+// certain is a doubt so small that it is ignored when a proof chooses among failed trials.
+const certain = 1e-3
+
+// prove chooses failed configurations that together rule out everything cheaper than the best, or everything if nothing
+// held. It is a greedy choice: first the practically certain configurations that rule out most, then the least doubtful
+// ones. The doubts of the best and of all chosen facts add up to the doubt of the proof.
+func (k *knowledge) prove() {
+	g := k.grid
+	var left []int
+	for _, at := range g.byCost {
+		if !k.matters(at) {
+			break
+		}
+		if k.ruledOut[at] > 0 {
+			left = append(left, at)
+		}
+	}
+	k.proof, k.doubt = nil, 0
+	if k.best != nil {
+		k.doubt = k.best.doubt()
+	}
+	fails := k.withVerdict(tuning.Fail)
+	for len(left) > 0 {
+		var chosen *fact
+		for _, e := range fails {
+			f := &fact{e, 0}
+			for _, at := range left {
+				if g.below(at, e.at) {
+					f.covers++
+				}
+			}
+			if f.covers > 0 && (chosen == nil || f.better(chosen)) {
+				chosen = f
+			}
+		}
+		if chosen == nil {
+			return // cannot happen: a failed trial rules out each of left
+		}
+		left = slices.DeleteFunc(left, func(at int) bool { return g.below(at, chosen.at) })
+		k.proof, k.doubt = append(k.proof, chosen), k.doubt+chosen.doubt()
+	}
+}
+
+// better reports whether a proof should choose f before another fact: certain facts first, then those that rule out
+// more, then the less doubtful ones.
+func (f *fact) better(other *fact) bool {
+	sure, otherSure := f.doubt() <= certain, other.doubt() <= certain
+	switch {
+	case sure != otherSure:
+		return sure
+	case sure:
+		return f.covers > other.covers
+	}
+	return f.doubt() < other.doubt()
+}
+
+// Resource is a setting of the best configuration and its cost.
+type Resource struct {
+	Setting string `json:"setting"`
+	As      string `json:"as"`
+	Value   string `json:"value"`
+	// Cost is the cost of the value in the unit of the space's costs. It is unknown if a formula gives the whole cost.
+	Cost tuning.Figure `json:"cost"`
+}
+
+// Requirement estimates a setting for twice the load. It assumes that the required value is proportional to the load,
+// without a fixed part. The bounds are therefore twice the bounds that the trials show for the load itself. For a
+// setting with easier: less, read "at most" for "at least" and "half" for "twice".
+type Requirement struct {
+	Setting string `json:"setting"`
+	As      string `json:"as"`
+	Value   string `json:"value"`
+	// Failed is the next harder value that is ruled out, with all other settings unchanged. It is "" if none is.
+	Failed string `json:"failed"`
+	// Beyond is not enough for twice the load, and Enough is enough. Beyond is unknown if no value is ruled out.
+	Beyond tuning.Figure `json:"beyond"`
+	Enough tuning.Figure `json:"enough"`
+	// Tried is the easiest value of the space.
+	Tried string `json:"tried_to"`
+	// Covered says whether the space has a value that is enough.
+	Covered bool `json:"covered"`
+}
+
+// resources returns the settings of the best configuration with their costs.
+func (k *knowledge) resources() []Resource {
+	all := []Resource{}
+	if k.best == nil {
+		return all
+	}
+	space := k.grid.space
+	for i, level := range k.grid.points[k.best.at] {
+		r := Resource{space.Settings[i].Name, space.Settings[i].As, space.Settings[i].Values[level].Text,
+			tuning.Unknown}
+		if space.Cost == nil {
+			r.Cost = tuning.Figure(space.Settings[i].Costs[level])
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// requirements returns what twice the load would need of each ordered setting of the best configuration.
+func (k *knowledge) requirements() []Requirement {
+	all := []Requirement{}
+	if k.best == nil {
+		return all
+	}
+	best := k.grid.points[k.best.at]
+	for i, s := range k.grid.space.Settings {
+		if s.Easier == Neither || s.Values[best[i]].Number <= 0 {
+			continue
+		}
+		times, harder, easiest := tuning.Figure(2), -1, len(s.Values)-1
+		if s.Easier == Less {
+			times, harder, easiest = 0.5, 1, 0
+		}
+		n := Requirement{Setting: s.Name, As: s.As, Value: s.Values[best[i]].Text, Beyond: tuning.Unknown,
+			Enough: times * tuning.Figure(s.Values[best[i]].Number), Tried: s.Values[easiest].Text}
+		for level := best[i] + harder; level >= 0 && level < len(s.Values); level += harder {
+			if at := k.best.at + (level-best[i])*k.grid.stride[i]; k.ruledOut[at] > 0 {
+				n.Failed, n.Beyond = s.Values[level].Text, times*tuning.Figure(s.Values[level].Number)
+				break
+			}
+		}
+		last := tuning.Figure(s.Values[easiest].Number)
+		n.Covered = s.Easier == More && last >= n.Enough || s.Easier == Less && last <= n.Enough
+		all = append(all, n)
+	}
+	return all
 }

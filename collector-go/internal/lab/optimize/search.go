@@ -23,31 +23,17 @@ type Options struct {
 	// Repeats is the largest number of judged trials of one configuration. A verdict that noise still hides after that
 	// stays open.
 	Repeats int
-	// InconclusiveRepeats is how often a configuration is tried again after a trial that could not be judged.
-	InconclusiveRepeats int
 	// Tolerance is the share of its cost by which a proven best may be more expensive than the true one, as a ratio.
 	Tolerance float64
 	Budget    Budget
 }
 
-// DefaultOptions returns 95% confidence, 12 trials of a configuration and one repeat of an inconclusive trial. With 12
-// trials a margin of 0.7 standard deviations can be distinguished from 0.
-func DefaultOptions() Options { return Options{Confidence: 0.95, Repeats: 12, InconclusiveRepeats: 1} }
+// DefaultOptions returns 95% confidence and 12 trials of a configuration. With 12 trials a margin of 0.7 standard
+// deviations can be distinguished from 0.
+func DefaultOptions() Options { return Options{Confidence: 0.95, Repeats: 12} }
 
-// Validate returns an error that names what is wrong with the options.
-func (o Options) Validate() error {
-	switch {
-	case !(o.Confidence > 0.5 && o.Confidence < 1):
-		return errors.New("confidence must be above 50% and below 100%")
-	case o.Repeats < 1 || o.InconclusiveRepeats < 0:
-		return errors.New("repeats must be at least 1")
-	case !(o.Tolerance >= 0 && o.Tolerance < 1):
-		return errors.New("tolerance must be below 100%")
-	case o.Budget.Trials < 0 || o.Budget.Seconds < 0:
-		return errors.New("budget must not be negative; 0 means no limit")
-	}
-	return nil
-}
+// inconclusiveRepeats is how often a configuration is tried again after a trial that could not be judged.
+const inconclusiveRepeats = 1
 
 // Search finds the cheapest configuration of a space that holds a target. It is immutable: every answer follows from
 // the trials that the caller passes. A search therefore resumes after an interrupt when it gets the same trials again.
@@ -57,9 +43,9 @@ type Search struct {
 	options Options
 }
 
-// New returns a search. It returns an error that names what is wrong with the space, the target or the options.
+// New returns a search. It returns an error that names what is wrong with the space or the target.
 func New(space Space, target Target, options Options) (*Search, error) {
-	if err := errors.Join(space.Validate(), target.Validate(), options.Validate()); err != nil {
+	if err := errors.Join(space.Validate(), target.Validate()); err != nil {
 		return nil, err
 	}
 	g, err := newGrid(space)
@@ -162,7 +148,7 @@ func (s *Search) look(trials []Trial) *knowledge {
 		undecided: map[int]string{}}
 	for _, e := range k.all {
 		k.tried[e.at] = e
-		if e.trials == 0 && e.unjudged > s.options.InconclusiveRepeats {
+		if e.trials == 0 && e.unjudged > inconclusiveRepeats {
 			k.undecided[e.at] = "its trials could not be judged"
 		}
 		if e.trials == 0 && e.last.Verdict == tuning.Limited {

@@ -39,19 +39,21 @@ func (t Target) Validate() error {
 
 // Trial is the outcome of one measurement of a configuration. Figures that were not measured are tuning.Unknown.
 type Trial struct {
-	Point   Point
-	Verdict tuning.Verdict
+	Point   Point          `json:"-"`
+	Verdict tuning.Verdict `json:"verdict"`
 	// LatencyMs is infinite if nothing was returned.
-	LatencyMs, Completeness, CatchUp tuning.Figure
+	LatencyMs    tuning.Figure `json:"latency_ms"`
+	Completeness tuning.Figure `json:"completeness"`
+	CatchUp      tuning.Figure `json:"catch_up"`
 	// Noise is the relative standard deviation of the latency, the lost share and the catch-up between trials of one
 	// configuration. It is 0 if a repeat would give the same figures.
-	Noise tuning.Figure
+	Noise tuning.Figure `json:"-"`
 	// Limiter is what limited the trial, or "" if that is not known.
-	Limiter tuning.Limiter
+	Limiter tuning.Limiter `json:"limiter,omitempty"`
 	// Seconds is the duration of the trial.
-	Seconds float64
+	Seconds float64 `json:"seconds"`
 	// Why is the stored reason for the trial. If it is "", the search computes the reason.
-	Why string
+	Why string `json:"why"`
 }
 
 // Unmeasured returns a trial of a configuration without any figure. Its noise is 0.

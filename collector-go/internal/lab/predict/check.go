@@ -3,7 +3,6 @@ package predict
 import (
 	"fmt"
 	"math"
-	"sort"
 	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
@@ -281,7 +280,5 @@ func median(of []float64) tuning.Figure {
 	if len(of) == 0 {
 		return tuning.Unknown
 	}
-	sort.Float64s(of)
-	n := len(of)
-	return tuning.Figure((of[(n-1)/2] + of[n/2]) / 2)
+	return tuning.Figure(quantiles(of, 0.5)[0])
 }

@@ -45,7 +45,7 @@ func TestPredictionsOfTheDocumentsTables(t *testing.T) {
 	text := c.Document().Text()
 	assert.Contains(t, text,
 		"46 figures of the steps of 11 launches, each predicted without its own step and repeats")
-	assert.Contains(t, text, "[140, 160)")
+	assert.Contains(t, text, "holds 140, fails at 160")
 	assert.Contains(t, text, "(goals held)")
 	_, err = json.Marshal(c)
 	require.NoError(t, err)

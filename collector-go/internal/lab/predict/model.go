@@ -307,12 +307,8 @@ func (p *Prediction) machines(q Question) {
 
 // answers returns an error if the question has a record rate but the record rate of the steps is not known.
 func (m *Model) answers(q Question) error {
-	for _, o := range m.observed {
-		if o.Load.RecordsPerSecond.Known() {
-			return nil
-		}
-	}
-	if q.Load.RecordsPerSecond.Known() {
+	known := func(o Observation) bool { return o.Load.RecordsPerSecond.Known() }
+	if !slices.ContainsFunc(m.observed, known) && q.Load.RecordsPerSecond.Known() {
 		return fmt.Errorf("no prediction at %s records/s, because the record rate of the steps is unknown; set --query-records-per-s",
 			tuning.Digits(q.Load.RecordsPerSecond))
 	}
@@ -350,3 +346,219 @@ func (m *Model) notes(p *Prediction, q Question) {
 
 // leastLaunches is the number of launches below which the variation between launches is an assumption.
 const leastLaunches = 3
+
+// term is a quantity that a cost can be proportional to. The cost per unit is a parameter of the fit.
+type term struct {
+	name string
+	of   func(Load, Setup) float64
+}
+
+// The terms. perMatch is a product because each record is matched with each query.
+var (
+	perTopology = term{"the topology", func(Load, Setup) float64 { return 1 }}
+	perExecutor = term{"an executor", func(_ Load, s Setup) float64 { return s.all() }}
+	perRecord   = term{"a record", func(l Load, _ Setup) float64 { return float64(l.RecordsPerSecond) }}
+	perQuery    = term{"a query", func(l Load, _ Setup) float64 { return l.Queries }}
+	perMatch    = term{"a record matched with a query", func(l Load, _ Setup) float64 {
+		return l.Queries * float64(l.RecordsPerSecond)
+	}}
+)
+
+// perPressure is the additional GC cost of records in a small heap. A small heap is collected more often, and each
+// collection frees less.
+var perPressure = term{"a record in little heap", func(l Load, s Setup) float64 {
+	return float64(l.RecordsPerSecond) / (s.HeapMiB * s.HeapMiB)
+}}
+
+// leastHeap returns the smallest heap of a worker. It returns 0 if all heaps are equal, because the steps then cannot
+// show the effect of the heap, or if a heap is unknown.
+func leastHeap(of []Observation) float64 {
+	least, most := math.Inf(1), 0.0
+	for _, o := range of {
+		least, most = math.Min(least, o.Setup.HeapMiB), math.Max(most, o.Setup.HeapMiB)
+	}
+	if len(of) == 0 || most <= least*(1+beside) {
+		return 0
+	}
+	return least
+}
+
+// basis is the terms of a fit, each divided by its largest measured value. The scaling keeps the logarithms of all unit
+// costs in the range of one prior.
+type basis struct {
+	terms []term
+	most  []float64
+}
+
+// newBasis selects the terms that the steps say something about. A term that is unknown in any step, or 0 in all of
+// them, is left out. A term with the same value in all steps stays: the posterior then shares the cost between it and
+// the others.
+func newBasis(of []Observation, candidates ...term) (b basis) {
+	for _, t := range candidates {
+		most, known := 0.0, true
+		for _, o := range of {
+			v := t.of(o.Load, o.Setup)
+			known = known && !math.IsNaN(v) && !math.IsInf(v, 0)
+			most = max(most, v)
+		}
+		if known && most > 0 {
+			b.terms, b.most = append(b.terms, t), append(b.most, most)
+		}
+	}
+	return b
+}
+
+// has reports whether the basis has any of the terms.
+func (b basis) has(wanted ...term) bool {
+	return slices.ContainsFunc(b.terms, func(t term) bool {
+		return slices.ContainsFunc(wanted, func(w term) bool { return w.name == t.name })
+	})
+}
+
+// row returns the scaled values of the terms at a load.
+func (b basis) row(l Load, s Setup) []float64 {
+	row := make([]float64, len(b.terms))
+	for k, t := range b.terms {
+		row[k] = t.of(l, s) / b.most[k]
+	}
+	return row
+}
+
+// unitCosts writes the terms' unit costs, from their logarithms, into a slice that must be long enough.
+func (b basis) unitCosts(logs, into []float64) []float64 {
+	for k := range b.terms {
+		into[k] = math.Exp(logs[k])
+	}
+	return into[:len(b.terms)]
+}
+
+// dot returns the sum of a row's values times their unit costs.
+func dot(units, row []float64) (sum float64) {
+	for k, v := range row {
+		sum += v * units[k]
+	}
+	return sum
+}
+
+// launchesOf returns the indices of the observations of each launch, in the order of their first steps.
+func launchesOf(of []Observation) (groups [][]int) {
+	at := map[string]int{}
+	for i, o := range of {
+		g, known := at[o.Launch]
+		if !known {
+			g = len(groups)
+			at[o.Launch], groups = g, append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// The numbers of rounds of the sampler: cold for a fit that starts from draws of the prior, warm for one that starts
+// from another fit.
+const (
+	coldRounds = 1500
+	warmRounds = 500
+	// keptDraws is the approximate number of draws that are kept of a posterior.
+	keptDraws = 1000
+)
+
+// draws samples a density, given as its logarithm, by differential evolution. Each chain proposes a step along the
+// difference of two other chains, so that no scale must be known in advance. See ter Braak, "A Markov Chain Monte
+// Carlo version of the genetic algorithm Differential Evolution", 2006. draws returns a thinned sample of the second
+// half of the rounds, and the last state of the chains, from which another fit may start. The same random source gives
+// the same draws, so that predictions are reproducible.
+func draws(density func([]float64) float64, chains [][]float64, rounds int, random *rand.Rand) (kept, end [][]float64) {
+	d, n := len(chains[0]), len(chains)
+	at, now := make([][]float64, n), make([]float64, n)
+	for i, c := range chains {
+		at[i] = append([]float64{}, c...)
+		now[i] = density(c)
+	}
+	step := 2.38 / math.Sqrt(2*float64(d))
+	every := max(1, rounds/2*n/keptDraws)
+	proposal := make([]float64, d)
+	for round, visited := 0, 0; round < rounds; round++ {
+		scale := step
+		if round%10 == 9 {
+			scale = 1 // a jump from one mode to another
+		}
+		for i := range at {
+			a, b := random.IntN(n), random.IntN(n)
+			for k := range proposal {
+				proposal[k] = at[i][k] + scale*(at[a][k]-at[b][k]) + 1e-4*random.NormFloat64()
+			}
+			if then := density(proposal); then >= now[i] || math.Log(random.Float64()) < then-now[i] {
+				copy(at[i], proposal)
+				now[i] = then
+			}
+			if visited++; round >= rounds/2 && visited%every == 0 {
+				kept = append(kept, append([]float64{}, at[i]...))
+			}
+		}
+	}
+	return kept, at
+}
+
+// posterior is the result of a fit: draws of its parameters, and the last state of the chains.
+type posterior struct{ kept, chains [][]float64 }
+
+// sample draws from a posterior. It starts from the chains of an earlier fit, which takes fewer rounds. Without one, or
+// if that fit had other parameters, it starts from draws of the prior.
+func sample(density func([]float64) float64, prior []normal, begin *posterior, random *rand.Rand) (p posterior) {
+	start, rounds := chainsOf(prior, random), coldRounds
+	if begin != nil && len(begin.chains[0]) == len(prior) {
+		start, rounds = begin.chains, warmRounds
+	}
+	p.kept, p.chains = draws(density, start, rounds, random)
+	return p
+}
+
+// chainsOf returns starting points of chains, drawn from the prior.
+func chainsOf(prior []normal, random *rand.Rand) (chains [][]float64) {
+	for range max(24, 3*len(prior)) {
+		c := make([]float64, len(prior))
+		for k, p := range prior {
+			c[k] = p.mean + p.deviation*random.NormFloat64()
+		}
+		chains = append(chains, c)
+	}
+	return chains
+}
+
+// normal is the prior of one parameter. Parameters are logarithms, so a deviation of 0.7 is about a factor of 2.
+type normal struct{ mean, deviation float64 }
+
+// logPrior returns the logarithm of the prior density, without its constant.
+func logPrior(prior []normal, p []float64) (sum float64) {
+	for k, n := range prior {
+		z := (p[k] - n.mean) / n.deviation
+		sum -= z * z / 2
+	}
+	return sum
+}
+
+// scattered is a residual with its variance, and the factor with which the effect of the launch enters it. A variance
+// of 0 marks a residual that was not measured.
+type scattered struct{ residual, variance, share float64 }
+
+// launchesLikelihood returns the logarithm of the likelihood of residuals. The steps of a launch share a random effect
+// with the variance between, which is integrated out.
+func launchesLikelihood(residuals []scattered, launches [][]int, between float64) (sum float64) {
+	for _, launch := range launches {
+		var squares, shares, both float64
+		for _, i := range launch {
+			r := residuals[i]
+			if r.variance == 0 {
+				continue // not measured
+			}
+			sum -= math.Log(r.variance) / 2
+			squares += r.residual * r.residual / r.variance
+			shares += r.share * r.share / r.variance
+			both += r.share * r.residual / r.variance
+		}
+		inflated := 1 + between*shares
+		sum -= math.Log(inflated)/2 + (squares-between*both*both/inflated)/2
+	}
+	return sum
+}

@@ -24,6 +24,13 @@ func measuredPoints[T any](name string, colour int, rows []T, x, y func(T) Figur
 	}
 }
 
+// newPlot returns a chart without a limit.
+func newPlot(name, title, xLabel, yLabel string, points ...chart.Points) chart.Plot {
+	return chart.Plot{
+		Name: name, Title: title, XLabel: xLabel, YLabel: yLabel, Limit: chart.NoLimit, Points: points,
+	}
+}
+
 // joined returns a line through points, to be drawn below them. The line has no name, so that only the points are in
 // the legend, and it has no hollow points.
 func joined(points chart.Points) chart.Points {
@@ -69,19 +76,17 @@ func demandChart(name, xLabel string, loads, cores []float64) chart.Plot {
 		dots.X, dots.Y = append(dots.X, load), append(dots.Y, cores[i])
 		from, most = load, max(most, cores[i])
 	}
-	plot := chart.Plot{
-		Name: name, Title: "Demand: the fewest cores that held each load", XLabel: xLabel, YLabel: coresOfTopology,
-		Limit: chart.NoLimit, Points: []chart.Points{line, dots},
-	}
+	plot := newPlot(name, "Demand: the fewest cores that held each load", xLabel, coresOfTopology, line, dots)
 	if len(more.X) > 0 {
 		plot.Points = append(plot.Points, more)
 	}
 	return plot
 }
 
-// addAudit adds a finding: how many of the totals that a table states agree with its rows. The caller adds the table of
-// findings as a section of its own.
+// addAudit adds a finding: how many of the totals that a table states agree with its rows. A section has the totals
+// that do not.
 func addAudit(d *document.Document, findings []tuning.Finding, audited int) {
+	d.AddTable("Audit", auditTable(findings))
 	switch {
 	case audited == 0:
 		return
@@ -118,21 +123,6 @@ func auditTable(findings []tuning.Finding) document.Table {
 // components that a topology reported.
 func OfResources(r *tuning.Resources) *document.Document {
 	d := &document.Document{Title: "Resources of the topology", Notes: r.Notes}
-	d.Find("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", tuning.Count(r.Totals.Parallelism),
-		tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Totals.TotalMemoryMiB))
-	d.Find("%s", machines(r))
-	addAudit(d, r.Audit, r.AuditedTotals)
-	if s := r.Spouts; s != nil {
-		d.Find("%s", pendingText(s))
-		if bolts := s.FilterBoltsPerSpout; bolts == 1 {
-			d.Find("Fan-out: 1 filter bolt per spout.")
-		} else if bolts.Known() {
-			d.Find("Fan-out: %s filter bolts per spout.", tuning.Digits(bolts))
-		}
-		for _, w := range s.Warnings {
-			d.Find("Warning: %s.", w)
-		}
-	}
 	type component = tuning.ComponentShare
 	t := document.TableOf(r.Components,
 		document.Text("Component", func(c component) string { return c.Component }),
@@ -148,7 +138,21 @@ func OfResources(r *tuning.Resources) *document.Document {
 	t.Add("Total", strconv.Itoa(r.Totals.Parallelism), "", tuning.Digits(r.Totals.CPUCores), "", "",
 		tuning.Digits(r.Totals.TotalMemoryMiB), "", "")
 	d.AddTable("Components", t)
-	d.AddTable("Audit", auditTable(r.Audit))
+	d.Find("Totals: parallelism %s, %s CPU cores, %s MiB of memory.", tuning.Count(r.Totals.Parallelism),
+		tuning.Digits(r.Totals.CPUCores), tuning.Digits(r.Totals.TotalMemoryMiB))
+	d.Find("%s", machines(r))
+	addAudit(d, r.Audit, r.AuditedTotals)
+	if s := r.Spouts; s != nil {
+		d.Find("%s", pendingText(s))
+		if bolts := s.FilterBoltsPerSpout; bolts == 1 {
+			d.Find("Fan-out: 1 filter bolt per spout.")
+		} else if bolts.Known() {
+			d.Find("Fan-out: %s filter bolts per spout.", tuning.Digits(bolts))
+		}
+		for _, w := range s.Warnings {
+			d.Find("Warning: %s.", w)
+		}
+	}
 	d.Draw(chart.Bars{
 		Name: "resources", Title: "Share of each component in the CPU cores and memory of the topology",
 		XLabel: "share of the total", Shares: []string{"CPU cores", "memory"},
@@ -247,7 +251,6 @@ func OfData(data *tuning.Data) *document.Document {
 		loads := tuning.Each(data.Rows, func(v tuning.Volume) Figure { return v.RecordsPerS })
 		d.Draw(demandChart("data-demand", "records/s", values(loads), values(tuning.Each(data.Rows, coresOf))))
 	}
-	addAudit(d, data.Audit, data.AuditedTotals)
 	d.AddTable("Fits over cores, with intervals of "+tuning.ConfidencePercent(data.Confidence), document.TableOf(fits,
 		document.Text("Fit", func(f fitted) string { return f.perCore }),
 		digitsColumn("Least squares", "", func(f fitted) Figure { return f.line.Slope }),
@@ -261,7 +264,7 @@ func OfData(data *tuning.Data) *document.Document {
 			func(f fitted) string { return tuning.Between(f.line.ThroughOriginLow, f.line.ThroughOriginHigh) }),
 	))
 	d.AddTable("Volumes, with their ratios and the residuals of the least-squares lines", volumeTable(data))
-	d.AddTable("Audit", auditTable(data.Audit))
+	addAudit(d, data.Audit, data.AuditedTotals)
 	return d
 }
 
@@ -293,10 +296,7 @@ func volumeTable(d *tuning.Data) document.Table {
 // is not on the border.
 func (f fitted) chart(d *tuning.Data) chart.Plot {
 	points := measuredPoints("measured", 0, d.Rows, coresOf, f.value)
-	plot := chart.Plot{
-		Name: f.name, Title: f.title, XLabel: coresOfTopology, YLabel: f.unit, Limit: chart.NoLimit,
-		Points: []chart.Points{points},
-	}
+	plot := newPlot(f.name, f.title, coresOfTopology, f.unit, points)
 	line := func(name string, colour int, at func(float64) Figure) {
 		plot.Points = append(plot.Points, fitOver(name, colour, points.X, 0, 1.02*slices.Max(points.X), at)...)
 	}
@@ -313,10 +313,8 @@ func (f fitted) chart(d *tuning.Data) chart.Plot {
 // residualChart draws the difference between each volume and the least-squares line, as a percentage of the measured
 // value.
 func residualChart(d *tuning.Data) chart.Plot {
-	plot := chart.Plot{
-		Name: "data-residuals", Title: "Residuals: each volume compared with its least-squares line",
-		XLabel: coresOfTopology, YLabel: "% of the measured value", Limit: chart.NoLimit,
-	}
+	plot := newPlot("data-residuals", "Residuals: each volume compared with its least-squares line", coresOfTopology,
+		"% of the measured value")
 	for i, f := range fittedOf(d) {
 		share := func(v tuning.Volume) Figure { return 100 * f.residual(v) / f.value(v) }
 		plot.Points = append(plot.Points, measuredPoints(f.unit, i, d.Rows, coresOf, share))

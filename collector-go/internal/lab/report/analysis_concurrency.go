@@ -125,25 +125,19 @@ func concurrencyTable(c *tuning.Concurrency) document.Table {
 	return document.TableOf(c.Steps, columns...)
 }
 
-// overQueries returns the points of a figure over the queries. Points of failed steps are hollow, because they are
-// shown but not fitted.
+// overQueries returns the points of a figure over the queries. Points of steps that were not OK are hollow, because
+// they are shown but not fitted.
 func overQueries(name string, colour int, c *tuning.Concurrency,
 	figure func(tuning.ConcurrencyStep) Figure) chart.Points {
 	queries := func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
 	points := measuredPoints(name, colour, c.Steps, queries, figure)
-	points.Full = tuning.Each(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.Verdict != tuning.Fail })
+	points.Full = tuning.Each(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.Verdict == tuning.OK })
 	return points
 }
 
-// queriesPlot returns a chart over simultaneous queries without a limit.
-func queriesPlot(name, title, yLabel string, points ...chart.Points) chart.Plot {
-	return chart.Plot{
-		Name: name, Title: title, XLabel: simultaneousQueries, YLabel: yLabel, Limit: chart.NoLimit, Points: points,
-	}
-}
-
-// measuredSteps names the points in a legend. A hollow point is a step that failed.
-const measuredSteps = "measured (hollow: FAIL)"
+// measuredSteps names the points in a legend. A hollow point is a step that was not OK, or that was OK in only some
+// attempts.
+const measuredSteps = "measured (hollow: not OK)"
 
 // costNames are the legend names of the points that a cost was fitted to, by the source of the points.
 var costNames = map[tuning.CostSource]string{"": "measured", tuning.FromClimb: "measured, OK capacity steps",
@@ -160,11 +154,11 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 		points = overQueries(measuredSteps, 0, c,
 			func(s tuning.ConcurrencyStep) Figure { return s.AverageCPUMsPerMinute })
 	}
-	plot := queriesPlot("concurrency-cpu", "CPU time of a worker over simultaneous queries",
+	plot := newPlot("concurrency-cpu", "CPU time of a worker over simultaneous queries", simultaneousQueries,
 		"CPU ms per minute, mean over workers (60K is one core)", points)
 	if len(others) > 0 {
-		rest := measuredPoints("other steps, not fitted (hollow: FAIL)", 2, others, load, cpu)
-		rest.Full = tuning.Each(others, func(p tuning.CostPoint) bool { return p.Verdict != tuning.Fail })
+		rest := measuredPoints("other steps, not fitted (hollow: not OK)", 2, others, load, cpu)
+		rest.Full = tuning.Each(others, func(p tuning.CostPoint) bool { return p.Verdict == tuning.OK })
 		plot.Points = append(plot.Points, rest)
 	}
 	if c.CPUFit.Slope.Known() {
@@ -175,7 +169,8 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 
 // completenessChart draws the average result size over the queries, with the smallest size that counts as complete.
 func completenessChart(c *tuning.Concurrency) chart.Plot {
-	plot := queriesPlot("concurrency-completeness", "Average result size over simultaneous queries", "records per query",
+	plot := newPlot("concurrency-completeness", "Average result size over simultaneous queries", simultaneousQueries,
+		"records per query",
 		overQueries(measuredSteps, 0, c, func(s tuning.ConcurrencyStep) Figure { return s.AverageResultSize }))
 	plot.Limit = chart.Limit{
 		At: float64(c.SmallestResultSize), Name: "required: " + tuning.Digits(c.SmallestResultSize),
@@ -186,8 +181,8 @@ func completenessChart(c *tuning.Concurrency) chart.Plot {
 // configurationsChart draws the CPU of the whole topology over queries, a line for each configuration. It uses totals,
 // because the mean of a worker is not comparable between configurations with different workers.
 func configurationsChart(all []NamedConcurrency) chart.Plot {
-	plot := queriesPlot("configurations", "CPU of the whole topology over simultaneous queries, by configuration "+
-		"(hollow: FAIL)", "CPU ms/min of all workers")
+	plot := newPlot("configurations", "CPU of the whole topology over simultaneous queries, by configuration "+
+		"(hollow: not OK)", simultaneousQueries, "CPU ms/min of all workers")
 	for i, c := range all {
 		points := overQueries(c.Label, i, c.Concurrency,
 			func(s tuning.ConcurrencyStep) Figure { return s.TotalCPUMsPerMinute })

@@ -136,11 +136,10 @@ func pointTable(q *tuning.Queries) document.Table {
 // latencyChart draws the latency over the queries, a line for each configuration. The latency axis is logarithmic,
 // because a step beyond the capacity is slower by orders of magnitude. Points of steps that were not OK are hollow.
 func latencyChart(q *tuning.Queries) chart.Plot {
-	plot := chart.Plot{
-		Name: "queries-latency", Title: "Filter latency over simultaneous queries, by filter bolts",
-		XLabel: simultaneousQueries, YLabel: "average latency, ms, logarithmic", LogY: true,
-		Limit: chart.Limit{At: float64(q.LimitMs), Name: "limit " + tuning.Digits(q.LimitMs) + " ms"},
-	}
+	plot := newPlot("queries-latency", "Filter latency over simultaneous queries, by filter bolts", simultaneousQueries,
+		"average latency, ms, logarithmic")
+	plot.LogY = true
+	plot.Limit = chart.Limit{At: float64(q.LimitMs), Name: "limit " + tuning.Digits(q.LimitMs) + " ms"}
 	type point = tuning.PointVerdict
 	for i, r := range q.Rows {
 		points := measuredPoints(tuning.Counted(r.FilterBolts, "filter bolt"), i, r.Points,
@@ -164,11 +163,10 @@ func capacityChart(q *tuning.Queries) chart.Plot {
 		low, high := r.Capacity.Bounds(0, math.Inf(1))
 		intervals.Low, intervals.High = append(intervals.Low, low), append(intervals.High, high)
 	}
-	plot := chart.Plot{
-		Name: "queries-capacity", XLabel: coresOfTopology + " (the axis does not start at 0)", YLabel: simultaneousQueries,
-		Title: "Capacity over the cores of the topology: from the last OK step to the first FAIL",
-		Limit: chart.NoLimit, Crop: true, Points: []chart.Points{intervals},
-	}
+	plot := newPlot("queries-capacity",
+		"Capacity over the cores of the topology: from the last OK step to the first FAIL",
+		coresOfTopology+" (the axis does not start at 0)", simultaneousQueries, intervals)
+	plot.Crop = true
 	if q.Fit.QueriesPerCore.Known() {
 		at := func(cores float64) Figure { return q.Fit.Intercept + q.Fit.QueriesPerCore*Figure(cores) }
 		from, to := max(0, float64(q.Fit.CoresWithoutQueries)), 1.02*slices.Max(intervals.X)
@@ -221,14 +219,10 @@ func scalingChart(s *tuning.Scaling) chart.Plot {
 		return points
 	}
 	measured := measuredPoints("measured", 0, s.Rows, size, func(p point) Figure { return p.Throughput })
-	plot := chart.Plot{
-		Name: "scaling", Title: fmt.Sprintf("%s over %s", s.Columns.Throughput, s.Columns.Size),
-		XLabel: s.Columns.Size, YLabel: s.Columns.Throughput, Limit: chart.NoLimit, Points: []chart.Points{
-			measured,
-			curve("ideal", chart.Muted, func(p point) Figure { return p.Ideal }),
-			curve("discounted by "+tuning.Percent(s.Discount), chart.Series(2), func(p point) Figure { return p.Discounted }),
-		},
-	}
+	plot := newPlot("scaling", fmt.Sprintf("%s over %s", s.Columns.Throughput, s.Columns.Size), s.Columns.Size,
+		s.Columns.Throughput, measured, curve("ideal", chart.Muted, func(p point) Figure { return p.Ideal }),
+		curve("discounted by "+tuning.Percent(s.Discount), chart.Series(2),
+			func(p point) Figure { return p.Discounted }))
 	if s.USL.Rate.Value.Known() {
 		x := measured.X
 		plot.Points = append(plot.Points, fitOver("Universal Scalability Law", 1, x, x[0], x[len(x)-1], s.USL.At)...)
@@ -272,12 +266,9 @@ func OfSizing(s *tuning.Sizing) *document.Document {
 
 // sizeChart draws the requested load among the measured volumes, with the interval of its cores if it is known.
 func sizeChart(s *tuning.Sizing) chart.Plot {
-	plot := chart.Plot{
-		Name: "size-cores", Title: "Cores of the topology over the record rate: measured and requested",
-		XLabel: "records/s", YLabel: "CPU cores", Limit: chart.NoLimit, Points: []chart.Points{
-			measuredPoints("measured", 0, s.Measured, func(v tuning.Volume) Figure { return v.RecordsPerS }, coresOf),
-		},
-	}
+	plot := newPlot("size-cores", "Cores of the topology over the record rate: measured and requested", "records/s",
+		"CPU cores",
+		measuredPoints("measured", 0, s.Measured, func(v tuning.Volume) Figure { return v.RecordsPerS }, coresOf))
 	request := chart.Points{Name: "requested", Colour: chart.Series(1), X: []float64{float64(s.RecordsPerS)}}
 	if low, high := s.CPUCores.Low, s.CPUCores.High; low.Known() && high.Known() {
 		interval := request

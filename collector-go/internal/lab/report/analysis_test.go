@@ -53,7 +53,7 @@ func queries(t *testing.T) *tuning.Queries {
 func TestCapacitiesAsPeopleReadThem(t *testing.T) {
 	a := report.OfQueries(queries(t))
 	out := a.Text()
-	for _, want := range []string{"[300, 400)", "below 200", "at least 1,200", "unknown: a slope needs at least two rows",
+	for _, want := range []string{"holds 300, fails at 400", "below 200", "at least 1,200", "unknown: a slope needs at least two rows",
 		"900  FAIL"} {
 		assert.Contains(t, out, want)
 	}
@@ -116,7 +116,7 @@ func TestTheFigureOfAStepsGoalComesFirst(t *testing.T) {
 			names = append(names, f.Name)
 			svg, err := f.SVG()
 			require.NoError(t, err)
-			assert.Contains(t, string(svg), "measured (hollow: FAIL)", "one legend, whatever the step missed")
+			assert.Contains(t, string(svg), "measured (hollow: not OK)", "one legend, whatever the step missed")
 		}
 		assert.Equal(t, want, names)
 		assert.Equal(t, !lost, strings.Contains(d.Text(), "A complete step that is FAIL missed another goal"))

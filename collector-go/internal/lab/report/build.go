@@ -9,39 +9,27 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/document"
 )
 
-// gcReport returns the garbage collection of a trial by step and collector. It returns nil if no worker reported its
-// collectors.
-func gcReport(run *runstore.Figures, r *Report) *tuning.GCReport {
-	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
+// gcSteps returns the garbage collection of a trial by step and collector.
+func gcSteps(run *runstore.Figures) (all []tuning.GCStep) {
 	for _, step := range run.Steps {
 		for _, name := range collectorsOf(run.Workers) {
-			g.Steps = append(g.Steps, gcStep(run, step, name))
+			all = append(all, gcStep(run, step, name))
 		}
 	}
-	return correlated(g, []*Report{r})
+	return all
 }
 
-// gcOverLaunches returns the garbage collection of several launches of one configuration: the steps of all launches,
-// and the correlations over all their slices. It returns nil if no worker reported its collectors.
-func gcOverLaunches(launches []*Report) *tuning.GCReport {
+// gcReport returns the garbage collection of launches of one configuration: the steps of all launches, and the
+// correlation of GC time with CPU time and with the filter latency, over all measured slices. Slices that contain
+// warm-up are left out, as in the averages of the steps. The result is nil if no worker reported its collectors.
+func gcReport(launches ...*Report) *tuning.GCReport {
 	g := &tuning.GCReport{Confidence: tuning.DefaultConfidence}
-	var reported []*Report
-	for _, r := range launches {
-		if r.GC != nil {
-			g.Steps, reported = append(g.Steps, r.GC.Steps...), append(reported, r)
-		}
-	}
-	return correlated(g, reported)
-}
-
-// correlated adds the correlation of GC time with CPU time and with the filter latency, over the measured slices of all
-// launches. Slices that contain warm-up are left out, as in the averages of the steps.
-func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
-	if len(g.Steps) == 0 {
-		return nil
-	}
 	var gc, cpu, latency []Figure
 	for _, r := range launches {
+		if len(r.gcSteps) == 0 {
+			continue
+		}
+		g.Steps = append(g.Steps, r.gcSteps...)
 		times := r.overWorkers(func(w WorkerReport) []Figure { return w.GCMsPerMinute }, runstore.Total)
 		used := r.overWorkers(func(w WorkerReport) []Figure { return w.CPUMsPerMinute }, runstore.Total)
 		for i, t := range r.TimesMs {
@@ -49,6 +37,9 @@ func correlated(g *tuning.GCReport, launches []*Report) *tuning.GCReport {
 				gc, cpu, latency = append(gc, times[i]), append(cpu, used[i]), append(latency, r.FilterLatencyMeanMs[i])
 			}
 		}
+	}
+	if len(g.Steps) == 0 {
+		return nil
 	}
 	g.WithCPU, g.WithLatency = tuning.Correlate(gc, cpu, g.Confidence), tuning.Correlate(gc, latency, g.Confidence)
 	return g
@@ -139,7 +130,7 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 		StartedMs: run.Steps[0].StartMs, SliceMs: run.SliceMs, Goals: goalsReport(goalsOf(plan)),
 		TimesMs: sliceEnds(run), Calibration: run.Calibration, Collection: collected(run),
 		Query: run.Query, Settings: run.Settings, Placement: run.Placement, Annotations: run.Annotations,
-		Requested: run.Requested, percentiles: run.HasPercentiles(), durationMs: plan.Load.QueryDurationMs,
+		Requested: run.Requested, durationMs: plan.Load.QueryDurationMs,
 	}
 	for _, w := range run.Workers {
 		worker := workerReport(w, r.TimesMs, run.SliceMs)
@@ -161,7 +152,8 @@ func Build(run *runstore.Figures, plan runstore.Plan) (*Report, error) {
 		}
 		r.Steps = append(r.Steps, row)
 	}
-	r.GC = gcReport(run, r)
+	r.gcSteps = gcSteps(run)
+	r.GC = gcReport(r)
 	r.Caveats = caveats(run, r)
 	return r, nil
 }

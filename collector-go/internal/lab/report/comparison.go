@@ -97,9 +97,7 @@ func (c *Comparison) largestLoad(p *compare.ConfigurationChange) document.Table 
 	}
 	last := p.Steps[len(p.Steps)-1]
 	t.Columns[0].Head = last.Name
-	addFigures(&t, slices.DeleteFunc(slices.Clone(last.Figures), func(f compare.FigureChange) bool {
-		return f.Worse == ""
-	}))
+	addFigures(&t, tuning.Those(last.Figures, func(f compare.FigureChange) bool { return f.Worse != "" }))
 	return t
 }
 
@@ -152,7 +150,7 @@ func addMeanings(d *document.Document) {
 // the capacity may be the same.
 func capacitiesTable(all []compare.ConfigurationChange) document.Table {
 	type change = compare.ConfigurationChange
-	with := slices.DeleteFunc(slices.Clone(all), func(c change) bool { return c.Capacity == nil })
+	with := tuning.Those(all, func(c change) bool { return c.Capacity != nil })
 	return document.TableOf(with,
 		document.Text("Configuration", func(c change) string {
 			switch {
@@ -299,7 +297,7 @@ var betweenConfigurations = []string{
 
 // Document returns the comparison of two configurations as an analysis of the run's report. It has no verdict, because
 // the reader must decide which configuration is better.
-func (c *ComparedConfiguration) Document() *document.Document {
+func (c ComparedConfiguration) Document() *document.Document {
 	d := &document.Document{Title: fmt.Sprintf("%s against %s", c.After, c.Before), Notes: slices.Clone(c.Notes)}
 	d.Find("Before: %s. After: %s. Both are configurations of this run.", c.Before, c.After)
 	d.Findings = append(d.Findings, c.Findings(tuning.DefaultConfidence, "")...)
@@ -323,8 +321,8 @@ func (c *ComparedConfiguration) stepsTable() document.Table {
 	t := figureTable(tuning.DefaultConfidence)
 	t.Columns = append([]document.Column{document.Words("Step")}, t.Columns...)
 	for _, s := range c.Steps {
-		chosen := slices.DeleteFunc(slices.Clone(s.Figures), func(f compare.FigureChange) bool {
-			return !slices.Contains(betweenConfigurations, f.Name)
+		chosen := tuning.Those(s.Figures, func(f compare.FigureChange) bool {
+			return slices.Contains(betweenConfigurations, f.Name)
 		})
 		addFigures(&t, chosen, s.Name)
 	}

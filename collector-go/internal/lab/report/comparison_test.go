@@ -176,11 +176,11 @@ func TestCapacitiesAreCompared(t *testing.T) {
 		before, after, cell, says string
 		overlap                   bool
 	}{
-		"another": {before, after, "| as it is | [200, 300) | at least 300 | queries | no |",
-			"Capacity: [200, 300) before, at least 300 after (queries); the intervals do not overlap, so the capacity changed.",
+		"another": {before, after, "| as it is | holds 200, fails at 300 | at least 300 | queries | no |",
+			"Capacity: holds 200, fails at 300 before, at least 300 after (queries); the intervals do not overlap, so the capacity changed.",
 			false},
-		"the same": {before, before, "| as it is | [200, 300) | [200, 300) | queries | yes |",
-			"Capacity: [200, 300) before, [200, 300) after (queries); the intervals overlap, so the capacity may be the same.",
+		"the same": {before, before, "| as it is | holds 200, fails at 300 | holds 200, fails at 300 | queries | yes |",
+			"Capacity: holds 200, fails at 300 before, holds 200, fails at 300 after (queries); the intervals overlap, so the capacity may be the same.",
 			true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,7 +75,7 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 		return nil
 	}
 	type worker = collection.Worker
-	blocks := []document.Block{document.Paragraph("%s", completeness(c)), document.Tabled(document.TableOf(c.Workers,
+	workers := document.TableOf(c.Workers,
 		document.Text("Worker", func(w worker) string { return w.Worker }),
 		samplesColumn("Samples", func(w worker) uint64 { return w.Samples }),
 		samplesColumn("Missing", func(w worker) uint64 { return w.Missing }),
@@ -83,19 +84,17 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 		secondsColumn("Longest interval", "intervals", func(w worker) *float64 { return w.IntervalSeenRatio }),
 		secondsColumn("Clock skew", "s", func(w worker) *float64 { return w.SkewSeconds }),
 		samplesColumn("Restarts", func(w worker) uint64 { return w.Restarts }),
-	))}
+	)
 	missing := slices.DeleteFunc(metricsOf(c), func(m workerMetric) bool { return m.IsComplete() && !m.Silent })
-	if len(missing) == 0 {
-		return blocks
-	}
 	// The metrics with the most missing samples come first, because the table is limited.
 	slices.SortStableFunc(missing, func(a, b workerMetric) int { return -cmp.Compare(a.Missing, b.Missing) })
 	more := ""
 	if n := len(missing) - mostGaps; n > 0 {
 		more, missing = fmt.Sprintf("%d more are in the section \"Collected metrics\" of the trial.", n), missing[:mostGaps]
 	}
-	return append(blocks, document.Heading("Metrics with missing samples"), document.Tabled(metricTable(missing)),
-		document.Paragraph("%s", more))
+	return []document.Block{document.Paragraph("%s", completeness(c)), document.Tabled(workers),
+		document.Heading("Metrics with missing samples"), document.Tabled(metricTable(missing)),
+		document.Paragraph("%s", more)}
 }
 
 // collectedBlocks returns the expected interval of each metric, and all metrics that had a problem.
@@ -103,16 +102,14 @@ func collectedBlocks(c *collection.Collection) []document.Block {
 	if c == nil {
 		return nil
 	}
-	blocks := []document.Block{document.Tabled(document.TableOf(slices.Sorted(maps.Keys(c.IntervalSeconds)),
+	intervals := document.TableOf(slices.Sorted(maps.Keys(c.IntervalSeconds)),
 		document.Text("Metric", func(metric string) string { return metric }),
 		secondsColumn("Interval", "s", func(metric string) *float64 {
 			interval := c.IntervalSeconds[metric]
 			return &interval
-		})))}
-	if wrong := metricsOf(c); len(wrong) > 0 {
-		blocks = append(blocks, document.Heading("Metrics with problems"), document.Tabled(metricTable(wrong)))
-	}
-	return blocks
+		}))
+	return []document.Block{document.Tabled(intervals), document.Heading("Metrics with problems"),
+		document.Tabled(metricTable(metricsOf(c)))}
 }
 
 // workerMetric is the health of one metric of one worker.
@@ -202,7 +199,7 @@ func (r *RunReport) stepNotes() (notes []string) {
 	for _, t := range r.reported() {
 		for _, s := range t.Report.Steps {
 			for _, note := range s.Notes {
-				notes = append(notes, fmt.Sprintf("%s, %s: %s.", t.name(), s.name(), note))
+				notes = append(notes, fmt.Sprintf("%s, %s: %s.", t.name(), s.Label, note))
 			}
 		}
 	}
@@ -226,23 +223,19 @@ func (r *RunReport) healthBlocks() (blocks []document.Block) {
 // idle host.
 const mostShareColumns = 6
 
-// busy is the step of a trial in which the host was busiest.
-type busy struct {
-	name string
-	step *StepReport
-}
-
 // busiestTable shows which processes used the host in each trial's busiest step. It has a column for each trial, which
 // adds up to the whole host. It shows the mostShareColumns trials with the least idle host; left counts the others.
 func (r *RunReport) busiestTable() (t document.Table, left int) {
-	var all []busy
+	var all []StepReport
 	for _, t := range r.reported() {
-		if step := t.Report.busiestStep(); step != nil && len(step.Shares) > 0 {
-			all = append(all, busy{fmt.Sprintf("%s: %s", t.name(), step.name()), step})
+		if busiest := t.Report.busiestStep(); busiest != nil && len(busiest.Shares) > 0 {
+			step := *busiest
+			step.Label = t.name() + ": " + step.Label
+			all = append(all, step)
 		}
 	}
 	if left = len(all) - mostShareColumns; left > 0 {
-		slices.SortStableFunc(all, func(a, b busy) int { return cmp.Compare(a.step.HostIdle, b.step.HostIdle) })
+		slices.SortStableFunc(all, func(a, b StepReport) int { return cmp.Compare(a.HostIdle, b.HostIdle) })
 		all = all[:mostShareColumns]
 	}
 	return sharesOf(all), max(0, left)
@@ -250,22 +243,20 @@ func (r *RunReport) busiestTable() (t document.Table, left int) {
 
 // sharesOf shows the processes of several steps side by side, the largest share first. A row above them has the idle
 // share, so that each column adds up to the whole host.
-func sharesOf(all []busy) document.Table {
-	t := newGrid(tuning.Each(all, func(b busy) string { return b.name }), "Process")
+func sharesOf(steps []StepReport) document.Table {
+	t := newGrid(steps, "Process")
 	most := map[string]Figure{}
-	for i, b := range all {
-		for _, s := range b.step.Shares {
+	for i, step := range steps {
+		for _, s := range step.Shares {
 			t.set(i, tuning.Percent(s.Ratio), s.Process)
 			if before, seen := most[s.Process]; !seen || s.Ratio > before {
 				most[s.Process] = s.Ratio
 			}
 		}
+		t.set(i, tuning.Percent(step.HostIdle), "idle")
 	}
+	most["idle"] = Figure(math.Inf(1))
 	slices.SortStableFunc(t.names, func(a, b string) int { return cmp.Compare(most[b], most[a]) })
-	for i, b := range all {
-		t.set(i, tuning.Percent(b.step.HostIdle), "idle")
-	}
-	t.first("idle")
 	return t.table()
 }
 

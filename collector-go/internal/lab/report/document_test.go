@@ -238,17 +238,17 @@ func TestTheReportOfTest7(t *testing.T) {
 	}
 	require.NotNil(t, r.Results.Queries)
 	assert.InDelta(t, 28.68, float64(r.Results.Queries.Fit.QueriesPerCore), 0.01, "as tune analyze says")
-	assert.Contains(t, text, "| 4 | 78.3 | 112,256 | [50, 60) | 40 | yes | 32 | 36% |")
+	assert.Contains(t, text, "| 4 | 78.3 | 112,256 | holds 50, fails at 60 | 40 | yes | 32 | 36% |")
 	assert.Contains(t, text, "| T2 | 8 filter bolts | bullet.topology.filter.bolt.parallelism: 4 → 8 |",
 		"what was changed between the trials")
 	assert.Contains(t, text, "figures/trials.svg")
 	assert.NotContains(t, text, "n 2)", "nothing was repeated")
 	for _, want := range []string{"| 50 | 78.3 | 4 |", "| 500 | ", "| 550 | – | not held |",
-		"figures/queries-demand.svg", "Largest capacity: [500, 550) simultaneous queries (20 filter bolts)."} {
+		"figures/queries-demand.svg", "Largest capacity: holds 500, fails at 550 simultaneous queries (20 filter bolts)."} {
 		assert.Contains(t, text, want)
 	}
 	assert.Contains(t, text,
-		"# for up to 400 simultaneous queries: 20% below the last OK step, capacity [500, 550), knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
+		"# for up to 400 simultaneous queries: 20% below the last OK step, capacity: holds 500, fails at 550, knee at 500\nbullet.topology.filter.bolt.parallelism: 20")
 }
 
 // test6 returns the document's volumes. Each configuration holds its own rate and the previous one, and fails at the
@@ -358,7 +358,7 @@ func TestRepeatsHaveASpread(t *testing.T) {
 	}
 	for _, want := range []string{"| 4 filter bolts | 100 | OK | 12 (10 to 14, n 2) |",
 		"| 4 filter bolts | 200 | OK, FAIL | 170 (90 to 250, n 2) |",
-		"| Capacity of each repeat |", "| at least 200; [100, 200) |", "| T2 | 4 filter bolts (repeat 2) |  |"} {
+		"| Capacity of each repeat |", "| at least 200; holds 100, fails at 200 |", "| T2 | 4 filter bolts (repeat 2) |  |"} {
 		assert.Contains(t, text, want)
 	}
 }

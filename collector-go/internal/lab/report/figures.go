@@ -139,14 +139,9 @@ type Spread struct {
 }
 
 // SpreadOf returns the spread of the known values. Launches is the number of known values.
-func SpreadOf(values []Figure) Spread {
+func SpreadOf(figures []Figure) Spread {
 	s := Spread{Mean: Unknown, Least: Unknown, Most: Unknown, Deviation: Unknown}
-	var known []float64
-	for _, v := range values {
-		if v.Known() {
-			known = append(known, float64(v))
-		}
-	}
+	known := values(tuning.Those(figures, Figure.Known))
 	if s.Launches = len(known); s.Launches == 0 {
 		return s
 	}

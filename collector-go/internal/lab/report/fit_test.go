@@ -52,9 +52,17 @@ func TestTheCostsFigureDrawsWhatWasFitted(t *testing.T) {
 		return plot.Points[i]
 	}
 	assert.Equal(t, []float64{0, 0, 20, 20, 50, 50}, named("measured, cost steps").X)
-	assert.Equal(t, []float64{100, 200}, named("other steps, not fitted (hollow: FAIL)").X)
+	assert.Equal(t, []float64{100, 200}, named("other steps, not fitted (hollow: not OK)").X)
 	assert.InDelta(t, 50, slices.Max(named("least squares").X), 1e-9, "and no further")
 	for _, p := range plot.Points {
 		assert.False(t, p.Dashed)
 	}
+}
+
+// A step that was OK in one attempt and FAIL in another is inconclusive, so its point is hollow.
+func TestAStepWhoseAttemptsDisagreeIsHollow(t *testing.T) {
+	c := &tuning.Concurrency{Steps: []tuning.ConcurrencyStep{{Queries: 100, Verdict: tuning.OK, AverageResultSize: 10},
+		{Queries: 200, Verdict: tuning.Inconclusive, AverageResultSize: 5},
+		{Queries: 400, Verdict: tuning.Fail, AverageResultSize: 4}}}
+	assert.Equal(t, []bool{true, false, false}, completenessChart(c).Points[0].Full)
 }

@@ -92,10 +92,7 @@ func disk(s IngestStep) Figure {
 
 // known returns a number as a figure. 0 is unknown, because a step without rows has no throughput.
 func known(v float64) Figure {
-	if v == 0 {
-		return Unknown
-	}
-	return Figure(v)
+	return positive(Figure(v))
 }
 
 // OfIngest returns the document about how much a collector accepts.
@@ -118,7 +115,7 @@ func OfIngest(i *Ingest) *document.Document {
 		figureColumn("Server", "MiB", 0, func(s step) Figure { return known(s.ServerMiB) }),
 		digitsColumn("Wire", "bytes per sample", func(s step) Figure { return known(s.WireBytes) }),
 		digitsColumn("Journal", "bytes per sample", func(s step) Figure { return known(s.Journal) }),
-		digitsColumn("Store", "bytes per sample", func(s step) Figure { return disk(s) }),
+		digitsColumn("Store", "bytes per sample", disk),
 	)))
 	d.Add("Stages", document.Tabled(document.TableOf(i.Stages,
 		document.Text("Stage", func(s stage) string { return s.Name }),
@@ -149,32 +146,26 @@ func (i *Ingest) saturation() chart.Plot {
 	dots := queryable
 	dots.Name, dots.Joined = "", false
 	dots.Full = tuning.Each(i.Steps, func(s IngestStep) bool { return s.Rejected == 0 })
-	return chart.Plot{
-		Name: "saturation", Title: "Rows per second over clients (hollow: the collector rejected some batches)",
-		XLabel: "clients", YLabel: "rows/s", Limit: chart.NoLimit, Points: []chart.Points{queryable, dots,
-			i.curve("until acknowledged", 1, func(s IngestStep) Figure { return known(s.AckedRowsPerS) })},
-	}
+	return newPlot("saturation", "Rows per second over clients (hollow: the collector rejected some batches)",
+		"clients", "rows/s", queryable, dots,
+		i.curve("until acknowledged", 1, func(s IngestStep) Figure { return known(s.AckedRowsPerS) }))
 }
 
 // latency draws the time from sending a batch to its acknowledgement, which includes the sync to disk. The axis is
 // logarithmic, because the slowest batches are far above the median.
 func (i *Ingest) latency() chart.Plot {
-	return chart.Plot{
-		Name: "acknowledgement", Title: "Time from sending a batch to its acknowledgement, including the fsync",
-		XLabel: "clients", YLabel: "ms", LogY: true, Limit: chart.NoLimit, Points: []chart.Points{
-			i.curve("p50", 0, func(s IngestStep) Figure { return known(s.Ack.P50) }),
-			i.curve("p99", 1, func(s IngestStep) Figure { return known(s.Ack.P99) }),
-			i.curve("p999", 2, func(s IngestStep) Figure { return known(s.Ack.P999) }),
-		},
-	}
+	plot := newPlot("acknowledgement", "Time from sending a batch to its acknowledgement, including the fsync",
+		"clients", "ms", i.curve("p50", 0, func(s IngestStep) Figure { return known(s.Ack.P50) }),
+		i.curve("p99", 1, func(s IngestStep) Figure { return known(s.Ack.P99) }),
+		i.curve("p999", 2, func(s IngestStep) Figure { return known(s.Ack.P999) }))
+	plot.LogY = true
+	return plot
 }
 
 // stages draws the percentiles of all stages side by side, in the step with the most rows per second.
 func (i *Ingest) stages() chart.Plot {
-	plot := chart.Plot{
-		Name: "stages", Title: "Time of each stage, in the step with the most rows per second",
-		YLabel: "ms", LogY: true, Limit: chart.NoLimit,
-	}
+	plot := newPlot("stages", "Time of each stage, in the step with the most rows per second", "", "ms")
+	plot.LogY = true
 	var place []float64
 	for n, s := range i.Stages {
 		plot.XNames, place = append(plot.XNames, s.Name), append(place, float64(n+1))

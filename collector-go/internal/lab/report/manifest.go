@@ -22,11 +22,8 @@ func (r *RunReport) manifestTable() document.Table {
 	if i := slices.IndexFunc(r.Trials, func(trial *TrialReport) bool { return trial.Launched != "" }); i >= 0 {
 		t.AddKnown("Launched by", r.Trials[i].Launched)
 	}
-	for _, version := range [][2]string{{"Bullet Metrics", v.BulletMetrics}, {"Bullet", v.Bullet}, {"Storm", v.Storm},
-		{"Kafka", r.kafka()}, {"Java of the workers", v.WorkerJava}, {"Java of the load host", v.Java},
-		{"Plugin", v.Plugin}} {
-		t.AddKnown(version[0], version[1])
-	}
+	t.AddKnown("Bullet Metrics", v.BulletMetrics, "Bullet", v.Bullet, "Storm", v.Storm, "Kafka", r.kafka(),
+		"Java of the workers", v.WorkerJava, "Java of the load host", v.Java, "Plugin", v.Plugin)
 	if hostOfRun(r.plan) {
 		addCluster(&t, m.Cluster)
 		addMachine(&t, "Load host: ", m.Machine)
@@ -48,15 +45,11 @@ func (r *RunReport) manifestTable() document.Table {
 // kafka returns the version of the broker. If the records come from Kafka and the version is unknown, it returns a hint
 // how to state it.
 func (r *RunReport) kafka() string {
-	if r.Manifest.Versions.Kafka != "" {
-		return r.Manifest.Versions.Kafka
+	fromKafka := func(e runstore.Entry) bool { return strings.HasPrefix(e.Key, "bullet.dsl.connector.kafka.") }
+	if r.Manifest.Versions.Kafka == "" && slices.ContainsFunc(r.Manifest.BulletSettings, fromKafka) {
+		return "unknown; set cluster.kafka_version"
 	}
-	for _, e := range r.Manifest.BulletSettings {
-		if strings.HasPrefix(e.Key, "bullet.dsl.connector.kafka.") {
-			return "unknown; set cluster.kafka_version"
-		}
-	}
-	return ""
+	return r.Manifest.Versions.Kafka
 }
 
 // addMachine adds the known facts about a machine. The prefix is the role of the machine, or "" if the run has only one
@@ -160,11 +153,9 @@ func (t *TrialReport) reportedTable() document.Table {
 	if r == nil {
 		return out
 	}
-	for _, known := range [][2]string{{"Topology id", r.TopologyID}, {"Bullet", r.Bullet}, {"Storm", r.Storm},
-		{"Java of the workers", r.WorkerJava}, {"Plugin", r.Plugin}, {"JVM flags of the workers", r.WorkerFlags},
-		{"Heap flags in effect", r.HeapFlags}, {"GC flags in effect", r.GCFlags}} {
-		out.AddKnown(known[0], known[1])
-	}
+	out.AddKnown("Topology id", r.TopologyID, "Bullet", r.Bullet, "Storm", r.Storm, "Java of the workers", r.WorkerJava,
+		"Plugin", r.Plugin, "JVM flags of the workers", r.WorkerFlags, "Heap flags in effect", r.HeapFlags,
+		"GC flags in effect", r.GCFlags)
 	if r.HeapLimitBytes.Known() {
 		out.AddKnown("Heap limit of a worker", fmt.Sprintf("%.0f MiB", float64(r.HeapLimitBytes)/mib))
 	}

@@ -76,7 +76,11 @@ func (r *RunReport) measured(configuration int) []measured {
 			m.verdicts, m.tried = append(m.verdicts, tuning.Combined(tried)), append(m.tried, tried...)
 			if s.Kind == runstore.LoadStep {
 				m.steps = append(m.steps, t.Report.stepAt(s.StartMs))
-				m.attempts = append(m.attempts, t.attempts(s)...)
+				// A load that was measured several times in one launch shows how much the topology drifts, so every
+				// attempt is a point of the cost.
+				for _, ok := range t.okAt(s) {
+					m.attempts = append(m.attempts, t.Report.stepAt(ok.StartMs))
+				}
 			}
 		}
 	}
@@ -107,17 +111,6 @@ func (r *RunReport) withCosts(configuration int) []measured {
 		}
 	}
 	return all.sorted()
-}
-
-// attempts returns all OK attempts of the trial at the value of a step. A load that was measured several times in one
-// launch shows how much the topology drifts, so every attempt is a point of the cost.
-func (t *TrialReport) attempts(last TrialStep) (all []*StepReport) {
-	for _, s := range t.Steps {
-		if s.Kind == last.Kind && s.Value == last.Value && s.Verdict == tuning.OK {
-			all = append(all, t.Report.stepAt(s.StartMs))
-		}
-	}
-	return all
 }
 
 // verdict returns the verdict of all attempts in all launches together, as the capacity of the configuration counts it.
@@ -168,7 +161,11 @@ func (t *TrialReport) lastOK() *TrialStep {
 		return nil
 	}
 	last := runstore.Step{Kind: runstore.LoadStep, Value: *t.result.Capacity.LastOK}
-	return t.attempt(TrialStep{Step: last}, tuning.OK)
+	all := t.okAt(TrialStep{Step: last})
+	if len(all) == 0 {
+		return nil
+	}
+	return &all[len(all)-1]
 }
 
 // busyMost returns how busy the busiest executor of a component was at the last step that held, as a share of its time.
@@ -299,7 +296,7 @@ func (r *RunReport) concurrencyOf(configuration int) (*NamedConcurrency, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &NamedConcurrency{Concurrency: c, rows: rows}, nil
+	return &NamedConcurrency{Concurrency: c, Rows: rows}, nil
 }
 
 // concurrency returns the place as a row of the analysis, with the means of its launches. It also contains each single

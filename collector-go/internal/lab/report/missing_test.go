@@ -10,10 +10,10 @@ import (
 func TestMissingRecordsAreSaidOfAStepThatIsOK(t *testing.T) {
 	run := synthetic()
 	for i := 1; i < 4; i++ {
-		run.Steps[i].Clients.GeneratedRecords, run.Steps[i].Clients.DueRecords = 1500, 1200
+		run.Steps[i].Clients.GeneratedRecords, run.Steps[i].Clients.ExpectedRecords = 1500, 1200
 	}
 	run.Steps[2].Clients.MissingRecords = 3
-	run.Steps[3].Clients.DueRecords, run.Steps[3].Clients.MissingRecords = 1_000_000, 1
+	run.Steps[3].Clients.ExpectedRecords, run.Steps[3].Clients.MissingRecords = 1_000_000, 1
 	text := markdown(t, run)
 	for _, want := range []string{"| Records generated | Records missing |", "| 1,500 | 0 |", "| 1,500 | 3 of 1,200 |",
 		"20 queries: OK, because its goals allow it, although 3 of 1,200 records are missing from the answers (completeness 99.75%).",

@@ -29,11 +29,7 @@ import (
 // OpenRunReport reads the directory of a run or of one of its trials. The run may be finished, interrupted or still
 // running. The report is complete when the function returns; nothing is read later.
 func OpenRunReport(dir string) (*RunReport, error) {
-	run, err := runstore.ReadAny(dir)
-	if err != nil {
-		return nil, err
-	}
-	r, err := readRun(run)
+	r, err := readRun(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +42,7 @@ func OpenRunReport(dir string) (*RunReport, error) {
 	return r, nil
 }
 
-// caveats returns the caveats of the plan, of the launch and of the trials, and then the general ones, each once. The
+// caveats returns the caveats of the plan, of the launch and of the trials, each once. The
 // trials of a run have mostly the same caveats.
 func (r *RunReport) caveats() (all []string) {
 	add := func(lines ...string) { all = tuning.Union(all, lines...) }
@@ -64,12 +60,12 @@ func (r *RunReport) caveats() (all []string) {
 	} else if r.plan.Launch == "local" {
 		add(oneMachine)
 	}
-	percentiles := false
-	for _, t := range r.reported() {
+	for _, t := range r.reported() { // their caveats include the general ones
 		add(t.Report.Caveats...)
-		percentiles = percentiles || t.Report.percentiles
 	}
-	add(generalCaveats(percentiles)...)
+	if len(r.reported()) == 0 {
+		add(generalCaveats(false)...)
+	}
 	return all
 }
 
@@ -121,10 +117,7 @@ func (r *RunReport) analyses() (all []*document.Document) {
 	for _, t := range j.Timelines {
 		all = append(all, named(OfTimeline(t.Timeline), t.Label, len(j.Timelines)))
 	}
-	for i := range r.Compared {
-		all = append(all, r.Compared[i].Document())
-	}
-	return all
+	return append(all, tuning.Each(r.Compared, ComparedConfiguration.Document)...)
 }
 
 // named adds the label of the configuration to the titles of an analysis and of its figures, if there are several
@@ -166,7 +159,7 @@ func (r *RunReport) recommendation() []document.Block {
 		if row.Recommended == nil {
 			continue
 		}
-		text += fmt.Sprintf("# for up to %d simultaneous queries: %s below the last OK step, capacity %s",
+		text += fmt.Sprintf("# for up to %d simultaneous queries: %s below the last OK step, capacity: %s",
 			*row.Recommended, tuning.Percent(row.Headroom), row.Capacity.Text())
 		if row.Knee != nil {
 			text += fmt.Sprintf(", knee at %d", row.Knee.Queries)

@@ -30,11 +30,7 @@ type operand struct {
 // no stored figures. Otherwise the configuration would be compared by fewer launches than it had, without anybody
 // noticing.
 func openOperand(dir string) (*operand, error) {
-	run, err := runstore.ReadAny(dir)
-	if err != nil {
-		return nil, err
-	}
-	r, err := readRun(run)
+	r, err := readRun(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +71,7 @@ func (r *RunReport) operand(dir string) (*operand, error) {
 		c := &o.Configurations[place]
 		c.Launches = append(c.Launches, launch)
 		reports[t.Configuration] = append(reports[t.Configuration], t.Report)
-		c.GC = gcOverLaunches(reports[t.Configuration])
+		c.GC = gcReport(reports[t.Configuration]...)
 	}
 	if len(o.Configurations) == 0 {
 		return nil, fmt.Errorf("%s has no measured step to compare yet", dir)
@@ -116,13 +112,10 @@ func (t *TrialReport) launch() (compare.Launch, error) {
 			continue
 		}
 		s := measuredStep{TrialStep: step, run: t.figures, outcomes: outcomes}
-		compared := compare.Step{
+		out.Steps = append(out.Steps, compare.Step{
 			Value: s.Value, Name: s.Name, Verdicts: t.verdictsAt(step), Figures: s.compared(t.Report.stepAt(s.StartMs)),
-		}
-		for _, name := range collectorsOf(s.run.Workers) {
-			compared.Collectors = append(compared.Collectors, s.collector(name))
-		}
-		out.Steps = append(out.Steps, compared)
+			Collectors: tuning.Each(collectorsOf(s.run.Workers), s.collector),
+		})
 	}
 	return out, nil
 }
@@ -198,14 +191,9 @@ func (s measuredStep) ends() (all []int64) {
 // bySlice combines a value of the workers that reported it, slice by slice.
 func (s measuredStep) bySlice(together func([]Figure) Figure, reported func(runstore.Worker) bool,
 	value func(w runstore.Worker, endMs int64) Figure) []Figure {
+	workers := tuning.Those(s.run.Workers, reported)
 	return tuning.Each(s.ends(), func(endMs int64) Figure {
-		var all []Figure
-		for _, w := range s.run.Workers {
-			if reported(w) {
-				all = append(all, value(w, endMs))
-			}
-		}
-		return together(all)
+		return together(tuning.Each(workers, func(w runstore.Worker) Figure { return value(w, endMs) }))
 	})
 }
 
@@ -251,16 +239,11 @@ func (s measuredStep) queryLatencies() []Figure {
 }
 
 // ended returns the queries that count for the step and ended in one of the given ways, in the order of their ends.
-func (s measuredStep) ended(ends ...load.End) (all []load.Outcome) {
+func (s measuredStep) ended(ends ...load.End) []load.Outcome {
 	step := load.Window{
 		Start: time.UnixMilli(s.StartMs), Measured: time.UnixMilli(s.MeasuredFromMs), End: time.UnixMilli(s.EndMs),
 	}
-	for _, o := range s.outcomes {
-		if slices.Contains(ends, o.End) && step.Holds(o) {
-			all = append(all, o)
-		}
-	}
-	return all
+	return tuning.Those(s.outcomes, func(o load.Outcome) bool { return slices.Contains(ends, o.End) && step.Holds(o) })
 }
 
 // mostLine is the longest line of the outcomes file, in bytes.

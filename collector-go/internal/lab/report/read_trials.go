@@ -10,12 +10,17 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
-// readRun reads the trials of a run, which may be finished, interrupted or still running, and groups them by
-// configuration. OpenRunReport adds what follows from all trials together, because a comparison does not need it.
+// readRun reads the trials of the run in a directory, which may also be the directory of one of its trials, and groups
+// them by configuration. The run may be finished, interrupted or still running. OpenRunReport adds what follows from
+// all trials together, because a comparison does not need it.
 //
 // It returns an error if a file cannot be read. Trials without figures are not an error; they are reported as far as
 // they got.
-func readRun(run *runstore.Run) (*RunReport, error) {
+func readRun(dir string) (*RunReport, error) {
+	run, err := runstore.ReadAny(dir)
+	if err != nil {
+		return nil, err
+	}
 	plan, manifest := run.Plan, run.Manifest
 	r := &RunReport{
 		Title: cmp.Or(plan.Title, plan.Experiment), Experiment: plan.Experiment, Test: plan.Test,
@@ -100,12 +105,9 @@ func (r *RunReport) rows(result runstore.Result) {
 	for _, row := range result.Rows {
 		out := RowReport{Configuration: row.Configuration, Label: row.Label, Point: row.Point,
 			RunJudgement: row.RunJudgement, Repeats: []tuning.Interval{}}
-		for i, t := range r.Trials {
-			if t.Configuration != row.Configuration {
-				continue
-			}
+		for _, t := range r.trialsOf(row.Configuration) {
 			if out.Launches += t.Launches; len(t.Steps) > 0 {
-				out.Repeats = append(out.Repeats, result.Trials[i].Capacity)
+				out.Repeats = append(out.Repeats, t.result.Capacity)
 			}
 		}
 		r.Rows = append(r.Rows, out)

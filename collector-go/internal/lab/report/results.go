@@ -81,10 +81,8 @@ func (r *RunReport) sizeData(j *Results) (*RunSizing, error) {
 // recordsHeadroom says how much headroom the sizing has for records. tune size adds none, because a goal for catching
 // up ensures it. Without such a goal the text recommends to plan for fewer records.
 func (r *RunReport) recordsHeadroom() string {
-	for _, g := range r.Goals {
-		if g.Figure == tuning.CatchUp {
-			return fmt.Sprintf("It also has the headroom that a goal requires: %s.", g)
-		}
+	if g, found := tuning.First(r.Goals, func(g tuning.Goal) bool { return g.Figure == tuning.CatchUp }); found {
+		return fmt.Sprintf("It also has the headroom that a goal requires: %s.", g)
 	}
 	return "It has no headroom, because no goal required a catch-up rate: plan for fewer records/s."
 }

@@ -125,7 +125,7 @@ func TestStepsOfARunAreReadBack(t *testing.T) {
 	require.NoError(t, err)
 	own := r.Tables().Concurrency[0]
 	goals := tuning.DefaultGoals()
-	goals.ExpectedResultSize, goals.Tolerance = own.ExpectedResultSize, own.Tolerance
+	goals.ExpectedResultSize, goals.Tolerance = float64(own.ExpectedResultSize), own.Tolerance()
 	again, err := tuning.AnalyzeConcurrency(rows, goals, tuning.DefaultConfidence)
 	require.NoError(t, err)
 	assert.Equal(t, tuning.Limited, again.Steps[3].Verdict, "its answers were whole, and it says nothing all the same")

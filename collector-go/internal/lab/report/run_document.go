@@ -63,8 +63,8 @@ func (r *RunReport) capacityColumns() []rowColumn {
 // and therefore no capacity.
 func (r *RunReport) timelineColumns() []rowColumn {
 	return []rowColumn{
-		r.meansColumn("Added delay, mean", func(t *tuning.Timeline) tuning.Estimate { return t.AddedDelay }),
-		r.meansColumn("Time to find a record, mean", func(t *tuning.Timeline) tuning.Estimate { return t.FindTime }),
+		r.meansColumn("Added delay, mean", func(t NamedTimeline) tuning.Estimate { return t.AddedDelay }),
+		r.meansColumn("Time to find a record, mean", func(t NamedTimeline) tuning.Estimate { return t.FindTime }),
 		document.Number("Records found", "", func(row RowReport) string {
 			found, queries := 0, 0
 			for _, t := range r.timelinesOf(row) {
@@ -76,18 +76,13 @@ func (r *RunReport) timelineColumns() []rowColumn {
 }
 
 // timelinesOf returns the timelines of all launches of a configuration.
-func (r *RunReport) timelinesOf(row RowReport) (all []*tuning.Timeline) {
-	for _, t := range r.Results.Timelines {
-		if t.configuration == row.Configuration {
-			all = append(all, t.Timeline)
-		}
-	}
-	return all
+func (r *RunReport) timelinesOf(row RowReport) []NamedTimeline {
+	return tuning.Those(r.Results.Timelines, func(t NamedTimeline) bool { return t.configuration == row.Configuration })
 }
 
 // meansColumn shows a mean of a timeline in ms with its interval. For several launches it shows their mean with its
 // spread.
-func (r *RunReport) meansColumn(head string, of func(*tuning.Timeline) tuning.Estimate) rowColumn {
+func (r *RunReport) meansColumn(head string, of func(NamedTimeline) tuning.Estimate) rowColumn {
 	return document.Number(head, "ms", func(row RowReport) string {
 		known := slices.DeleteFunc(tuning.Each(r.timelinesOf(row), of),
 			func(e tuning.Estimate) bool { return !e.Value.Known() })
@@ -146,7 +141,9 @@ func (r *RunReport) write(dir string, data any, more []chart.Figure) error {
 // figure that shows it, and the result of each configuration, or of each step if there is a single trial. The sections
 // go from conclusions to their sources and end with what is needed to repeat the run.
 func (r *RunReport) document() *document.Document {
-	d := &document.Document{Title: r.Title, Verdict: string(r.Verdict), Lead: r.why(), Summary: r.summary()}
+	why := r.why()
+	d := &document.Document{Title: r.Title, Verdict: string(r.Verdict), Lead: why[0], Reasons: why[1:],
+		Summary: r.summary()}
 	analyses, measured := r.analyses(), r.reported()
 	if d.Main = takeMainFigure(analyses); d.Main == nil && len(measured) > 0 {
 		figure := measured[0].timeline().Figure()

@@ -47,7 +47,13 @@ type NamedConcurrency struct {
 	Label string `json:"label"`
 	*tuning.Concurrency
 
-	rows []tuning.ConcurrencyRow
+	Rows []tuning.ConcurrencyRow `json:"-"`
+}
+
+// Tolerance returns the share of the expected records that may be missing on average, by the two result sizes. It is at
+// least 0, also if rounding would make it negative.
+func (c NamedConcurrency) Tolerance() float64 {
+	return max(0, 1-float64(c.SmallestResultSize/c.ExpectedResultSize))
 }
 
 // NamedTimeline is the timeline of one trial: how long a record took from stage to stage.
@@ -109,29 +115,11 @@ type Tables struct {
 	QueryGoals tuning.QueryGoals
 	// Volumes are, for each rate, the components of the smallest configuration that held it.
 	Volumes []tuning.DataRow
-	// Concurrency has the steps of each configuration.
-	Concurrency []ConfigurationSteps
+	// Concurrency has the steps of each configuration, with the goals by which they were judged. Without the goals, a
+	// later analysis of the file would judge completeness by other limits.
+	Concurrency []NamedConcurrency
 	// Notes say what a reader must know about the tables.
 	Notes []string
-}
-
-// ConfigurationSteps are one configuration's steps of simultaneous queries, with the goals by which they were judged.
-// Without the goals, a later analysis of the file would judge completeness by other limits.
-type ConfigurationSteps struct {
-	Label string
-	Rows  []tuning.ConcurrencyRow
-	// ExpectedResultSize is the number of records in a complete answer. Tolerance is the share of them that may be
-	// missing on average.
-	ExpectedResultSize, Tolerance float64
-}
-
-// table returns the steps as they were analyzed. The tolerance is computed from the two result sizes. It is at least 0,
-// also if rounding would make it negative.
-func (c NamedConcurrency) table() ConfigurationSteps {
-	return ConfigurationSteps{
-		Label: c.Label, Rows: c.rows, ExpectedResultSize: float64(c.ExpectedResultSize),
-		Tolerance: max(0, 1-float64(c.SmallestResultSize/c.ExpectedResultSize)),
-	}
 }
 
 // RunReport is the report of a run directory: the results of its trials, and what follows from all of them together. It
@@ -251,6 +239,16 @@ func (r *RunReport) Verdicts() map[tuning.Verdict]int {
 	return counts
 }
 
+// VerdictCounts lists how often each verdict occurred, for example "2 OK" and "1 FAIL".
+func VerdictCounts(counts map[tuning.Verdict]int) (texts []string) {
+	for _, v := range []tuning.Verdict{tuning.OK, tuning.Fail, tuning.Limited, tuning.Inconclusive} {
+		if n := counts[v]; n > 0 {
+			texts = append(texts, fmt.Sprintf("%d %s", n, v))
+		}
+	}
+	return texts
+}
+
 // row returns the row of a configuration, which must be one of the run.
 func (r *RunReport) row(configuration int) RowReport {
 	return r.Rows[slices.IndexFunc(r.Rows, func(row RowReport) bool { return row.Configuration == configuration })]
@@ -284,30 +282,25 @@ func (t *TrialReport) measuredSteps() []runstore.Step {
 	return tuning.Each(t.Steps, func(s TrialStep) runstore.Step { return s.Step })
 }
 
-// verdictsAt returns the verdicts of all attempts at a step. tuning.Combined makes them one.
-func (t *TrialReport) verdictsAt(place TrialStep) (all []tuning.Verdict) {
-	for _, s := range t.Steps {
-		if s.Kind == place.Kind && s.Value == place.Value {
-			all = append(all, s.Verdict)
-		}
-	}
-	return all
+// attempts returns all attempts at a step, in their order.
+func (t *TrialReport) attempts(place TrialStep) []TrialStep {
+	return tuning.Those(t.Steps, func(s TrialStep) bool { return s.Kind == place.Kind && s.Value == place.Value })
 }
 
-// attempt returns the last attempt at a step that had a verdict, or nil.
-func (t *TrialReport) attempt(place TrialStep, verdict tuning.Verdict) (found *TrialStep) {
-	for i := range t.Steps {
-		if s := &t.Steps[i]; s.Kind == place.Kind && s.Value == place.Value && s.Verdict == verdict {
-			found = s
-		}
-	}
-	return found
+// verdictsAt returns the verdicts of all attempts at a step. tuning.Combined makes them one.
+func (t *TrialReport) verdictsAt(place TrialStep) []tuning.Verdict {
+	return tuning.Each(t.attempts(place), func(s TrialStep) tuning.Verdict { return s.Verdict })
+}
+
+// okAt returns the attempts at a step that were OK.
+func (t *TrialReport) okAt(place TrialStep) []TrialStep {
+	return tuning.Those(t.attempts(place), func(s TrialStep) bool { return s.Verdict == tuning.OK })
 }
 
 // verdictText returns the verdict of a step. It mentions an OK attempt beside a FAIL. The step as a whole is then
 // inconclusive, and a bare FAIL would look like a mistake.
 func (t *TrialReport) verdictText(s TrialStep) string {
-	if s.Verdict == tuning.Fail && t.attempt(s, tuning.OK) != nil {
+	if s.Verdict == tuning.Fail && len(t.okAt(s)) > 0 {
 		return "FAIL; another attempt was OK"
 	}
 	return string(s.Verdict)
@@ -327,23 +320,21 @@ func (s TrialStep) why() []string {
 
 // trialsOf returns the launches of a configuration.
 func (r *RunReport) trialsOf(configuration int) []*TrialReport {
-	other := func(t *TrialReport) bool { return t.Configuration != configuration }
-	return slices.DeleteFunc(slices.Clone(r.Trials), other)
+	return tuning.Those(r.Trials, func(t *TrialReport) bool { return t.Configuration == configuration })
 }
 
 // reported returns the trials with at least one measured step. Only these have figures, so all tables of trials use
 // them.
 func (r *RunReport) reported() []*TrialReport {
-	return slices.DeleteFunc(slices.Clone(r.Trials), func(t *TrialReport) bool { return t.Report == nil })
+	return tuning.Those(r.Trials, func(t *TrialReport) bool { return t.Report != nil })
 }
 
 // latencyLimit returns the limit of the goal for the filter latency, in ms. Without such a goal it is the limit of
 // Bullet's tuning document.
 func (r *RunReport) latencyLimit() float64 {
-	for _, g := range r.Goals {
-		if g.Figure == tuning.FilterLatency && g.AtMost.Known() {
-			return float64(g.AtMost)
-		}
+	limits := func(g tuning.Goal) bool { return g.Figure == tuning.FilterLatency && g.AtMost.Known() }
+	if g, found := tuning.First(r.Goals, limits); found {
+		return float64(g.AtMost)
 	}
 	return tuning.DefaultGoals().FilterLatencyLimitMs
 }

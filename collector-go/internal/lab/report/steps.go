@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -52,21 +51,13 @@ func (w window) beyond(ms Figure) Figure {
 	return (ms - Figure(w)) / 1000
 }
 
-// decimals returns the number of decimals of beyond in a table.
-func (w window) decimals() int {
-	if w == 0 {
-		return 0
-	}
-	return 2
-}
-
 // capital returns the text with a capital first letter. The text must not be empty.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // stepHead returns the heading of the column that names the steps. For a rate it says "asked for", because the rate
 // that was reached has a column of its own.
 func (r *Report) stepHead() string {
-	name := r.axisName()
+	name := r.Axis
 	if strings.HasSuffix(name, "/s") {
 		name += " requested"
 	}
@@ -75,14 +66,10 @@ func (r *Report) stepHead() string {
 
 // stepCell returns the name of a step without its unit, which is in the heading.
 func (r *Report) stepCell(s StepReport) string {
-	if s.Label == "" || s.Label == fmt.Sprintf("%d queries", s.Queries) {
-		return strconv.Itoa(s.Queries)
-	}
-	name := r.axisName()
 	if s.Label == "1 query" {
 		return "1"
 	}
-	return strings.Replace(s.Label, " "+name[strings.LastIndex(name, " ")+1:], "", 1)
+	return strings.Replace(s.Label, " "+r.Axis[strings.LastIndex(r.Axis, " ")+1:], "", 1)
 }
 
 // stepColumn is a column of a table that has a row for each step.
@@ -95,9 +82,13 @@ func partColumn(head string, part func(StepReport) Figure) stepColumn {
 	})
 }
 
-// timeColumn is a column of a time to result.
+// timeColumn is a column of a time to result. Seconds have two decimals.
 func timeColumn(w window, head string, ms func(StepReport) Figure) stepColumn {
-	return figureColumn(head, w.unit(), w.decimals(), func(s StepReport) Figure { return w.beyond(ms(s)) })
+	decimals := 0
+	if w > 0 {
+		decimals = 2
+	}
+	return figureColumn(head, w.unit(), decimals, func(s StepReport) Figure { return w.beyond(ms(s)) })
 }
 
 // verdictColumn is the column of verdicts. It marks steps for the cost of a query, because they do not limit the
@@ -162,7 +153,7 @@ func (r *Report) summary() document.Table {
 // generatedCell returns the number of records that were generated for the returned queries. It is blank if that is not
 // known.
 func generatedCell(s StepReport) string {
-	if s.Clients.DueRecords == 0 {
+	if s.Clients.ExpectedRecords == 0 {
 		return ""
 	}
 	return tuning.Count(s.Clients.GeneratedRecords)
@@ -173,12 +164,12 @@ func generatedCell(s StepReport) string {
 func missingCell(s StepReport) string {
 	c := s.Clients
 	switch {
-	case c.DueRecords == 0:
+	case c.ExpectedRecords == 0:
 		return ""
 	case c.MissingRecords == 0:
 		return "0"
 	}
-	return tuning.Count(c.MissingRecords) + " of " + tuning.Count(c.DueRecords)
+	return tuning.Count(c.MissingRecords) + " of " + tuning.Count(c.ExpectedRecords)
 }
 
 // queryTable shows the outcomes of the queries. The columns about the load client appear only if some step has
@@ -217,9 +208,7 @@ func (r *Report) queryTable() document.Table {
 // evidenceTable shows what limited the steps, with the most important evidence. report.json has all evidence. Steps
 // without evidence are left out.
 func (r *Report) evidenceTable() document.Table {
-	known := slices.DeleteFunc(slices.Clone(r.Steps), func(s StepReport) bool {
-		return s.Evidence == nil || s.Limitation == nil
-	})
+	known := tuning.Those(r.Steps, func(s StepReport) bool { return s.Evidence != nil && s.Limitation != nil })
 	return document.TableOf(known, document.Number(r.stepHead(), "", r.stepCell),
 		verdictColumn(),
 		document.Text("Limited by", StepReport.limiterCell),
@@ -254,7 +243,7 @@ func limitedBy(l tuning.Limitation) string { return strings.Join(l.Names(), ", "
 
 // shareTable shows each process' share of the host in each step.
 func (r *Report) shareTable() document.Table {
-	t := r.bySteps("Process")
+	t := newGrid(r.Steps, "Process")
 	for i, s := range r.Steps {
 		for _, share := range s.Shares {
 			t.set(i, tuning.Percent(share.Ratio), share.Process)
@@ -267,7 +256,7 @@ func (r *Report) shareTable() document.Table {
 func (r *Report) reasons() (out []string) {
 	for _, s := range r.Steps {
 		for _, reason := range s.Reasons {
-			out = append(out, fmt.Sprintf("%s (%s): %s.", s.name(), s.Verdict, reason))
+			out = append(out, fmt.Sprintf("%s (%s): %s.", s.Label, s.Verdict, reason))
 		}
 	}
 	return out
@@ -279,16 +268,16 @@ func (r *Report) reasons() (out []string) {
 func (r *Report) doubts() (out []string) {
 	for _, s := range r.Steps {
 		if s.Limitation != nil && !s.Limitation.Known() && s.Verdict == tuning.Fail {
-			out = append(out, fmt.Sprintf("%s: limiter: %s.", s.name(), s.Limitation.Text))
+			out = append(out, fmt.Sprintf("%s: limiter: %s.", s.Label, s.Limitation.Text))
 		}
 	}
 	for _, s := range r.Steps {
 		c := s.Clients
-		if s.Verdict != tuning.OK || c.MissingRecords == 0 || c.DueRecords == 0 {
+		if s.Verdict != tuning.OK || c.MissingRecords == 0 || c.ExpectedRecords == 0 {
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s: OK, because its goals allow it, although %s of %s records are missing from the answers (completeness %s).",
-			s.name(), tuning.Count(c.MissingRecords), tuning.Count(c.DueRecords), completenessText(c)))
+			s.Label, tuning.Count(c.MissingRecords), tuning.Count(c.ExpectedRecords), completenessText(c)))
 	}
 	return out
 }

@@ -105,7 +105,7 @@ func verdictsText(all []tuning.Verdict) string {
 // Tables returns the run's figures in the form that tune analyze and tune size take.
 func (r *RunReport) Tables() Tables {
 	t := r.Results.tables
-	t.Concurrency = tuning.Each(slices.Concat(r.Results.Concurrency, r.Results.Costs), NamedConcurrency.table)
+	t.Concurrency = slices.Concat(r.Results.Concurrency, r.Results.Costs)
 	t.QueryGoals, t.Notes = r.queryGoals(), append([]string{}, r.Results.notes...)
 	if !r.Finished {
 		t.Notes = append(t.Notes, "the run has not ended, so its table is incomplete")
@@ -203,7 +203,7 @@ func volumesTable(volumes []tuning.DataRow) document.Table {
 
 // steps returns the table of a file concurrency-N.csv, with the columns of Bullet's tuning document and the verdicts.
 // The verdicts are those of the run, because a step may have missed a goal that the table does not show.
-func (c ConfigurationSteps) steps() document.Table {
+func (c NamedConcurrency) steps() document.Table {
 	type step = tuning.ConcurrencyRow
 	return document.TableOf(c.Rows,
 		countColumn(tuning.ColumnSimultaneousQueries, func(s step) int { return s.Queries }),

@@ -29,11 +29,7 @@ const (
 
 // annotated returns the report's annotations sorted by time, without those of its steps.
 func (r *Report) annotated() (all []runstore.Annotation) {
-	for _, m := range r.Annotations {
-		if !slices.Contains(m.Tags, stepTag) {
-			all = append(all, m)
-		}
-	}
+	all = tuning.Those(r.Annotations, func(m runstore.Annotation) bool { return !slices.Contains(m.Tags, stepTag) })
 	slices.SortStableFunc(all, func(a, b runstore.Annotation) int { return int(a.StartMs - b.StartMs) })
 	return all
 }
@@ -130,7 +126,7 @@ func (r *Report) timeline() chart.Timeline {
 	return chart.Timeline{
 		Name: timelineName, Alt: timelineName + " over time", Axis: axis, Panels: r.panels(),
 		Title: fmt.Sprintf("Topology %s, slices of %d s, steps in %s from %s (darker: warm-up)",
-			r.Topology, r.SliceMs/1000, r.axisName(), moment(r.StartedMs)),
+			r.Topology, r.SliceMs/1000, r.Axis, moment(r.StartedMs)),
 		Legend: []chart.Keys{
 			{Keys: r.workerKeys(), MostRows: workerRows}, annotationKeys(axis.Annotations, annotationRows),
 		},
@@ -147,12 +143,10 @@ func (r *Report) timeAxis() chart.TimeAxis {
 }
 
 // bands returns a band for each step, with a darker warm-up.
-func bands(steps []StepReport) (all []chart.Step) {
-	for _, s := range steps {
-		all = append(all,
-			chart.Step{Name: s.name(), StartMs: s.StartMs, MeasuredFromMs: s.MeasuredFromMs, EndMs: s.EndMs})
-	}
-	return all
+func bands(steps []StepReport) []chart.Step {
+	return tuning.Each(steps, func(s StepReport) chart.Step {
+		return chart.Step{Name: s.Label, StartMs: s.StartMs, MeasuredFromMs: s.MeasuredFromMs, EndMs: s.EndMs}
+	})
 }
 
 // workerKeys returns the legend of the workers with the process id of each, and of their mean if it is drawn.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -46,8 +45,8 @@ type Report struct {
 	Annotations []runstore.Annotation `json:"marks"`
 	Caveats     []string              `json:"caveats"`
 
-	percentiles bool // whether the hook's distribution of the filter latency is known
-	durationMs  int64
+	durationMs int64
+	gcSteps    []tuning.GCStep
 }
 
 // GoalsReport has the goals and names their statistics, so that report.json says what a limit was compared with.
@@ -86,7 +85,7 @@ type WorkerReport struct {
 // does not cost less.
 type StepReport struct {
 	Queries int `json:"queries"`
-	// Label is the name of the step if it is not its number of queries.
+	// Label is the name of the step.
 	Label                 string `json:"label,omitempty"`
 	Workers               int    `json:"workers"`
 	AverageCPUMsPerMinute Figure `json:"average_cpu_ms_per_minute"`
@@ -149,17 +148,6 @@ type Collection struct {
 	Health *collection.Collection `json:"health,omitempty"`
 }
 
-// axisName returns the name of the quantity that increases over the steps.
-func (r *Report) axisName() string { return cmp.Or(r.Axis, simultaneousQueries) }
-
-// name returns the name of the step for figures and tables.
-func (s StepReport) name() string {
-	if s.Label != "" {
-		return s.Label
-	}
-	return fmt.Sprintf("%d queries", s.Queries)
-}
-
 // stepAt returns the step that began at a time, or nil. A trial runs its steps one after the other, so the start
 // identifies a step.
 func (r *Report) stepAt(startMs int64) *StepReport {
@@ -208,18 +196,14 @@ func (c Collection) betweenLaunches() string {
 	return (time.Duration(c.BetweenLaunchesMs) * time.Millisecond).Round(time.Second).String()
 }
 
-// timeRange is the time in which one launch of a topology was measured: from the start of its first step to the end of
-// its last step.
-type timeRange struct{ fromMs, toMs int64 }
-
-// launches returns the time ranges of a trial's launches in their order. The topology did not run between two of them,
-// so no slices are expected there.
-func launches(run *runstore.Figures) (all []timeRange) {
+// launches returns the times in which the launches of a trial were measured: from the start of the first step to the
+// end of the last one. The topology did not run between two of them, so no slices are expected there.
+func launches(run *runstore.Figures) (all []runstore.Span) {
 	for i, s := range run.Steps {
 		if i == 0 || s.Launch != run.Steps[i-1].Launch {
-			all = append(all, timeRange{fromMs: s.StartMs})
+			all = append(all, runstore.Span{From: s.StartMs})
 		}
-		all[len(all)-1].toMs = s.EndMs
+		all[len(all)-1].To = s.EndMs
 	}
 	return all
 }
@@ -233,11 +217,11 @@ func collected(run *runstore.Figures) Collection {
 	for i, s := range all {
 		if i > 0 {
 			c.Relaunches++
-			c.BetweenLaunchesMs += s.fromMs - all[i-1].toMs
+			c.BetweenLaunchesMs += s.From - all[i-1].To
 		}
 		for _, w := range run.Workers {
-			expected := int((s.toMs-s.fromMs)/max(1, run.StoredSliceMs)) + 1
-			low, high := runstore.Span{From: s.fromMs - 1, To: s.toMs}.Within(w.CPUSeconds)
+			expected := int((s.To-s.From)/max(1, run.StoredSliceMs)) + 1
+			low, high := runstore.Span{From: s.From - 1, To: s.To}.Within(w.CPUSeconds)
 			if len(all) > 1 && low == high {
 				continue // the slot of another launch
 			}
@@ -252,7 +236,7 @@ func collected(run *runstore.Figures) Collection {
 // the rows are known only after all steps were read. If a step does not have a name, the cell is unknown.
 type grid struct {
 	heads []string // headings of the parts of a row's name
-	steps []string
+	steps []StepReport
 	cells map[string][]string
 	names []string // row names in the order of their first use; their parts are joined by rowSeparator
 }
@@ -261,13 +245,8 @@ type grid struct {
 const rowSeparator = "\x00"
 
 // newGrid returns an empty grid with a column for each step. heads are the headings of the parts of a row's name.
-func newGrid(steps []string, heads ...string) *grid {
+func newGrid(steps []StepReport, heads ...string) *grid {
 	return &grid{heads: heads, steps: steps, cells: map[string][]string{}}
-}
-
-// bySteps returns an empty grid with the steps of the report.
-func (r *Report) bySteps(heads ...string) *grid {
-	return newGrid(tuning.Each(r.Steps, StepReport.name), heads...)
 }
 
 // set sets the cell of a row and a step. The row's name has a part for each heading.
@@ -282,19 +261,12 @@ func (g *grid) set(step int, cell string, name ...string) {
 
 // table returns the grid as a table, with the rows in the order of names, which a caller may have sorted.
 func (g *grid) table() document.Table {
-	numbers := tuning.Each(g.steps, func(step string) document.Column { return document.Numbers(step, "") })
+	numbers := tuning.Each(g.steps, func(s StepReport) document.Column { return document.Numbers(s.Label, "") })
 	t := document.NewTable(append(tuning.Each(g.heads, document.Words), numbers...)...)
 	for _, name := range g.names {
 		t.Add(append(strings.Split(name, rowSeparator), g.cells[name]...)...)
 	}
 	return t
-}
-
-// first moves a row to the top.
-func (g *grid) first(name string) {
-	if i := slices.Index(g.names, name); i > 0 {
-		g.names = slices.Insert(slices.Delete(g.names, i, i+1), 0, name)
-	}
 }
 
 // caveats returns what a reader must know before using the trial's numbers elsewhere. They are computed from the stored

@@ -19,8 +19,9 @@ import (
 func LatencyChart(name, title string, points []load.Point) chart.Figure {
 	shares := tuning.Each(points, func(p load.Point) float64 { return p.Share })
 	ms := tuning.Each(points, func(p load.Point) float64 { return 1000 * p.Seconds })
-	plot := spectrumPlot(name, title, "latency from the scheduled start, ms", spectrumCurve("latency", 0, shares, ms))
-	plot.XLabel = "share of queries"
+	plot := newPlot(name, title, "share of queries", "latency from the scheduled start, ms",
+		spectrumCurve("latency", 0, shares, ms))
+	plot.Nines = true
 	return plot.Figure()
 }
 
@@ -34,14 +35,6 @@ func spectrumCurve(name string, colour int, shares, ms []float64) chart.Points {
 		}
 	}
 	return curve
-}
-
-// spectrumPlot returns a chart of distributions over shares, on an axis where each unit adds another nine.
-func spectrumPlot(name, title, yLabel string, curves ...chart.Points) chart.Plot {
-	return chart.Plot{
-		Name: name, Title: title, XLabel: "share of records", YLabel: yLabel, Nines: true, Limit: chart.NoLimit,
-		Points: curves,
-	}
 }
 
 // spectrumBlocks shows the percentiles of the filter latency from the hook's histogram: a line and a row for each step.
@@ -63,15 +56,16 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 			continue // it repeats a load of the capacity steps, so it is only in the table
 		}
 		ms := values(s.FilterLatency.Spectrum)
-		curves = append(curves, spectrumCurve(s.name(), len(curves), runstore.SpectrumShares, ms))
+		curves = append(curves, spectrumCurve(s.Label, len(curves), runstore.SpectrumShares, ms))
 	}
 	if t.Rows() == 0 {
 		return nil
 	}
 	blocks := []document.Block{}
 	if len(curves) > 0 {
-		plot := spectrumPlot(figureName, "Filter latency percentiles of each step", "ms, logarithmic", curves...)
-		plot.LogY = true
+		plot := newPlot(figureName, "Filter latency percentiles of each step", "share of records", "ms, logarithmic",
+			curves...)
+		plot.Nines, plot.LogY = true, true
 		blocks = append(blocks, document.Drawn(plot.Figure()))
 	}
 	return append(blocks, document.Tabled(t), document.Paragraph("From the histogram of the latency hook (%s), over all records of the measured time. Times are whole milliseconds, shown with two digits. 0 means less than half a millisecond.",

@@ -11,12 +11,7 @@ import (
 
 // lead describes the run in a sentence or two.
 func (r *RunReport) lead() string {
-	done := 0
-	for _, t := range r.Trials {
-		if t.State == runstore.Finished {
-			done++
-		}
-	}
+	done := len(tuning.Those(r.Trials, func(t *TrialReport) bool { return t.State == runstore.Finished }))
 	end := "."
 	if !r.Finished {
 		end = ". The run has not ended; continue it with bullet-metrics tune run --resume."
@@ -29,7 +24,7 @@ func (r *RunReport) lead() string {
 // configuration, and the cost of a query. tune run prints them at its end.
 func (r *RunReport) Answer() (lines []string) {
 	for _, row := range r.Rows {
-		for _, text := range []string{row.limiter(), r.cost(row)} {
+		for _, text := range []string{r.limiter(row), r.cost(row)} {
 			if text != "" {
 				lines = append(lines, "  "+row.Label+": "+text)
 			}
@@ -38,11 +33,14 @@ func (r *RunReport) Answer() (lines []string) {
 	return lines
 }
 
-// limiter returns what limited a configuration, or "" if nothing was measured. A known limiter of one step is worth
-// stating even if the limiter of another step is not known.
-func (row RowReport) limiter() string {
-	known := slices.DeleteFunc(slices.Clone(row.Limiters), func(name string) bool {
-		return name == tuning.NoLimiter || name == tuning.UnknownLimiter
+// limiter returns what limited a configuration, or "" if nothing was measured: the limiter of its first FAIL or, if
+// that is not known, those of its other steps.
+func (r *RunReport) limiter(row RowReport) string {
+	if _, failed := r.bounds(row); failed != nil && failed.step.Limitation != nil && failed.step.Limitation.Known() {
+		return "limited by " + limitedBy(*failed.step.Limitation)
+	}
+	known := tuning.Those(row.Limiters, func(name string) bool {
+		return name != tuning.NoLimiter && name != tuning.UnknownLimiter
 	})
 	switch {
 	case len(known) > 0:
@@ -67,7 +65,7 @@ func (r *RunReport) cost(row RowReport) string {
 		}
 		return "cost per query not determined: " + c.MarginalTotal.Note
 	}
-	if r.Analysis == runstore.OfConcurrency && r.Axis == runstore.Queries && row.limiter() != "" {
+	if r.Analysis == runstore.OfConcurrency && r.Axis == runstore.Queries && r.limiter(row) != "" {
 		return "cost per query not determined: the CPU of the workers is unknown in every step"
 	}
 	return ""
@@ -163,10 +161,10 @@ type trialStep struct {
 	step  TrialStep
 }
 
-// why explains the verdict in sentences: the load that was held, the two steps that bound the capacity with their
-// reasons, and the other steps that were not OK. If the run missed its record rate, its question is not answered, so
-// the text begins with that.
-func (r *RunReport) why() string {
+// why explains the verdict in lines: the load that was held, what a query costs, the two steps that bound the capacity
+// with their reasons, and the other steps that were not OK. If the run missed its record rate, its question is not
+// answered, so that is the first line.
+func (r *RunReport) why() (lines []string) {
 	held := r.mostHeld()
 	lastOK, firstFail := r.bounding()
 	steps := 0
@@ -183,27 +181,28 @@ func (r *RunReport) why() string {
 	}
 	switch {
 	case r.unanswered != "":
-		return capital(r.unanswered) + ". The run has no answer, because its steps were measured at another record rate. " +
-			"Stop other work on the host, or set load.records_per_second. " + held
+		return append([]string{capital(r.unanswered) + ". The figures hold for the record rate that was measured.",
+			tuning.RateAdvice}, held...)
 	case steps == 0:
-		return "No step was measured."
+		return []string{"No step was measured."}
 	case !r.Finished:
-		held = "The run has not ended. " + held
+		lines = append(lines, "The run has not ended.")
 	}
+	lines = append(lines, held...)
 	if firstFail == nil && len(others) == 0 {
-		held += fmt.Sprintf("Every goal was met in %s.", tuning.Counted(steps, "step"))
+		met := fmt.Sprintf("Every goal was met in %s.", tuning.Counted(steps, "step"))
 		if r.Verdict == tuning.Inconclusive && r.Finished {
-			held += " The search ended at its last value without a FAIL, so the capacity has no upper bound. Continue with larger values."
+			met += " The search ended at its last value without a FAIL, so the capacity has no upper bound. Continue with larger values."
 		}
-		return held
+		return append(lines, met)
 	}
 	if lastOK != nil {
-		held += fmt.Sprintf("Last OK: %s. ", r.metAt(*lastOK))
+		lines = append(lines, fmt.Sprintf("Last OK: %s.", r.metAt(*lastOK)))
 	}
 	if firstFail != nil {
-		held += "First FAIL: " + r.firstReason(*firstFail) + " "
+		lines = append(lines, "First FAIL: "+r.firstReason(*firstFail))
 	}
-	return strings.TrimSpace(held + r.others(others))
+	return append(lines, r.others(others)...)
 }
 
 // bounding returns the steps between which the capacity lies, for the configuration with the largest capacity. If no
@@ -213,10 +212,14 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 	if r.Analysis == runstore.OfTimeline || len(r.Rows) == 0 {
 		return nil, nil
 	}
-	most := slices.MaxFunc(r.Rows, func(a, b RowReport) int { return a.Capacity.Compare(b.Capacity) })
+	return r.bounds(slices.MaxFunc(r.Rows, func(a, b RowReport) int { return a.Capacity.Compare(b.Capacity) }))
+}
+
+// bounds returns the steps between which the capacity of a configuration lies.
+func (r *RunReport) bounds(row RowReport) (lastOK, firstFail *trialStep) {
 	find := func(value *float64, verdict tuning.Verdict) (found *trialStep) {
 		for _, t := range r.Trials {
-			if value == nil || t.Configuration != most.Configuration {
+			if value == nil || t.Configuration != row.Configuration {
 				continue
 			}
 			for _, s := range t.Steps {
@@ -227,26 +230,20 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 		}
 		return found
 	}
-	return find(most.Capacity.LastOK, tuning.OK), find(most.Capacity.FirstFail, tuning.Fail)
+	return find(row.Capacity.LastOK, tuning.OK), find(row.Capacity.FirstFail, tuning.Fail)
 }
 
 // others describes the other steps that were not OK: up to mostNamedSteps by name with their reasons, or else the
 // number of steps for each verdict. The text must be short, because the lead is at the top of the report.
-func (r *RunReport) others(all []trialStep) string {
+func (r *RunReport) others(all []trialStep) []string {
 	if len(all) <= mostNamedSteps {
-		return strings.Join(tuning.Each(all, r.firstReason), " ")
+		return tuning.Each(all, r.firstReason)
 	}
 	counts := map[tuning.Verdict]int{}
 	for _, p := range all {
 		counts[p.step.Verdict]++
 	}
-	var parts []string
-	for _, v := range []tuning.Verdict{tuning.Fail, tuning.Limited, tuning.Inconclusive} {
-		if n := counts[v]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, v))
-		}
-	}
-	return fmt.Sprintf("Other steps: %s, with reasons below.", tuning.Listed(parts))
+	return []string{fmt.Sprintf("Other steps: %s, with reasons below.", tuning.Listed(VerdictCounts(counts)))}
 }
 
 // at returns the name of a step, with its trial if there are several configurations.
@@ -282,10 +279,10 @@ func (r *RunReport) firstReason(p trialStep) string {
 	return fmt.Sprintf("%s: %s.", capital(r.at(p)), text)
 }
 
-// mostHeld states the largest capacity of a configuration in a sentence, and names the configurations of which nothing
-// was measured. For a single configuration it also states the limiter and the cost of a query. It returns "" if no
+// mostHeld states the largest capacity of a configuration in a line, and names the configurations of which nothing was
+// measured. For a single configuration it also states the limiter and the cost of a query. It returns nothing if no
 // configuration held a load.
-func (r *RunReport) mostHeld() string {
+func (r *RunReport) mostHeld() (lines []string) {
 	var most, unmeasured []RowReport
 	for _, row := range r.Rows {
 		c := row.Capacity
@@ -304,24 +301,25 @@ func (r *RunReport) mostHeld() string {
 		most = r.Rows // if nothing held, the capacity is below the first FAIL
 	}
 	if len(most) == 0 || r.Analysis == runstore.OfTimeline {
-		return ""
+		return nil
 	}
 	// Configurations that held the same load may have failed at different loads. Then only the lower bound is common.
 	held := most[0].Capacity.Text()
 	if slices.ContainsFunc(most, func(row RowReport) bool { return row.Capacity.Text() != held }) {
 		held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
 	}
-	text := fmt.Sprintf("Largest capacity: %s %s (%s). ", held, r.axis(), labelsOf(most))
 	if len(r.Rows) == 1 {
-		text = fmt.Sprintf("Capacity: %s %s, %s. ", held, r.axis(), most[0].limiter())
+		lines = append(lines, fmt.Sprintf("Capacity: %s %s, %s.", held, r.axis(), r.limiter(most[0])))
 		if cost := r.cost(most[0]); cost != "" {
-			text += capital(cost) + ". "
+			lines = append(lines, capital(cost)+".")
 		}
+	} else {
+		lines = append(lines, fmt.Sprintf("Largest capacity: %s %s (%s).", held, r.axis(), labelsOf(most)))
 	}
 	if len(unmeasured) > 0 && r.Finished {
-		text += fmt.Sprintf("Not measured: %s. ", labelsOf(unmeasured))
+		lines = append(lines, fmt.Sprintf("Not measured: %s.", labelsOf(unmeasured)))
 	}
-	return text
+	return lines
 }
 
 // labelsOf lists the labels of configurations for a sentence.

@@ -38,7 +38,7 @@ type making struct {
 }
 
 // join replaces the topology's ports by the brokered topology.
-func (b *brokered) join(ports *measure.SessionPorts) measure.Environment {
+func (b *brokered) join(ports *measure.Ports) measure.Environment {
 	ports.Slices, ports.Facts, ports.Source = b, b, b
 	if b.live > 0 {
 		b.made = []making{{b.began, b.live}}
@@ -111,7 +111,7 @@ func TestCatchingUpThroughABroker(t *testing.T) {
 		dir := begin(t, strings.Replace(volumes, "repeats: 2", "repeats: 1", 1))
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, "[200, 400)", result.Rows[0].Capacity.String())
+		assert.Equal(t, "holds 200, fails at 400", result.Rows[0].Capacity.String())
 		steps := reread(t, dir).Trials[0].Steps
 		require.Len(t, steps, 3)
 		for i, want := range []float64{5, 2.5, 1.25} {

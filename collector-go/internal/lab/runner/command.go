@@ -15,6 +15,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load/hosts"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
 )
 
 // CommandOptions describe an existing cluster and the commands that submit and kill a topology there.
@@ -60,10 +61,8 @@ func LeftoverOf(run *runstore.Run) *Leftover {
 		switch e.Kind {
 		case runstore.TrialStarted:
 			left = nil
-			for _, t := range run.Trials {
-				if t.Number == e.Trial {
-					left = &Leftover{Trial: t.PlannedTrial, Name: e.Text}
-				}
+			if t, found := tuning.First(run.Trials, func(t runstore.Trial) bool { return t.Number == e.Trial }); found {
+				left = &Leftover{Trial: t.PlannedTrial, Name: e.Text}
 			}
 		case runstore.TrialFinished, runstore.TrialFailed, runstore.RunInterrupted, runstore.RunFinished:
 			left = nil

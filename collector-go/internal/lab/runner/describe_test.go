@@ -58,7 +58,7 @@ func (w *described) Calculate(_ context.Context, expression string, _ time.Time)
 	return tuning.Figure(w.heapMiB(name[1]) << 20), nil
 }
 
-// describe runs an experiment with two configurations through a Describer.
+// describe runs an experiment with two configurations.
 func describe(t *testing.T, w *described) *runstore.Run {
 	t.Helper()
 	dir := begin(t, grid)
@@ -67,8 +67,7 @@ func describe(t *testing.T, w *described) *runstore.Run {
 	writer, err := runstore.Open(dir)
 	require.NoError(t, err)
 	defer writer.Close()
-	_, err = runner.New(runner.Options{Lateness: 2 * time.Second}, run, writer,
-		runner.NewDescriber(w, run, writer), &journal{}).Run(t.Context())
+	_, err = runner.New(runner.Options{Lateness: 2 * time.Second}, run, writer, w, &journal{}).Run(t.Context())
 	require.NoError(t, err)
 	return reread(t, dir)
 }
@@ -104,24 +103,11 @@ func TestEachTrialKeepsWhatItsTopologyReported(t *testing.T) {
 func TestABrokenTopologyIsAskedToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &described{world: newWorld()}
-		w.broken["bolts 2"] = errors.New("no slot")
-		dir := begin(t, grid)
-		run, err := runstore.Read(dir)
-		require.NoError(t, err)
-		writer, err := runstore.Open(dir)
-		require.NoError(t, err)
-		defer writer.Close()
-		d := runner.NewDescriber(w, run, writer)
-		require.NoError(t, writer.BeginTrial(run.Trials[0].PlannedTrial, nil, runstore.Arguments{}))
-		_, err = d.Launch(t.Context(), run.Trials[0].PlannedTrial, "grid-01")
-		require.NoError(t, err)
-		require.NoError(t, d.End(t.Context(), filepath.Join(dir, "logs"), true))
+		w.broken["bolts 2"], w.mute = errors.New("no slot"), true
+		run := describe(t, w)
+		assert.Equal(t, runstore.Failed, run.Trials[0].State)
 		assert.FileExists(t, filepath.Join(run.Trials[0].Dir, runstore.ReportedConfigFile))
-		assert.Equal(t, 1, w.again)
-
-		_, err = d.Launch(t.Context(), run.Trials[1].PlannedTrial, "grid-02")
-		require.Error(t, err)
-		require.NoError(t, d.End(t.Context(), filepath.Join(dir, "logs"), true))
+		assert.Equal(t, runstore.Failed, run.Trials[1].State)
 		assert.NoFileExists(t, filepath.Join(run.Trials[1].Dir, runstore.ReportedConfigFile))
 	})
 	synctest.Test(t, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/load"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runner"
@@ -72,7 +73,7 @@ func (w *world) Launch(_ context.Context, t runstore.PlannedTrial, name string) 
 	w.mu.Lock()
 	w.topology[name] = f
 	w.mu.Unlock()
-	ports := measure.SessionPorts{}
+	ports := measure.Ports{}
 	ports.Source, ports.Queries, ports.Slices, ports.Machine, ports.Annotations = f, f, f, f, f
 	ports.Processes = func() map[string]int { return map[string]int{"worker 1": 1} }
 	var around measure.Environment
@@ -246,6 +247,10 @@ func (f *fakeTopology) Process(int) (time.Duration, bool) {
 	return f.world.worker(time.Since(f.began)), true
 }
 
+func (*fakeTopology) Collection(context.Context, string, time.Time, time.Time) (*collection.Collection, error) {
+	return nil, errors.New("it is not reported")
+}
+
 // AnnotationsWithin lists the steps, and a change of a setting 20 s after the topology's launch.
 func (f *fakeTopology) AnnotationsWithin(_ context.Context, topology string, from, to time.Time) (
 	annotations []measure.Annotation, err error) {
@@ -255,15 +260,16 @@ func (f *fakeTopology) AnnotationsWithin(_ context.Context, topology string, fro
 	if of == nil {
 		return nil, errors.New("no topology " + topology)
 	}
-	all := []measure.Annotation{{ID: "auto-" + topology, Topology: topology, Start: of.began.Add(20 * time.Second),
-		Title: "Changed a setting of " + topology, Text: "- a: 1\n+ a: 2", Tags: []string{"config"}}}
+	all := []measure.Annotation{{Topology: topology, Annotation: runstore.Annotation{ID: "auto-" + topology,
+		StartMs: of.began.Add(20 * time.Second).UnixMilli(),
+		Title:   "Changed a setting of " + topology, Text: "- a: 1\n+ a: 2", Tags: []string{"config"}}}}
 	for _, m := range f.world.annotations {
 		if m.Topology == topology {
 			all = append(all, m)
 		}
 	}
 	for _, m := range all {
-		if !m.Start.Before(from) && !m.Start.After(to) {
+		if m.StartMs >= from.UnixMilli() && m.StartMs <= to.UnixMilli() {
 			annotations = append(annotations, m)
 		}
 	}

@@ -2,8 +2,8 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -84,13 +84,19 @@ func (l *Local) around() measure.Environment {
 	return a
 }
 
-// Enter locks the cluster's directory and ends what a killed run left there. Launch calls it if nobody did before. An
-// error wraps stack.ErrBusy if another run holds the directory.
+// Enter locks the cluster's directory, ends what a killed run left there, and checks that the ports are free. Launch
+// calls it if nobody did before. An error wraps stack.ErrBusy if another run holds the directory.
 func (l *Local) Enter(ctx context.Context) (err error) {
-	if l.running == nil {
-		l.running, err = stack.Enter(ctx, l.options, l.log)
+	if l.running != nil {
+		return nil
 	}
-	return err
+	if l.running, err = stack.Enter(ctx, l.options, l.log); err != nil {
+		return err
+	}
+	if err := l.running.CheckPorts(); err != nil {
+		return errors.Join(err, l.Stop(l.hasten))
+	}
+	return nil
 }
 
 // up starts the cluster if it is not running.
@@ -113,7 +119,7 @@ func (l *Local) up(ctx context.Context) error {
 	}
 	l.gateway, l.started = load.NewGateway(l.options.GatewayListen, l.queries), true
 	if l.options.DRPCThreads > 0 {
-		l.drpc = load.NewDRPC(s.DRPC(), drpcFunction, l.queries, load.PlainBQL)
+		l.drpc = load.NewDRPC(s.DRPC(), drpcFunction, l.queries)
 	}
 	return nil
 }
@@ -231,15 +237,7 @@ func (l *Local) keepLogs(dir string) {
 
 // copyTail copies the last maxLogBytes of a log, or the whole log if it is shorter.
 func copyTail(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	if info, err := in.Stat(); err == nil && info.Size() > maxLogBytes {
-		_, _ = in.Seek(-maxLogBytes, io.SeekEnd)
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxLogBytes))
+	text, err := stack.Tail(from, maxLogBytes)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func TestTheCostIsMeasuredBeforeTheCapacity(t *testing.T) {
 		dir := begin(t, phases)
 		result, err := goOn(t, t.Context(), dir, w, say, runner.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())
+		assert.Equal(t, "holds 30, fails at 40", result.Rows[0].Capacity.String())
 		trial := reread(t, dir).Trials[0]
 		assert.Equal(t, []float64{0, 10, 20, 20, 10, 0}, loads(trial.Steps[:6], runstore.CostStep))
 		assert.Equal(t, []float64{10, 20, 30, 40, 30, 40}, loads(trial.Steps, runstore.LoadStep))

@@ -126,10 +126,7 @@ func (p *Preview) trials(out io.Writer) {
 		if t.Repeat > 1 {
 			label += fmt.Sprintf(" (repeat %d)", t.Repeat)
 		}
-		var values []string
-		for _, s := range t.Steps {
-			values = append(values, fmt.Sprint(s.Value))
-		}
+		values := tuning.Each(t.Steps, func(s runstore.PlannedStep) string { return fmt.Sprint(s.Value) })
 		needed, again := p.Plan.Needs(len(t.Steps))
 		count := fmt.Sprintf("%d of %d steps", needed, len(t.Steps))
 		if again > 0 {

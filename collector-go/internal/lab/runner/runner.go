@@ -21,6 +21,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/measure"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runstore"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/tuning"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/textfile"
 )
 
 // Options are the settings of a run that are not part of its plan. A resumed run may have other options than before.
@@ -218,10 +219,108 @@ func (c *Runner) finish() (*runstore.Result, error) {
 
 // search returns the capacity search over a trial's planned loads.
 func (c *Runner) search(t *runstore.Trial) tuning.Search {
-	s := tuning.Search{Kind: c.run.Plan.Search, InconclusiveRepeats: c.run.Plan.InconclusiveRepeats,
-		Confirm: c.run.Plan.Confirm}
-	for _, step := range t.PlannedTrial.Steps {
-		s.Values = append(s.Values, step.Value)
+	return tuning.Search{Kind: c.run.Plan.Search, InconclusiveRepeats: c.run.Plan.InconclusiveRepeats,
+		Confirm: c.run.Plan.Confirm,
+		Values:  tuning.Each(t.PlannedTrial.Steps, func(s runstore.PlannedStep) float64 { return s.Value })}
+}
+
+// Launcher starts and ends topologies. At most one topology runs at a time, because two would share the hosts and
+// neither could be measured. Local and Command implement it. All methods must be called from one goroutine.
+type Launcher interface {
+	// Launch submits a trial's topology under a name, and returns when the cluster has accepted it. The caller must
+	// call End even after an error.
+	Launch(ctx context.Context, t runstore.PlannedTrial, name string) (*Launched, error)
+	// End kills the topology that was launched last and saves its logs to a directory. It takes bounded time. If
+	// broken is true, the trial failed for an unknown reason: a local cluster is then restarted before the next
+	// launch.
+	End(ctx context.Context, logs string, broken bool) error
+	// Stop ends everything. It is called once, at the end. If hasten is closed, it kills the processes instead of
+	// waiting for a clean end.
+	Stop(hasten <-chan struct{}) error
+}
+
+// Launched is a topology that was submitted.
+type Launched struct {
+	Submitted time.Time
+	// Ports are the connections of a session. The caller sets Progress and Outcomes.
+	Ports measure.Ports
+	// Failed receives the error of a part that died and could not be restarted; nil if nobody watches.
+	Failed <-chan error
+	// Arguments are how the topology was launched; Settings is the Bullet YAML byte for byte.
+	Arguments   runstore.Arguments
+	Settings    []byte
+	Environment measure.Environment
+	// CollectorRestarts returns the number of restarts of the run's own collector; nil if the run has none.
+	CollectorRestarts func() int
+}
+
+// prepare returns what is known of a launch before the topology is submitted: the Bullet YAML, the settings, and the
+// ports to the collector and to this machine.
+func prepare(conf, collector string, access measure.CollectorAccess, t runstore.PlannedTrial) (l *Launched, err error) {
+	l = &Launched{}
+	if l.Settings, err = textfile.Read(conf, textfile.Most); err != nil {
+		return nil, err
 	}
-	return s
+	c, err := measure.NewCollector(collector, access)
+	if err != nil {
+		return nil, err
+	}
+	l.Ports = measure.Ports{Slices: c, Annotations: c, Calculator: c, Facts: c}
+	for _, e := range t.Settings {
+		l.Arguments.Settings = append(l.Arguments.Settings, e.Key+"="+e.Value)
+	}
+	l.Ports.Machine, err = measure.NewProc()
+	return l, err
+}
+
+// Summary returns the result as lines of text: the verdict, one line per row, failed trials and notes. tune run prints
+// it at its end; the result itself is in result.json.
+func Summary(plan runstore.Plan, r runstore.Result) (lines []string) {
+	lines = append(lines, fmt.Sprintf("verdict: %s", r.Verdict))
+	for _, row := range r.Rows {
+		line := fmt.Sprintf("  %s: %s", row.Label, row.Verdict)
+		if plan.Analysis != runstore.OfTimeline { // a timeline has no capacity
+			line += ", capacity: " + row.Capacity.Of(plan.Axis.Unit())
+		}
+		lines = append(lines, line)
+	}
+	for _, t := range r.Trials {
+		if t.State == runstore.Failed {
+			lines = append(lines, fmt.Sprintf("  trial %d could not be measured: %s", t.Number, t.Error))
+		}
+	}
+	return append(lines, tuning.Each(r.Notes, func(note string) string { return "  " + note })...)
+}
+
+// describeLimit bounds the requests to a collector that may be gone.
+const describeLimit = 10 * time.Second
+
+// describe saves the configuration that a topology reports about itself. It asks just before the topology ends, when
+// its workers have had time to report. A topology that broke is asked too, because its settings may explain why. The
+// answer is stored with the trial. The first answer also completes the manifest of the run, for example with the
+// version of Storm. If the collector cannot answer, nothing is saved.
+func (c *Runner) describe(ctx context.Context, trial runstore.PlannedTrial, name string, ports measure.Ports) {
+	if ports.Facts == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, describeLimit)
+	defer cancel()
+	t, err := ports.Facts.Topology(ctx, name)
+	if err != nil {
+		return
+	}
+	limit := tuning.Unknown
+	if ports.Calculator != nil {
+		if known, err := measure.HeapLimit(ctx, ports.Calculator, name, time.Now()); err == nil {
+			limit = known
+		}
+	}
+	reported := t.ReportedConfig(limit)
+	if c.writer.SaveReportedConfig(trial, reported) != nil {
+		return // the trial was never begun
+	}
+	if m := &c.run.Manifest; m.Versions.Storm == "" {
+		m.Add(reported)
+		_ = c.writer.SaveManifest(*m) // a manifest without these facts is better than none
+	}
 }

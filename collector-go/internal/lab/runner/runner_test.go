@@ -90,7 +90,7 @@ func TestAGridIsSearched(t *testing.T) {
 			[]tuning.Verdict{result.Rows[0].Verdict, result.Rows[1].Verdict}, "a bracketed capacity is what was looked for")
 		assert.Equal(t, runstore.ExitDone, result.ExitCode)
 		require.Len(t, result.Rows, 2)
-		assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())
+		assert.Equal(t, "holds 30, fails at 40", result.Rows[0].Capacity.String())
 		assert.Equal(t, "at least 70", result.Rows[1].Capacity.String())
 
 		run := reread(t, dir)
@@ -154,7 +154,7 @@ func TestATrialThatCannotBeLaunchedEndsNoOther(t *testing.T) {
 		assert.Equal(t, tuning.Inconclusive, result.Verdict)
 		assert.Equal(t, runstore.Failed, result.Trials[0].State)
 		assert.Equal(t, "Nimbus is away", result.Trials[0].Error)
-		assert.Equal(t, "[40, 50)", result.Rows[1].Capacity.String())
+		assert.Equal(t, "holds 40, fails at 50", result.Rows[1].Capacity.String())
 		assert.Equal(t, 1, w.again, "what broke is not trusted")
 
 		// A resumed run tries it again, and keeps what exists.
@@ -165,7 +165,7 @@ func TestATrialThatCannotBeLaunchedEndsNoOther(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, append(before, "grid-01-launch2"), w.launches)
 		assert.Equal(t, runstore.ExitDone, result.ExitCode)
-		assert.Equal(t, "[10, 20)", result.Rows[0].Capacity.String())
+		assert.Equal(t, "holds 10, fails at 20", result.Rows[0].Capacity.String())
 	})
 }
 
@@ -220,7 +220,7 @@ func TestAnInterruptedRunGoesOn(t *testing.T) {
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"grid-01", "grid-02", "grid-02-launch2"}, w.launches)
-		assert.Equal(t, "[50, 60)", result.Rows[1].Capacity.String())
+		assert.Equal(t, "holds 50, fails at 60", result.Rows[1].Capacity.String())
 		for file, text := range kept {
 			now, err := os.ReadFile(file)
 			require.NoError(t, err)
@@ -414,7 +414,7 @@ func TestCatchingUp(t *testing.T) {
 		dir := begin(t, volumes)
 		result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 		require.NoError(t, err)
-		assert.Equal(t, "[200, 400)", result.Rows[0].Capacity.String())
+		assert.Equal(t, "holds 200, fails at 400", result.Rows[0].Capacity.String())
 		require.Len(t, result.Trials, 2, "the repeat is a launch of its own")
 		require.Len(t, result.Rows, 1)
 		run := reread(t, dir)
@@ -446,7 +446,7 @@ func TestAStepsRecordsAreThoseThatTheSourceCounted(t *testing.T) {
 	})
 }
 
-// A run whose calibration never reached its target has no answer, whatever the verdicts of its steps.
+// A run whose calibration never reached its target is inconclusive, whatever the verdicts of its steps.
 func TestACalibrationWithoutAnAnswerIsInconclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, say := newWorld(), &journal{}
@@ -467,9 +467,9 @@ func TestACalibrationWithoutAnAnswerIsInconclusive(t *testing.T) {
 		first, _, _ := strings.Cut(string(text), "\n## ")
 		const why = "o record rate leaves 80% of the host idle: 50 records/s left 50%, 1,000 records/s 50%"
 		assert.Contains(t, first, why)
-		assert.Contains(t, first, "The run has no answer")
+		assert.Contains(t, first, "The figures hold for the record rate that was measured.\n\n- "+tuning.RateAdvice)
 		assert.Contains(t, say.text(), why)
-		assert.Contains(t, strings.Join(runner.Summary(reread(t, dir).Plan, *result), "\n"), why)
+		assert.Contains(t, strings.Join(runner.Summary(reread(t, dir).Plan, *result), "\n"), why+". "+tuning.RateAdvice)
 	})
 }
 

@@ -3,10 +3,11 @@ package runner
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/experimentfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/optimize"
@@ -102,11 +103,8 @@ func (s *Search) trials(run *runstore.Run) (all []trial) {
 }
 
 // Trials returns the finished trials of a run as the search sees them.
-func (s *Search) Trials(run *runstore.Run) (all []optimize.Trial) {
-	for _, t := range s.trials(run) {
-		all = append(all, t.Trial)
-	}
-	return all
+func (s *Search) Trials(run *runstore.Run) []optimize.Trial {
+	return tuning.Each(s.trials(run), func(t trial) optimize.Trial { return t.Trial })
 }
 
 // Left returns the configurations that a grid still has to measure.
@@ -268,20 +266,17 @@ func spread(tasks []runstore.Slices, within runstore.Span) tuning.Figure {
 			bySlice[task.TimesMs[i]] = append(bySlice[task.TimesMs[i]], task.Values[i])
 		}
 	}
-	var means []tuning.Figure
+	var means []float64
 	for _, values := range bySlice {
 		if m := runstore.Average(values); m.Known() {
-			means = append(means, m)
+			means = append(means, float64(m))
 		}
 	}
-	mean, squares, n := runstore.Average(means), 0.0, float64(len(means))
-	for _, m := range means {
-		squares += float64((m - mean) * (m - mean))
-	}
-	if n < 2 || !(mean > 0) {
+	mean, deviation := stat.MeanStdDev(means, nil)
+	if len(means) < 2 || !(mean > 0) {
 		return tuning.Unknown
 	}
-	return tuning.Figure(math.Sqrt(squares/(n-1)/n)) / mean
+	return tuning.Figure(stat.StdErr(deviation, float64(len(means))) / mean)
 }
 
 // Used is the mean resource usage of the trials of a configuration.

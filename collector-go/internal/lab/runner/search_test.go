@@ -429,7 +429,7 @@ func stepOf(verdict tuning.Verdict, limiters ...tuning.Limiter) *runstore.Step {
 	return &runstore.Step{Number: 1, Attempt: 1, Launch: 1, Verdict: verdict, Reasons: []string{"why"},
 		MeasuredFromMs: 5000, EndMs: 20000, CPUCores: 1.5, HostIdle: 0.3, RecordsPerSecond: 499,
 		CatchUpRatio: tuning.Unknown,
-		Clients:      runstore.Clients{DueRecords: 100, MissingRecords: 7},
+		Clients:      runstore.Clients{ExpectedRecords: 100, MissingRecords: 7},
 		Limitation:   &tuning.Limitation{Limiters: limiters},
 		Figures: []tuning.GoalOutcome{goal(tuning.FilterLatency, tuning.Mean, 12),
 			goal(tuning.FilterLatency, tuning.Max, 340)}}

@@ -41,6 +41,7 @@ func (c *Runner) trial(ctx context.Context, t *runstore.Trial) error {
 	defer cancel()
 	if launched != nil {
 		c.announceEnd(ending, launched.Ports.Annotations, name)
+		c.describe(ending, t.PlannedTrial, name, launched.Ports)
 	}
 	if ended := c.launcher.End(ending, logs, err != nil); ended != nil {
 		c.progress.Say("trial %d: cannot end the topology: %v", t.Number, ended)
@@ -188,7 +189,9 @@ func (c *Runner) next(t *runstore.Trial) (order, bool) {
 		return order{runstore.CostStep, loads[done], before + 1}, true
 	}
 	value, attempt, more := c.search(t).Next(searched)
-	return order{kindOf(t, value), value, attempt}, more
+	// a value that the search itself chose is not in the plan and is a load step
+	planned, _ := tuning.First(t.PlannedTrial.Steps, func(s runstore.PlannedStep) bool { return s.Value == value })
+	return order{cmp.Or(planned.Kind, runstore.LoadStep), value, attempt}, more
 }
 
 // affordsCost reports whether the remaining cost steps and the capacity search after them fit before the deadline. If
@@ -249,17 +252,6 @@ func (c *Runner) step(session *measure.Session, t *runstore.Trial, next order) (
 	}
 	c.sayStep(t, step)
 	return step, nil
-}
-
-// kindOf returns the planned kind of a step at a value. A value that the search itself chose is not in the plan and is
-// a load step.
-func kindOf(t *runstore.Trial, value float64) runstore.StepKind {
-	for _, s := range t.PlannedTrial.Steps {
-		if s.Value == value {
-			return s.Kind
-		}
-	}
-	return runstore.LoadStep
 }
 
 // sayStep prints a step's verdict as soon as it is known.

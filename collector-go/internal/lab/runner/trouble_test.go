@@ -39,7 +39,7 @@ func TestAnInterruptEndsARunAtOnce(t *testing.T) {
 			trial := reread(t, dir).Trials[0]
 			assert.Equal(t, []float64{0, 10, 20, 20, 10, 0}, loads(trial.Steps, runstore.CostStep), "after %s", after)
 			assert.Equal(t, []float64{10, 20, 30, 40, 30, 40}, loads(trial.Steps, runstore.LoadStep), "after %s", after)
-			assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())
+			assert.Equal(t, "holds 30, fails at 40", result.Rows[0].Capacity.String())
 		})
 	}
 }
@@ -64,7 +64,7 @@ func TestACollectorThatIsAwayForAMomentIsAskedAgain(t *testing.T) {
 			result, err := goOn(t, t.Context(), dir, w, &journal{}, runner.Options{})
 			require.NoError(t, err)
 			assert.Equal(t, runstore.ExitDone, result.ExitCode, "away after %s", later)
-			assert.Equal(t, "[30, 40)", result.Rows[0].Capacity.String())
+			assert.Equal(t, "holds 30, fails at 40", result.Rows[0].Capacity.String())
 			for _, step := range reread(t, dir).Trials[0].Steps {
 				assert.Equal(t, 1, step.Workers, "step %d, away after %s", step.Number, later)
 			}

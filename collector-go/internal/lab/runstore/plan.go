@@ -2,6 +2,8 @@ package runstore
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -217,15 +219,17 @@ type Entry struct {
 // MostQueries returns the largest number of concurrent queries in any step, which is also the number of probes that
 // the source needs. Queries that are started at a rate share the probes.
 func (p Plan) MostQueries() int {
-	most := max(p.Load.Queries, leastProbes, p.StartUpQueries, int(slices.Max(append([]float64{0}, p.CostLoads...))))
-	for _, t := range p.Trials {
-		for _, s := range t.Steps {
-			if p.Axis == Queries {
-				most = max(most, int(s.Value))
-			}
-		}
+	loads := append([]float64{float64(max(p.Load.Queries, leastProbes, p.StartUpQueries))}, p.CostLoads...)
+	if p.Axis == Queries {
+		loads = append(loads, p.StepValues()...)
 	}
-	return most
+	return int(slices.Max(loads))
+}
+
+// StepValues returns the planned values of the steps of all trials, in their order.
+func (p Plan) StepValues() []float64 {
+	steps := slices.Concat(tuning.Each(p.Trials, func(t PlannedTrial) []PlannedStep { return t.Steps })...)
+	return tuning.Each(steps, func(s PlannedStep) float64 { return s.Value })
 }
 
 // leastProbes is the minimum number of probes requested from the source.
@@ -266,3 +270,239 @@ func (a Load) Describe(axis Axis) string {
 	}
 	return strings.Join(append(parts, queries), "; ")
 }
+
+// Manifest is manifest.json: what ran, and on what (W1 of the tuning workflow). It is written at the start and again
+// when the first topology has reported its versions. Unknown values are "" or null.
+type Manifest struct {
+	// ID identifies the run permanently; StartedMs is in ms since the Unix epoch.
+	ID        string `json:"id"`
+	StartedMs int64  `json:"started_ms"`
+	// ExperimentPath is the path of the experiment file when it was read; paths in the file are relative to it.
+	ExperimentPath string `json:"experiment_path"`
+	// Command is the command line of the run.
+	Command  string   `json:"command"`
+	Versions Versions `json:"versions"`
+	// Machine is the host that generates the load. In a local launch everything else runs on it too.
+	Machine Machine `json:"machine"`
+	// Cluster is what the experiment file states about the cluster of a command launch; null if it states nothing.
+	Cluster *Cluster `json:"cluster,omitempty"`
+	Records Records  `json:"records"`
+	// BulletSettings are the entries of the Bullet YAML, without the settings of the trials.
+	BulletSettings []Entry `json:"bullet_settings"`
+	// WorkerFlags are the JVM options of the workers in the first trial that reported any. GCFlags are those about the
+	// garbage collector. Each trial's own options are in its ReportedConfig.
+	WorkerFlags string `json:"worker_flags"`
+	GCFlags     string `json:"gc_flags"`
+	// Further are additional facts about the run.
+	Further []Entry `json:"further,omitempty"`
+}
+
+// Versions holds the version of each part that can change a result. An empty version is unknown.
+type Versions struct {
+	BulletMetrics string `json:"bullet_metrics"`
+	Bullet        string `json:"bullet"`
+	Storm         string `json:"storm"`
+	// Kafka is the broker's version. It is that of the started broker, or the one that the experiment file states.
+	Kafka string `json:"kafka"`
+	// Java is the version on the load host, which launches; WorkerJava is that of the workers.
+	Java       string `json:"java"`
+	WorkerJava string `json:"worker_java"`
+	Plugin     string `json:"plugin"`
+}
+
+// Cluster is the hardware of a cluster. Values that the experiment file does not state are 0, "" or null.
+type Cluster struct {
+	// Machines is the number of machines; all other fields describe one machine.
+	Machines    int           `json:"machines"`
+	CPUModel    string        `json:"cpu_model"`
+	Cores       int           `json:"cores"`
+	UsableCores tuning.Figure `json:"usable_cores"`
+	MemoryBytes int64         `json:"memory_bytes"`
+	Network     string        `json:"network"`
+	// BusyByOthers is the share of the cluster that others use.
+	BusyByOthers tuning.Figure `json:"busy_by_others"`
+}
+
+// Roles of a run's machine.
+const (
+	OnlyMachine = "the only one: cluster, load and collector"
+	LoadHost    = "host of the load"
+)
+
+// Machine is the host that the run was started on.
+type Machine struct {
+	// Role is OnlyMachine or LoadHost; "" in older runs, which did not store it.
+	Role     string `json:"role,omitempty"`
+	CPUModel string `json:"cpu_model"`
+	// Cores are those of the host; UsableCores are those that this process may use.
+	Cores       int           `json:"cores"`
+	UsableCores tuning.Figure `json:"usable_cores"`
+	MemoryBytes int64         `json:"memory_bytes"`
+	// Network names the interfaces that are up, with their speeds. It also states if all traffic used loopback.
+	Network string `json:"network"`
+	Kernel  string `json:"kernel"`
+}
+
+// Machine returns one machine of the cluster.
+func (c *Cluster) Machine() Machine {
+	return Machine{CPUModel: c.CPUModel, Cores: c.Cores, UsableCores: c.UsableCores, MemoryBytes: c.MemoryBytes,
+		Network: c.Network}
+}
+
+// Records is the schema and the size of the records that the source emits.
+type Records struct {
+	Fields          int           `json:"fields"`
+	Strings         int           `json:"strings"`
+	Longs           int           `json:"longs"`
+	Maps            int           `json:"maps"`
+	ListsOfMaps     int           `json:"lists_of_maps"`
+	MeanRecordBytes tuning.Figure `json:"mean_record_bytes"`
+	// CompressionRatio is the raw size over the compressed size, with gzip unless the note states otherwise.
+	CompressionRatio tuning.Figure `json:"compression_ratio"`
+	Note             string        `json:"note,omitempty"`
+}
+
+// Component is a row of the topology's resource request. Values that are not set are null.
+type Component struct {
+	Name          string        `json:"component"`
+	Parallelism   int           `json:"parallelism"`
+	CPUCoresTotal tuning.Figure `json:"cpu_cores_total"`
+	OnHeapMiB     tuning.Figure `json:"on_heap_mib"`
+	OffHeapMiB    tuning.Figure `json:"off_heap_mib"`
+	MemoryMiB     tuning.Figure `json:"total_memory_mib"`
+}
+
+// ResourceRequest is a topology's resource request to the scheduler, as its own configuration states it, with the
+// limits for records in flight.
+type ResourceRequest struct {
+	Components []Component         `json:"components"`
+	Totals     tuning.StatedTotals `json:"totals"`
+	// Spouts holds the true max spout pending and the fan-out; nil if no record spout is known.
+	Spouts *tuning.SpoutPending `json:"spouts,omitempty"`
+}
+
+// Resources returns the added and audited resource request. It returns an error if the request cannot be added up. CPU
+// that is not set counts as 0 and is noted, because schedulers that are not resource-aware get no CPU request.
+func (a *ResourceRequest) Resources(machine tuning.Machine) (*tuning.Resources, error) {
+	var components []tuning.Component
+	var unset []string
+	for _, c := range a.Components {
+		cpu, memory := c.CPUCoresTotal, c.OnHeapMiB
+		if !cpu.Known() {
+			cpu, unset = 0, append(unset, c.Name)
+		}
+		if !memory.Known() && !c.MemoryMiB.Known() {
+			memory = 0
+		}
+		components = append(components, tuning.Component{
+			Name: c.Name, Parallelism: max(1, c.Parallelism), CPUCoresTotal: cpu, CPUCoresEach: tuning.Unknown,
+			OnHeapMiB: memory, OffHeapMiB: c.OffHeapMiB, TotalMemoryMiB: c.MemoryMiB,
+		})
+	}
+	totals := a.Totals
+	totals.CPUColumn = tuning.ColumnCPUTotal
+	r, err := tuning.AnalyzeResources(components, &totals, machine)
+	if err != nil {
+		return nil, err
+	}
+	if len(unset) > 0 {
+		r.Notes = append(r.Notes, "these components request no CPU: "+strings.Join(unset, ", "))
+	}
+	r.Spouts = a.Spouts
+	return r, nil
+}
+
+// ReportedConfigFile is the file with a topology's reported configuration, relative to the trial's directory.
+const ReportedConfigFile = "topology.json"
+
+// ReportedConfig is trials/NN-label/topology.json: the effective configuration that a trial's topology reported. If
+// the trial was launched several times, it is that of the last launch. Values that were not reported are "" or null.
+type ReportedConfig struct {
+	TopologyID string `json:"topology_id"`
+	// Bullet, Storm, WorkerJava and Plugin are versions.
+	Bullet     string `json:"bullet"`
+	Storm      string `json:"storm"`
+	WorkerJava string `json:"worker_java"`
+	Plugin     string `json:"plugin"`
+	// WorkerFlags are the options of the workers' JVMs in the order in which Storm joins them. HeapFlags are those
+	// about the heap, GCFlags those about the garbage collector. Both contain only the last of repeated options, which
+	// is the one that the JVM uses.
+	WorkerFlags string `json:"worker_flags"`
+	HeapFlags   string `json:"heap_flags"`
+	GCFlags     string `json:"gc_flags"`
+	// HeapLimitBytes is the largest maximum heap size of any worker, as its JVM reports it.
+	HeapLimitBytes tuning.Figure `json:"heap_limit_bytes"`
+	// Executors lists the executors of Bullet's components, such as "FilterBolt 4, JoinBolt 1". Requested is the total
+	// resource request to the scheduler.
+	Executors string `json:"executors"`
+	Requested string `json:"asked"`
+	// Settings are the settings that the plugin reports, sorted by name.
+	Settings []Entry `json:"settings"`
+}
+
+// Add copies a topology's reported configuration into a run's manifest.
+func (m *Manifest) Add(c ReportedConfig) {
+	m.Versions.Storm, m.Versions.Bullet, m.Versions.WorkerJava, m.Versions.Plugin = c.Storm, c.Bullet,
+		c.WorkerJava, c.Plugin
+	m.WorkerFlags, m.GCFlags = c.WorkerFlags, c.GCFlags
+	m.Further = []Entry{{"Topology id", c.TopologyID}, {"Executors", c.Executors},
+		{"Requested from the scheduler", c.Requested}}
+}
+
+// SaveReportedConfig writes the configuration that a trial's topology reported. It replaces that of an earlier launch.
+func (w *Writer) SaveReportedConfig(t PlannedTrial, c ReportedConfig) error {
+	return w.save(filepath.Join(TrialsDir, t.Name(), ReportedConfigFile), c)
+}
+
+// ReportedConfig returns the configuration that the trial's topology reported; nil if there is none.
+func (t Trial) ReportedConfig() (*ReportedConfig, error) {
+	return readIfThere[ReportedConfig](filepath.Join(t.Dir, ReportedConfigFile))
+}
+
+// Arguments returns how the trial's topology was launched; empty if it never was.
+func (t Trial) Arguments() (a Arguments, err error) {
+	if there, err := readIfThere[Arguments](filepath.Join(t.Dir, ArgumentsFile)); there != nil {
+		return *there, err
+	}
+	return a, err
+}
+
+// secret matches the names of settings whose values must not be shown. The path of a file is not secret.
+var secret = regexp.MustCompile(`(?i)(password|passwd|secret|token|credential|private|api.?key)`)
+
+const hidden = "(not shown)"
+
+// Shown returns a setting's value for display; secrets are masked.
+func Shown(key, value string) string {
+	if secret.MatchString(key) && !strings.HasSuffix(key, ".file") {
+		return hidden
+	}
+	return value
+}
+
+// Shown returns the settings for display; secrets are masked.
+func (a Arguments) Shown() (entries []Entry) {
+	for _, setting := range a.Settings {
+		key, value, _ := strings.Cut(setting, "=")
+		entries = append(entries, Entry{Key: key, Value: Shown(key, value)})
+	}
+	return entries
+}
+
+// CommandLine returns the command that submitted the topology, quoted for a shell and without secrets. It is "" if the
+// local cluster submitted it.
+func (a Arguments) CommandLine() string {
+	var words []string
+	for _, word := range a.Launch {
+		if key, value, found := strings.Cut(word, "="); found {
+			word = key + "=" + Shown(key, value)
+		}
+		if !plainWord.MatchString(word) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+{}-]+$`)

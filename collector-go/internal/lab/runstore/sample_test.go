@@ -358,7 +358,7 @@ func TestOneTrialAndARunThatHasNotEnded(t *testing.T) {
 		so := run.ResultSoFar()
 		assert.Equal(t, tuning.Inconclusive, so.Verdict)
 		assert.Equal(t, tuning.Inconclusive, so.Rows[0].Verdict)
-		assert.Equal(t, "[40, 80)", so.Rows[0].Capacity.Text())
+		assert.Equal(t, "holds 40, fails at 80", so.Rows[0].Capacity.Text())
 		assert.Empty(t, run.Capacities(), "the list shows capacities of runs that have ended")
 	})
 	require.NoError(t, err)

@@ -141,7 +141,7 @@ func (p Plan) addLoad(values map[string]string) {
 		values["data.records_per_second"] = fmt.Sprintf("calibrated to leave %s%% of the host idle",
 			short(100*float64(l.TargetIdle)))
 	}
-	values[p.Axis.key()] = strings.Join(p.stepValues(), ", ")
+	values[p.Axis.key()] = strings.Join(tuning.Union(nil, tuning.Each(p.StepValues(), short)...), ", ")
 	values["launch.kind"], values["launch.load_hosts"] = p.Launch, strings.Join(p.LoadHosts, ", ")
 	if p.KafkaPartitions > 0 {
 		values[tuning.OfSource+"kafka_partitions"] = strconv.Itoa(p.KafkaPartitions)
@@ -152,16 +152,6 @@ func (p Plan) addLoad(values map[string]string) {
 	for _, g := range p.Goals {
 		values["goals."+string(g.Figure)+"."+string(g.Statistic)] = g.String()
 	}
-}
-
-// stepValues returns the distinct step values over all trials.
-func (p Plan) stepValues() (all []string) {
-	for _, t := range p.Trials {
-		for _, s := range t.Steps {
-			all = tuning.Union(all, short(s.Value))
-		}
-	}
-	return all
 }
 
 func short(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

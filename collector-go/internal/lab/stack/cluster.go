@@ -57,19 +57,11 @@ func (s *Stack) follow(cluster *Process) {
 }
 
 // Nimbus returns the Thrift address of the cluster's Nimbus, "host:port"; "" until Start has returned.
-func (s *Stack) Nimbus() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.nimbus
-}
+func (s *Stack) Nimbus() string { return current(s, &s.nimbus) }
 
 // DRPC returns the HTTP address of the cluster's DRPC server, "host:port". It is meaningless without
 // Options.DRPCThreads, and before Start has returned.
-func (s *Stack) DRPC() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.drpc
-}
+func (s *Stack) DRPC() string { return current(s, &s.drpc) }
 
 // Submit submits the topology and returns when Nimbus has accepted it.
 func (s *Stack) Submit(ctx context.Context) error { return s.SubmitAs(ctx, s.options.Topology, nil) }

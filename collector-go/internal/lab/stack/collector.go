@@ -12,9 +12,7 @@ func (s *Stack) startCollector(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.collector = p
-	s.mu.Unlock()
+	replace(s, &s.collector, p)
 	if err := s.awaitCollector(ctx, p); err != nil {
 		return err
 	}
@@ -45,11 +43,9 @@ func (s *Stack) awaitCollector(ctx context.Context, p *Process) error {
 // returns when the stack is stopped, or when a restart is impossible; the latter is reported through Failed.
 func (s *Stack) supervise() {
 	for {
-		s.mu.Lock()
-		current := s.collector
-		s.mu.Unlock()
-		<-current.done
-		again, err := s.revive(current)
+		running := current(s, &s.collector)
+		<-running.done
+		again, err := s.revive(running)
 		if err != nil {
 			s.fail(err)
 		}
@@ -83,8 +79,4 @@ func (s *Stack) revive(dead *Process) (again bool, err error) {
 }
 
 // CollectorRestarts returns how often the collector died and was restarted.
-func (s *Stack) CollectorRestarts() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.restarts
-}
+func (s *Stack) CollectorRestarts() int { return current(s, &s.restarts) }

@@ -15,12 +15,12 @@ import (
 // Kafka describes the broker that the topology reads its records from. A producer on this machine writes generated
 // records to it, at the rates that the query gateway requests, like the topology's own source.
 type Kafka struct {
-	// Bootstrap is the address of an existing broker, "host:port". If it is "", a broker is started, and Start sets
-	// its address here.
-	Bootstrap string
 	// Partitions is the topic's number of partitions on a started broker. Its records have the broker's timestamps
 	// (LogAppendTime).
 	Partitions int
+	// Bootstrap is the address of an existing broker, "host:port". If it is "", a broker is started, and Start sets
+	// its address here.
+	Bootstrap string
 }
 
 const (
@@ -61,9 +61,7 @@ func (s *Stack) startKafka(ctx context.Context) (err error) {
 	if err := s.kafka.awaitReady(ctx, kafkaReadyLimit, &ready); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.broker = ready.Pid
-	s.mu.Unlock()
+	replace(s, &s.broker, ready.Pid)
 	s.watch(s.kafka)
 	own := *s.options.Kafka
 	own.Bootstrap = ready.Bootstrap
@@ -91,12 +89,11 @@ func (s *Stack) StartSource(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	s.producer = p
-	s.mu.Unlock()
+	replace(s, &s.producer, p)
 	s.watchers.Go(func() {
 		<-p.done
-		if s.currentProducer() == p && !s.isStopping() {
+		// a producer that Kill ended or replaced must not be reported as a failure
+		if current(s, &s.producer) == p && !current(s, &s.stopping) {
 			s.fail(p.obituary())
 		}
 	})
@@ -113,21 +110,9 @@ func (s *Stack) producerCommand() command {
 			"-c", "linger.ms=2"}}
 }
 
-// currentProducer reads the producer under the lock. A producer that Kill ended or replaced must not be reported as a
-// failure.
-func (s *Stack) currentProducer() *Process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.producer
-}
-
 // stopSource ends the producer, if one runs.
 func (s *Stack) stopSource(hasten <-chan struct{}) {
-	s.mu.Lock()
-	p := s.producer
-	s.producer = nil
-	s.mu.Unlock()
-	if p != nil {
+	if p := replace(s, &s.producer, nil); p != nil {
 		p.stop(producerStopGrace, hasten)
 	}
 }

@@ -45,7 +45,7 @@ func TestTheProducerLivesWithItsTopology(t *testing.T) {
 		"manifests say that it compresses nothing")
 	require.NoError(t, s.StartSource(within(t)))
 	assert.EqualValues(t, 2, asked.Load(), "not before the topology asked")
-	first := s.currentProducer()
+	first := current(s, &s.producer)
 	assert.Equal(t, first.Pid(), s.Pids()["record producer"])
 	s.stopSource(nil)
 	<-first.Done()
@@ -63,7 +63,7 @@ func TestTheProducerLivesWithItsTopology(t *testing.T) {
 		text, err := os.ReadFile(s.logPath("producer"))
 		return err == nil && len(text) > len(said)
 	}, never, time.Millisecond, "it says how it was started")
-	s.currentProducer().kill()
+	current(s, &s.producer).kill()
 	select {
 	case err := <-s.Failed():
 		assert.ErrorContains(t, err, "producer ended")

@@ -144,18 +144,26 @@ const (
 	tailBytes = 8 << 10
 )
 
+// Tail returns the end of a file, at most a number of bytes.
+func Tail(path string, most int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > most {
+		_, _ = file.Seek(-most, io.SeekEnd)
+	}
+	return io.ReadAll(io.LimitReader(file, most))
+}
+
 // logTail returns the last lines of a log, indented. It is for an error that an operator reads, so a log that cannot
 // be read is replaced by the reason.
 func logTail(path string) string {
-	file, err := os.Open(path)
+	text, err := Tail(path, tailBytes)
 	if err != nil {
 		return "  (" + err.Error() + ")"
 	}
-	defer file.Close()
-	if info, err := file.Stat(); err == nil && info.Size() > tailBytes {
-		_, _ = file.Seek(-tailBytes, io.SeekEnd)
-	}
-	text, _ := io.ReadAll(io.LimitReader(file, tailBytes))
 	lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 	return "  " + strings.Join(lines[max(0, len(lines)-tailLines):], "\n  ")
 }

@@ -68,8 +68,8 @@ type Stack struct {
 	watchers  sync.WaitGroup
 }
 
-// Enter locks the run's directory, ends the processes that an earlier run left there, and removes its logs. It starts
-// nothing. It returns ErrBusy if another run holds the directory; two stacks would compete for ports and CPU.
+// Enter locks the run's directory, and ends the processes that an earlier run left there. It starts nothing. It returns
+// ErrBusy if another run holds the directory; two stacks would compete for ports and CPU.
 func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, error) {
 	if err := options.Validate(); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func Enter(ctx context.Context, options Options, log *slog.Logger) (*Stack, erro
 		return nil, err
 	}
 	s := &Stack{options: options, log: log, place: place, failed: make(chan error, 1), daemons: map[string]int{}}
-	if err := errors.Join(s.endLeftovers(ctx), os.RemoveAll(s.logDir())); err != nil {
+	if err := s.endLeftovers(ctx); err != nil {
 		place.leave()
 		return nil, err
 	}
@@ -100,10 +100,17 @@ func (s *Stack) endLeftovers(ctx context.Context) error {
 	return errors.Join(s.down(ctx), s.kafkaDown(ctx))
 }
 
-// StartCollector starts the collector with its page, and returns when both are ready. The caller must call Stop even
-// after an error.
+// CheckPorts returns an error if another process listens on a port of the stack. It names the flag that selects another
+// port.
+func (s *Stack) CheckPorts() error { return s.options.checkPorts() }
+
+// StartCollector starts the collector with its page, and returns when both are ready. It removes the logs of an earlier
+// run. The caller must call Stop even after an error.
 func (s *Stack) StartCollector(ctx context.Context) error {
-	if err := s.options.checkPorts(); err != nil {
+	if err := s.CheckPorts(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(s.logDir()); err != nil {
 		return err
 	}
 	return s.startCollector(ctx)
@@ -160,7 +167,7 @@ func (s *Stack) launch(c command) (*Process, error) {
 func (s *Stack) watch(p *Process) {
 	s.watchers.Go(func() {
 		<-p.done
-		if !s.isStopping() {
+		if !current(s, &s.stopping) {
 			s.fail(p.obituary())
 		}
 	})
@@ -177,10 +184,19 @@ func (s *Stack) fail(err error) {
 // Failed returns the channel that receives the error of the first part that died and could not be restarted.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
-func (s *Stack) isStopping() bool {
+// current reads a field that changes while the stack runs.
+func current[T any](s *Stack, field *T) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.stopping
+	return *field
+}
+
+// replace sets a field that changes while the stack runs, and returns its value before.
+func replace[T any](s *Stack, field *T, with T) (before T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, *field = *field, with
+	return before
 }
 
 // Pids returns the processes of the stack by name, without the topology's workers.
@@ -213,7 +229,8 @@ func (s *Stack) AllSettings() []string { return s.options.AllSettings() }
 // Stop returns an error.
 func (s *Stack) Stop(hasten <-chan struct{}) error {
 	defer s.place.leave()
-	collector := s.beginStop()
+	replace(s, &s.stopping, true) // from here on, supervise starts no other collector
+	collector := current(s, &s.collector)
 	var problem error
 	s.stopSource(hasten)
 	if s.cluster != nil && (!s.cluster.stop(clusterStopGrace, hasten) || s.cluster.err != nil) {
@@ -230,15 +247,6 @@ func (s *Stack) Stop(hasten <-chan struct{}) error {
 	}
 	s.watchers.Wait()
 	return problem
-}
-
-// beginStop marks the stack as stopping and returns the current collector. Both happen under one lock, so supervise
-// cannot start another collector afterwards.
-func (s *Stack) beginStop() *Process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopping = true
-	return s.collector
 }
 
 func (s *Stack) logDir() string { return filepath.Join(s.options.Dir, "logs") }

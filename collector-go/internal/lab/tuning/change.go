@@ -3,7 +3,9 @@ package tuning
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -143,4 +145,121 @@ func Moved(changes []Change) []Variable {
 	return slices.DeleteFunc(Variables(), func(v Variable) bool {
 		return !slices.ContainsFunc(changes, func(c Change) bool { return c.Variable == v })
 	})
+}
+
+// scatter is the allowed difference between two measurements of the same quantity.
+type scatter struct {
+	relative float64 // relative to the larger value
+	points   float64 // percentage points
+}
+
+// scatters holds the scatter of measured values. All other values are equal only if their texts are.
+var scatters = map[string]scatter{
+	CalibratedRate: {relative: 0.05},
+	BusyByOthers:   {points: 5},
+}
+
+// sameValue reports whether two values of a key are the same within their scatter.
+func sameValue(key, a, b string) bool {
+	s, measured := scatters[key]
+	if a == b || !measured {
+		return a == b
+	}
+	x, failed := strconv.ParseFloat(strings.TrimSuffix(a, "%"), 64)
+	y, failedToo := strconv.ParseFloat(strings.TrimSuffix(b, "%"), 64)
+	if failed != nil || failedToo != nil {
+		return false
+	}
+	apart := math.Abs(x - y)
+	return apart <= s.points || apart <= s.relative*math.Max(math.Abs(x), math.Abs(y))
+}
+
+// facts are the variables that a run knows only if they were stated, with the namespaces of their values.
+var facts = []fact{{Hardware, OfMachine}, {SoftwareVersion, OfVersions}, {ClusterLoad, OfCluster}}
+
+type fact struct {
+	variable  Variable
+	namespace string
+}
+
+func isFact(key string) bool {
+	return slices.ContainsFunc(facts, func(f fact) bool { return strings.HasPrefix(key, f.namespace) })
+}
+
+// Undetermined returns the variables for which the two sides have no value in common, in the document's order. Whether
+// they changed is unknown.
+func Undetermined(before, after map[string]string) []Variable {
+	undetermined := []Variable{}
+	for _, f := range facts {
+		common := false
+		for key := range before {
+			_, both := after[key]
+			common = common || both && strings.HasPrefix(key, f.namespace)
+		}
+		if !common {
+			undetermined = append(undetermined, f.variable)
+		}
+	}
+	return undetermined
+}
+
+// settingOf maps components of the document's tables, and of today's Bullet, to Bullet's settings. Names are compared
+// without case and spaces. DataSource is missing, because its meaning depends on the other components. It is the DSL's
+// bolt if there is a DataSpout, the DSL's spout if there is a DataSource bolt, and otherwise Bullet's spout.
+var settingOf = map[string]string{
+	"filterbolt": "bullet.topology.filter.bolt", "joinbolt": "bullet.topology.join.bolt",
+	"queryspout": "bullet.topology.query.spout", "drpcspout": "bullet.topology.query.spout",
+	"resultbolt": "bullet.topology.result.bolt", "returnresults": "bullet.topology.result.bolt",
+	"returnresultsbolt": "bullet.topology.result.bolt",
+	"loopbolt":          "bullet.topology.loop.bolt", "replaybolt": "bullet.topology.replay.bolt",
+	"datasourcebolt": "bullet.topology.dsl.bolt", "dslbolt": "bullet.topology.dsl.bolt",
+	"dslspout":    "bullet.topology.dsl.spout",
+	"bulletspout": "bullet.topology.bullet.spout", "dataspout": "bullet.topology.dsl.spout", "tickspout": tickSpout,
+	"__acker": ackers, "ackers": ackers,
+}
+
+// tickSpout always has one instance, so Bullet has no parallelism setting for it. ackers is Storm's setting, which
+// Bullet passes on.
+const (
+	tickSpout = "bullet.topology.tick.spout"
+	ackers    = "bullet.topology.custom.topology.acker"
+)
+
+// parallelismOf returns the setting for a component's number of instances; "" if there is none.
+func parallelismOf(prefix string) string {
+	switch prefix {
+	case tickSpout:
+		return ""
+	case ackers:
+		return prefix + ".executors"
+	}
+	return prefix + ".parallelism"
+}
+
+func plainName(component string) string {
+	return strings.ToLower(strings.Join(strings.Fields(component), ""))
+}
+
+// prefixOf returns the prefix of a component's settings; false if Bullet has none for it.
+func prefixOf(component string, all []Component) (string, bool) {
+	name := plainName(component)
+	if name == "datasourcespout" || name == "datasource" {
+		if _, before := componentNamed("dataspout", all); before {
+			return "bullet.topology.dsl.bolt", true
+		}
+		if _, brokered := componentNamed("datasourcebolt", all); brokered {
+			return "bullet.topology.dsl.spout", true
+		}
+		return "bullet.topology.bullet.spout", true
+	}
+	prefix, found := settingOf[name]
+	return prefix, found
+}
+
+// filterBolt is the plain name of the component whose cost depends on the queries.
+const filterBolt = "filterbolt"
+
+// componentNamed returns the component with a plain name.
+func componentNamed(name string, all []Component) (Component, bool) {
+	return First(all, func(c Component) bool { return plainName(c.Name) == name })
 }

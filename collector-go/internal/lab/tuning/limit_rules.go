@@ -3,6 +3,7 @@ package tuning
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
@@ -340,4 +341,168 @@ func (e Evidence) leastIdle() Figure {
 		return e.Host.MinIdleRatio
 	}
 	return Figure(DefaultGoals().MinHostIdle)
+}
+
+// clientRule checks the load client, or each of them if there are several hosts.
+func clientRule(e Evidence) LimiterFinding {
+	c := e.Client
+	if len(c.Hosts) > 0 {
+		return c.hostsRule()
+	}
+	if !c.LatenessP99Ms.Known() && !(c.CPUCores / c.CPULimitCores).Known() {
+		return finding(LimitedByClient, NotKnown, nil, "the state of the load client is unknown")
+	}
+	one := ClientHost{LatenessP99Ms: c.LatenessP99Ms, CPUCores: c.CPUCores, CPULimitCores: c.CPULimitCores}
+	return finding(LimitedByClient, stateOf(one.limits(c)), one.numbers(""), "the load client%s", one.says())
+}
+
+// hostsRule judges the load client of each host. The finding names those at their limit; if there are none, it names
+// the latest one.
+func (c ClientEvidence) hostsRule() LimiterFinding {
+	var numbers []Number
+	var limits, unknown []string
+	latest := c.Hosts[0]
+	for _, h := range c.Hosts {
+		numbers = append(numbers, h.numbers(h.Host+": ")...)
+		says := fmt.Sprintf("the load client on %s%s", h.Host, h.says())
+		switch {
+		case h.limits(c):
+			limits = append(limits, says)
+		case !h.LatenessP99Ms.Known() && !(h.CPUCores / h.CPULimitCores).Known():
+			unknown = append(unknown, h.Host)
+		}
+		if !(latest.LatenessP99Ms >= h.LatenessP99Ms) {
+			latest = h
+		}
+	}
+	switch {
+	case len(limits) > 0:
+		return finding(LimitedByClient, Reached, numbers, "%s", strings.Join(limits, "; "))
+	case len(unknown) > 0:
+		return finding(LimitedByClient, NotKnown, numbers, "the state of the load client is unknown on %s",
+			strings.Join(unknown, ", "))
+	}
+	return finding(LimitedByClient, NotReached, numbers, "the busiest of the load clients on %d hosts, the one on %s,%s",
+		len(c.Hosts), latest.Host, latest.says())
+}
+
+// HostsAtLimit returns the hosts whose load clients could not keep up with their share of the load.
+func (c ClientEvidence) HostsAtLimit() []string {
+	limits := Those(c.Hosts, func(h ClientHost) bool { return h.limits(c) })
+	return Each(limits, func(h ClientHost) string { return h.Host })
+}
+
+// limits reports whether a client could not keep up with its share of the load.
+func (h ClientHost) limits(c ClientEvidence) bool {
+	mostLate := Greater(latenessBoundMs, heldLatenessBound*c.HeldMs)
+	return h.LatenessP99Ms > mostLate || h.CPUCores/h.CPULimitCores >= clientBound
+}
+
+func (h ClientHost) numbers(of string) []Number {
+	return []Number{{of + "lateness, p99", h.LatenessP99Ms, "ms"}, {of + "CPU", h.CPUCores, "cores"},
+		{of + "CPU limit", h.CPULimitCores, "cores"}}
+}
+
+// says describes the client's figures. The text follows the client's name.
+func (h ClientHost) says() string {
+	var parts []string
+	if h.LatenessP99Ms.Known() {
+		parts = append(parts, fmt.Sprintf(" submitted its queries up to %s ms late (p99)", Digits(h.LatenessP99Ms)))
+	}
+	if share := h.CPUCores / h.CPULimitCores; share.Known() {
+		parts = append(parts, fmt.Sprintf(" used %s of its %s cores", shareText(share), Digits(h.CPULimitCores)))
+	}
+	return strings.Join(parts, " and")
+}
+
+// LimitedByRecordSource means that the source made fewer records than the step requested.
+const LimitedByRecordSource Limiter = "the record source"
+
+// SourceRateEvidence shows whether the requested records were made: emitted by the topology's own source, or written
+// by the producers for Kafka. Both rates are totals that include the records that queries look for.
+type SourceRateEvidence struct {
+	AskedPerSecond Figure `json:"asked_records_per_second"`
+	MadePerSecond  Figure `json:"made_records_per_second"`
+}
+
+// Bounds of a shortage.
+const (
+	// leastSourceRate is the smallest share of the requested records that is not a shortage.
+	leastSourceRate = 0.9
+	// leastShort is the minimum number of missing records for a shortage. At low rates, one record more or less at the
+	// step's ends is a large share.
+	leastShort = 10
+)
+
+func (s SourceRateEvidence) known() bool { return s.AskedPerSecond > 0 && s.MadePerSecond.Known() }
+
+// sourceRateRule compares the rate that was made with the requested one.
+func sourceRateRule(e Evidence) LimiterFinding {
+	s := e.SourceRate
+	share := s.MadePerSecond / s.AskedPerSecond
+	numbers := []Number{{"asked for", s.AskedPerSecond, "records/s"}, {"made", s.MadePerSecond, "records/s"},
+		{"share", share, "ratio"}}
+	says := fmt.Sprintf("the record source emitted %s of the %s requested records/s, %s", Digits(s.MadePerSecond),
+		Digits(s.AskedPerSecond), shareText(share))
+	if e.Source.Kind == SourceKafka {
+		numbers = append(numbers, Number{"read", e.Source.RecordsPerSecond, "records/s"})
+		switch {
+		case e.short(s.MadePerSecond):
+			says += " (producers share a rate: RecordProducer --part)"
+		case e.short(e.Source.RecordsPerSecond):
+			says = fmt.Sprintf("the topology read %s of the %s requested records/s, %s, although they were emitted",
+				Digits(e.Source.RecordsPerSecond), Digits(s.AskedPerSecond),
+				shareText(e.Source.RecordsPerSecond/s.AskedPerSecond))
+			return finding(LimitedByRecordSource, Reached, numbers, "%s", says)
+		}
+	}
+	return finding(LimitedByRecordSource, stateOf(e.short(s.MadePerSecond)), numbers, "%s", says)
+}
+
+// short reports whether a rate is too far below the requested one.
+func (e Evidence) short(perSecond Figure) bool {
+	asked, seconds := e.SourceRate.AskedPerSecond, Figure(e.ToMs-e.FromMs)/1000
+	return perSecond < leastSourceRate*asked && (asked-perSecond)*seconds >= leastShort
+}
+
+// explainSourceRate marks a shortage as a consequence if it has another cause. For the topology's own source, and for
+// reads from Kafka, that is whatever slows the topology down. For the producers before Kafka it is only the host's
+// CPU.
+func (l *limiting) explainSourceRate(busy string) {
+	switch {
+	case l.reached(LimitedByHost):
+		l.follows(LimitedByRecordSource, "the host had no CPU left for it")
+	case l.evidence.Source.Kind == SourceKafka && l.evidence.short(l.evidence.SourceRate.MadePerSecond):
+	case busy != "":
+		l.follows(LimitedByRecordSource, "the topology reads no more because of "+busy)
+	case l.reached(LimitedBySpouts, LimitedByPartitions):
+		l.follows(LimitedByRecordSource, "the spouts emit no more")
+	}
+}
+
+// short returns the finding of a shortage of records; nil if there was none.
+func (l *Limitation) short() *LimiterFinding {
+	f, found := First(l.Findings, func(f LimiterFinding) bool {
+		return f.Limiter == LimitedByRecordSource && (f.State == Reached || f.State == Consequence)
+	})
+	if !found {
+		return nil
+	}
+	return &f
+}
+
+// ofShort returns the verdict of a step that met its goals with too few records. If the topology itself caused the
+// shortage, it did not hold its load. Otherwise the step says nothing about that load.
+func (l *Limitation) ofShort() Judgement {
+	short, reasons := l.short(), []string{l.Text}
+	if !strings.Contains(l.Text, short.Says) {
+		reasons = []string{short.Says, l.Text}
+	}
+	switch {
+	case l.spoiled():
+		return Judgement{Inconclusive, reasons}
+	case short.State == Consequence && l.BlamesTopology():
+		return Judgement{Fail, reasons}
+	}
+	return Judgement{Limited, reasons}
 }

@@ -60,13 +60,9 @@ func (r RunRules) Judge(trials ...[]RunStep) RunJudgement {
 	return j
 }
 
-func MeasuredOf(steps []RunStep) (all []Measured) {
-	for _, s := range steps {
-		if !s.ForCost {
-			all = append(all, Measured{s.Value, s.Verdict})
-		}
-	}
-	return all
+func MeasuredOf(steps []RunStep) []Measured {
+	searched := Those(steps, func(s RunStep) bool { return !s.ForCost })
+	return Each(searched, func(s RunStep) Measured { return Measured{s.Value, s.Verdict} })
 }
 
 func (r RunRules) verdict(steps int, capacity Interval) Verdict {

@@ -30,16 +30,16 @@ func TestTheVerdictOfAConfiguration(t *testing.T) {
 	}{
 		"nothing was measured":         {tuning.RunRules{}, nil, unclear, "not measured"},
 		"all goals were met":           {tuning.RunRules{}, tried(ok, ok), ok, "at least 200"},
-		"a search found the capacity":  {tuning.RunRules{Searches: true}, tried(ok, fail), ok, "[100, 200)"},
+		"a search found the capacity":  {tuning.RunRules{Searches: true}, tried(ok, fail), ok, "holds 100, fails at 200"},
 		"a search ended too early":     {tuning.RunRules{Searches: true}, tried(ok, ok), unclear, "at least 200"},
 		"nothing was held":             {tuning.RunRules{}, tried(fail, fail), fail, "below 100"},
-		"a miss fails the run":         {tuning.RunRules{FailFails: true}, tried(ok, fail), fail, "[100, 200)"},
+		"a miss fails the run":         {tuning.RunRules{FailFails: true}, tried(ok, fail), fail, "holds 100, fails at 200"},
 		"a step was not judged":        {tuning.RunRules{FailFails: true}, tried(ok, unclear), unclear, "at least 100"},
-		"a search past such a step":    {tuning.RunRules{}, tried(ok, unclear, fail), ok, "[100, 300)"},
+		"a search past such a step":    {tuning.RunRules{}, tried(ok, unclear, fail), ok, "holds 100, fails at 300"},
 		"the load did not arrive":      {tuning.RunRules{}, tried(ok, limited), limited, "at least 100"},
-		"the wanted capacity was held": {tuning.RunRules{Goals: capacity(200)}, tried(ok, ok, fail), ok, "[200, 300)"},
-		"a smaller one failed":         {tuning.RunRules{Goals: capacity(300)}, tried(ok, ok, fail), fail, "[200, 300)"},
-		"the goal lies between them":   {tuning.RunRules{Goals: capacity(250)}, tried(ok, ok, fail), unclear, "[200, 300)"},
+		"the wanted capacity was held": {tuning.RunRules{Goals: capacity(200)}, tried(ok, ok, fail), ok, "holds 200, fails at 300"},
+		"a smaller one failed":         {tuning.RunRules{Goals: capacity(300)}, tried(ok, ok, fail), fail, "holds 200, fails at 300"},
+		"the goal lies between them":   {tuning.RunRules{Goals: capacity(250)}, tried(ok, ok, fail), unclear, "holds 200, fails at 300"},
 		"attempts contradict each other": {tuning.RunRules{FailFails: true}, append(tried(ok, ok), tried(ok, fail)...), unclear,
 			"at least 100"},
 	} {
@@ -54,7 +54,7 @@ func TestTrialsAreJudgedTogether(t *testing.T) {
 	forCost := tuning.RunStep{Value: 50, ForCost: true, Verdict: tuning.Fail, HostIdle: 0.02}
 	first := append(tried(tuning.OK, tuning.Inconclusive), forCost)
 	got := tuning.RunRules{}.Judge(first, tried(tuning.OK, tuning.OK, tuning.Fail))
-	assert.Equal(t, "[200, 300)", got.Capacity.Text())
+	assert.Equal(t, "holds 200, fails at 300", got.Capacity.Text())
 	assert.Empty(t, got.Capacity.Inconclusive, "the other launch decided it")
 	assert.InDelta(t, 0.02, float64(got.LeastHostIdle), 0)
 	assert.Equal(t, []string{tuning.UnknownLimiter}, got.Limiters, "no evidence was gathered for the FAIL")

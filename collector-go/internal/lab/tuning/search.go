@@ -129,13 +129,8 @@ func (s Search) halve(verdicts map[float64]Verdict) (float64, bool) {
 	return open[len(open)/2], true
 }
 
-func attemptsAt(measured []Measured, value float64) (n int) {
-	for _, m := range measured {
-		if m.Value == value {
-			n++
-		}
-	}
-	return n
+func attemptsAt(measured []Measured, value float64) int {
+	return len(Those(measured, func(m Measured) bool { return m.Value == value }))
 }
 
 // verdictsByValue combines the attempts at each value.
@@ -251,3 +246,91 @@ func (i Interval) Overlaps(other Interval) bool {
 }
 
 func below(low, high *float64) bool { return low == nil || high == nil || *low < *high }
+
+// Loads of the cost steps, as shares of the first expected capacity. They are well below it, because the cost is that
+// of a topology that is not overloaded.
+const (
+	lesserLoad  = 0.25
+	greaterLoad = 0.5
+)
+
+// MirroredLoads returns the order of the cost steps: 0, a, b, b, a, 0. A steady drift of the topology adds the same
+// amount to each load, so it cancels out of the slope. It shows as the difference between the two measurements of each
+// load. b is at most half of the first expected capacity. An expected capacity below 4 has no two such loads, and the
+// result is empty.
+func MirroredLoads(expectedCapacity float64) []float64 {
+	a, b := math.Floor(lesserLoad*expectedCapacity), math.Floor(greaterLoad*expectedCapacity)
+	if !(a >= 1 && b > a) || math.IsInf(b, 0) {
+		return []float64{}
+	}
+	return []float64{0, a, b, b, a, 0}
+}
+
+// steadyBound is the largest relative change of the cost of a record that counts as steady.
+const steadyBound = 0.05
+
+// Steady reports whether the cost of a record is steady, from the CPU per record in consecutive slices. The mean of
+// the last LeastSlices must differ by less than a twentieth from that of as many before. An unknown slice means not
+// steady.
+func Steady(costs []Figure) bool {
+	n := len(costs)
+	if n < 2*LeastSlices {
+		return false
+	}
+	before, now := Figure(0), Figure(0)
+	for i := range LeastSlices {
+		before, now = before+costs[n-2*LeastSlices+i], now+costs[n-LeastSlices+i]
+	}
+	return math.Abs(float64(now-before)) < steadyBound*float64(before)
+}
+
+// Reading is one measurement of the host during the calibration of the record rate.
+type Reading struct {
+	RecordsPerSecond Figure `json:"records_per_second"`
+	HostIdle         Figure `json:"host_idle"`
+}
+
+// Calibration states how the record rate was found.
+type Calibration struct {
+	TargetIdle       Figure    `json:"target_idle"`
+	Readings         []Reading `json:"readings"`
+	RecordsPerSecond Figure    `json:"records_per_second"`
+}
+
+// IdleTolerance is how far the idle ratio at a calibrated rate may differ from the target.
+const IdleTolerance = 0.1
+
+// RateAdvice is what to do if no record rate leaves the target idle (Missed).
+const RateAdvice = "Stop other work on the host and measure again, or set the record rate (load.records_per_second in an experiment file, --records-per-second of demo)."
+
+// Missed returns why the calibration found no rate that leaves the target idle, "" if it found one. A rate counts as
+// found only if the host was seen to be about as idle as the target (IdleTolerance). The last reading at that rate
+// decides; without one, the idle ratio of the step with 0 queries does. idleOfStep is that ratio, or unknown if there
+// is no such step.
+func (c Calibration) Missed(idleOfStep Figure) string {
+	if !c.TargetIdle.Known() || len(c.Readings) == 0 {
+		return ""
+	}
+	seen := idleOfStep
+	for _, r := range c.Readings {
+		if r.RecordsPerSecond == c.RecordsPerSecond {
+			seen = r.HostIdle
+		}
+	}
+	byRate := func(a, b Reading) int { return cmp.Compare(a.RecordsPerSecond, b.RecordsPerSecond) }
+	low, high := slices.MinFunc(c.Readings, byRate), slices.MaxFunc(c.Readings, byRate)
+	if math.Abs(float64(seen-c.TargetIdle)) <= IdleTolerance {
+		return ""
+	}
+	text := fmt.Sprintf("no record rate leaves %s of the host idle: ", Percent(c.TargetIdle))
+	switch {
+	case !seen.Known():
+		text += fmt.Sprintf("%s records/s is an estimate that was not measured", Digits(c.RecordsPerSecond))
+	case low.RecordsPerSecond == high.RecordsPerSecond:
+		text += fmt.Sprintf("%s records/s left %s", Digits(c.RecordsPerSecond), Percent(seen))
+	default:
+		text += fmt.Sprintf("%s records/s left %s, %s records/s %s", Digits(low.RecordsPerSecond),
+			Percent(low.HostIdle), Digits(high.RecordsPerSecond), Percent(high.HostIdle))
+	}
+	return text
+}

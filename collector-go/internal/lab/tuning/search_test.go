@@ -53,7 +53,7 @@ func TestTheOrdersOfTheSearches(t *testing.T) {
 	} {
 		measured := search(t, tuning.Search{Kind: c.kind, Values: grid}, failsFrom(250))
 		assert.Equal(t, c.want, values(measured), c.kind)
-		assert.Equal(t, "[200, 300)", tuning.IntervalOf(measured).String(), c.kind)
+		assert.Equal(t, "holds 200, fails at 300", tuning.IntervalOf(measured).String(), c.kind)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestAnInconclusiveStepIsRepeatedUpToABound(t *testing.T) {
 			}
 			return failsFrom(25)(value, attempt)
 		})
-		assert.Equal(t, "[20, 30)", tuning.IntervalOf(settles).String(), kind)
+		assert.Equal(t, "holds 20, fails at 30", tuning.IntervalOf(settles).String(), kind)
 		never := search(t, s, func(value float64, attempt int) tuning.Verdict {
 			if value == 20 {
 				return tuning.Inconclusive
@@ -124,7 +124,7 @@ func TestAnInconclusiveStepIsRepeatedUpToABound(t *testing.T) {
 			return failsFrom(25)(value, attempt)
 		})
 		i := tuning.IntervalOf(never)
-		assert.Equal(t, "[10, 30)", i.String(), kind)
+		assert.Equal(t, "holds 10, fails at 30", i.String(), kind)
 		assert.Equal(t, []float64{20}, i.Inconclusive, kind)
 		assert.Contains(t, i.Note, "inconclusive at 20", kind)
 	}
@@ -155,7 +155,7 @@ func TestALimitAroundTheTopologyEndsASearch(t *testing.T) {
 func TestRepeatsThatContradictEachOther(t *testing.T) {
 	i := tuning.IntervalOf([]tuning.Measured{{10, tuning.OK}, {20, tuning.OK}, {30, tuning.Fail}, {10, tuning.OK},
 		{20, tuning.Fail}, {30, tuning.Fail}})
-	assert.Equal(t, "[10, 30)", i.String())
+	assert.Equal(t, "holds 10, fails at 30", i.String())
 	assert.Equal(t, []float64{20}, i.Inconclusive)
 }
 
@@ -193,21 +193,21 @@ func TestBoundsAreConfirmed(t *testing.T) {
 	}{
 		"both repeat": {tuning.StepSearch,
 			map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK, tuning.OK}, 3: {tuning.Fail, tuning.Fail}},
-			[]float64{1, 2, 3, 2, 3}, "[2, 3)"},
+			[]float64{1, 2, 3, 2, 3}, "holds 2, fails at 3"},
 		"the last OK does not": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK, tuning.OK},
-			2: {tuning.OK, tuning.Fail}, 3: {tuning.Fail, tuning.Fail}}, []float64{1, 2, 3, 2, 1, 3}, "[1, 3)"},
+			2: {tuning.OK, tuning.Fail}, 3: {tuning.Fail, tuning.Fail}}, []float64{1, 2, 3, 2, 1, 3}, "holds 1, fails at 3"},
 		"the first FAIL does not": {tuning.StepSearch,
 			map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK, tuning.OK}, 3: {tuning.Fail, tuning.OK},
 				4: {tuning.Fail, tuning.Fail}},
-			[]float64{1, 2, 3, 2, 3, 4, 4}, "[2, 4)"},
+			[]float64{1, 2, 3, 2, 3, 4, 4}, "holds 2, fails at 4"},
 		"nothing failed": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK},
 			3: {tuning.OK}, 4: {tuning.OK, tuning.OK}}, []float64{1, 2, 3, 4, 4}, "at least 4"},
 		"all at once fails": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.Fail, tuning.Fail}},
 			[]float64{1, 1}, "below 1"},
 		"inconclusive at last": {tuning.StepSearch, map[float64][]tuning.Verdict{1: {tuning.OK, tuning.Inconclusive},
-			2: {tuning.Fail, tuning.Inconclusive}}, []float64{1, 2, 1, 2}, "[1, 2)"},
+			2: {tuning.Fail, tuning.Inconclusive}}, []float64{1, 2, 1, 2}, "holds 1, fails at 2"},
 		"a full search": {tuning.FullSearch, map[float64][]tuning.Verdict{1: {tuning.OK}, 2: {tuning.OK},
-			3: {tuning.Fail}, 4: {tuning.Fail}}, []float64{1, 2, 3, 4}, "[2, 3)"},
+			3: {tuning.Fail}, 4: {tuning.Fail}}, []float64{1, 2, 3, 4}, "holds 2, fails at 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			search := tuning.Search{Kind: c.kind, Values: []float64{1, 2, 3, 4}, Confirm: true}

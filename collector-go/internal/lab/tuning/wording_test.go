@@ -17,7 +17,7 @@ func TestRatiosAsPeopleReadThem(t *testing.T) {
 
 func TestCapacitiesInWords(t *testing.T) {
 	low, high := 200.0, 1200.0
-	assert.Equal(t, "[200, 1,200)", Interval{LastOK: &low, FirstFail: &high}.Text())
+	assert.Equal(t, "holds 200, fails at 1,200", Interval{LastOK: &low, FirstFail: &high}.Text())
 	assert.Equal(t, "at least 200", Interval{LastOK: &low, Censored: true}.Text())
 	assert.Equal(t, "below 1,200", Interval{FirstFail: &high}.Text())
 	assert.Equal(t, "unknown", Interval{}.Text())

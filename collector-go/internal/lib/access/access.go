@@ -74,13 +74,14 @@ const (
 	HandshakeClient      Reason = "tls_client"      // the client does not trust the collector's certificate
 	HandshakePlain       Reason = "tls_plain_text"  // no TLS at all
 	HandshakeCut         Reason = "tls_cut"         // the connection ended or was too slow
+	HandshakeHTTP1       Reason = "tls_http1"       // a client without HTTP/2, such as a browser, at the gRPC port
 	HandshakeOther       Reason = "tls_other"
 )
 
 // reasons lists all reasons, so that each has its series from the start.
 var reasons = []Reason{Missing, Unknown, BadScope, BadTopology, Certificate, Closed, Busy, TooFast, CrossSite,
 	ForeignHost, NoSlots, HandshakeVersion, HandshakeCertificate, HandshakeClient, HandshakePlain, HandshakeCut,
-	HandshakeOther}
+	HandshakeHTTP1, HandshakeOther}
 
 // Refusal is the error for a refused caller. Its text is sent to the caller.
 type Refusal struct {

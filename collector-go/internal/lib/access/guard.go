@@ -16,6 +16,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
@@ -143,12 +144,9 @@ func protocolsOf(port string, http2 bool) []string {
 
 // figures registers the metrics that say whether files are invalid and whether the port is closed.
 func (g *Guard) figures(r prometheus.Registerer) {
-	if r == nil {
-		return
-	}
-	gauge := func(name, help string, is func() bool) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help,
-			ConstLabels: prometheus.Labels{"port": g.o.Port}}, func() float64 {
+	make := instrument.New("bullet_metrics_", prometheus.Labels{"port": g.o.Port})
+	gauge := func(name, help string, is func() bool) {
+		make.Func(name, help, func() float64 {
 			g.mu.Lock()
 			defer g.mu.Unlock()
 			if is() {
@@ -157,13 +155,13 @@ func (g *Guard) figures(r prometheus.Registerer) {
 			return 0
 		})
 	}
-	r.MustRegister(
-		gauge("bullet_metrics_security_files_broken",
-			"1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.",
-			func() bool { return g.identity.fault != nil || g.pair.fault != nil }),
-		gauge("bullet_metrics_port_closed",
-			"1 while all access is refused because the access files are broken; 0 otherwise.",
-			func() bool { return g.closed }))
+	gauge("security_files_broken",
+		"1 while an access file (tokens, web configuration, clients' authority) or the port's certificate cannot be used; 0 otherwise.",
+		func() bool { return g.identity.fault != nil || g.pair.fault != nil })
+	gauge("port_closed",
+		"1 while all access is refused because the access files are broken; 0 otherwise.",
+		func() bool { return g.closed })
+	make.Register(r)
 }
 
 // Certificate returns the port's own certificate, or nil without TLS.

@@ -1,13 +1,15 @@
 package access
 
 import (
+	"crypto/x509"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
@@ -36,12 +38,10 @@ type refusals struct {
 }
 
 func newRefusals(o Options) *refusals {
+	make := instrument.New("bullet_metrics_", prometheus.Labels{"port": o.Port})
 	r := &refusals{log: o.Logger, now: o.Now, port: o.Port, said: map[string]time.Time{},
-		total: promauto.With(o.Registerer).NewCounterVec(prometheus.CounterOpts{
-			Name:        "bullet_metrics_refused_total",
-			Help:        "Refused handshakes, requests and streams, by port and reason.",
-			ConstLabels: prometheus.Labels{"port": o.Port},
-		}, []string{"reason"})}
+		total: make.Counters("refused_total", "Refused handshakes, requests and streams, by port and reason.", "reason")}
+	make.Register(o.Registerer)
 	for _, reason := range reasons {
 		r.total.WithLabelValues(string(reason))
 	}
@@ -77,4 +77,47 @@ func (r *refusals) maySay(key string, now time.Time) (unsaid int, ok bool) {
 	r.lines++
 	unsaid, r.unsaid = r.unsaid, 0
 	return unsaid, true
+}
+
+// Handshake counts and logs a failed TLS handshake.
+func (g *Guard) Handshake(peer string, err error) { g.HandshakeText(peer, err.Error()) }
+
+// HandshakeText is like Handshake, for an error of which only the text is known.
+func (g *Guard) HandshakeText(peer, text string) { g.refusals.note(handshakeReason(text), peer, text) }
+
+// handshakeReason classifies an error by its text, because most errors of crypto/tls have no type and net/http passes
+// on only the text.
+func handshakeReason(text string) Reason {
+	for _, known := range []struct {
+		words  string
+		reason Reason
+	}{
+		{"cannot determine who may enter", Closed},
+		{"unsupported versions", HandshakeVersion}, {"protocol version not supported", HandshakeVersion},
+		{"remote error: tls: bad certificate", HandshakeClient},
+		{"remote error: tls: unknown certificate", HandshakeClient},
+		{"remote error: tls: expired certificate", HandshakeClient},
+		{"remote error: tls: unknown certificate authority", HandshakeClient},
+		{"missing selected ALPN property", HandshakeHTTP1},
+		{"certificate", HandshakeCertificate}, {"x509:", HandshakeCertificate}, {"allowed SANs", HandshakeCertificate},
+		{"first record does not look like a TLS handshake", HandshakePlain},
+		{"HTTP request to an HTTPS server", HandshakePlain},
+		{"EOF", HandshakeCut}, {"timeout", HandshakeCut}, {"deadline exceeded", HandshakeCut},
+		{"reset by peer", HandshakeCut}, {"broken pipe", HandshakeCut},
+		{"closed network connection", HandshakeCut},
+	} {
+		if strings.Contains(text, known.words) {
+			return known.reason
+		}
+	}
+	return HandshakeOther
+}
+
+// certificateName returns the name of a certificate for logs.
+func certificateName(c *x509.Certificate) string {
+	if c.Subject.CommonName != "" {
+		return c.Subject.CommonName
+	}
+	names := certificateNames(c)
+	return names[0]
 }

@@ -234,10 +234,14 @@ func (l Limit) Plot(c draw.Canvas, p *plot.Plot) {
 	c.FillText(label, vg.Point{X: c.Min.X + 4, Y: y(l.At) - 2}, l.Name)
 }
 
-// rules draws the horizontal lines at the labelled ticks.
-type rules struct{}
+// plotter is a function that draws a part of a plot.
+type plotter func(draw.Canvas, *plot.Plot)
 
-func (rules) Plot(c draw.Canvas, p *plot.Plot) {
+// Plot implements plot.Plotter.
+func (f plotter) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// rules draws the horizontal lines at the labelled ticks.
+func rules(c draw.Canvas, p *plot.Plot) {
 	_, y := p.Transforms(&c)
 	for _, tick := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
 		if tick.Label != "" {

@@ -158,7 +158,7 @@ func below(top vg.Length, plt *plot.Plot, canvas draw.Canvas) {
 func (p Plot) plot(width vg.Length) *plot.Plot {
 	plt := newPlot(p.XLabel, width)
 	p.scale(plt, width)
-	plt.Add(rules{}, p.Limit)
+	plt.Add(plotter(rules), p.Limit)
 	for _, points := range p.Points {
 		plt.Add(points)
 	}
@@ -258,7 +258,7 @@ func (b Bars) draw(canvas draw.Canvas) {
 	step := niceStep(most.high, parts(width, 90))
 	plt.X.Min, plt.X.Max = 0, step*math.Ceil(most.high*1.02/step)
 	plt.X.Tick.Marker = ticks(0, plt.X.Max, step, func(v float64) string { return Plain(100*v) + "%" })
-	plt.Add(barRows(b.Rows))
+	plt.Add(plotter(b.rows))
 	below(legend.height()+4, plt, canvas)
 }
 
@@ -274,13 +274,11 @@ func rowPlot(xLabel string, names []string, width vg.Length) *plot.Plot {
 	return plt
 }
 
-type barRows []Bar
-
-// Plot implements plot.Plotter. It draws the bars of a row one below the other.
-func (b barRows) Plot(c draw.Canvas, p *plot.Plot) {
+// rows draws the bars of a row one below the other.
+func (b Bars) rows(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	for i, row := range b {
-		middle := y(float64(len(b) - i))
+	for i, row := range b.Rows {
+		middle := y(float64(len(b.Rows) - i))
 		for j, share := range row.Shares {
 			if known(share) {
 				top := middle + 8 - 8*vg.Length(j)
@@ -320,14 +318,12 @@ func (r Ranges) draw(canvas draw.Canvas) {
 	plt, n := rowPlot(r.XLabel, names, width), parts(width, 90)
 	plt.X.Min, plt.X.Max = x.nice(n)
 	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceStep(plt.X.Max-plt.X.Min, n), Plain)
-	plt.Add(rangeRows(r))
+	plt.Add(plotter(r.rows))
 	below(4, plt, canvas)
 }
 
-type rangeRows Ranges
-
-// Plot implements plot.Plotter. It draws the range of each row, then the deviation, and then the mean on top.
-func (r rangeRows) Plot(c draw.Canvas, p *plot.Plot) {
+// rows draws the range of each row, then the deviation, and then the mean on top.
+func (r Ranges) rows(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	if zero := x(0); zero > c.Min.X {
 		c.StrokeLine2(stroke(limitColour, 1), zero, c.Min.Y, zero, c.Max.Y)

@@ -62,14 +62,14 @@ func (a TimeAxis) span() (low, high float64) {
 	return min(low, 0), high
 }
 
-// bands shades every second step and the warm-up of each step. If labelled is set, it also writes the names of the
-// steps.
-type bands struct {
+// labels is an axis whose plotters also write names if labelled is set.
+type labels struct {
 	TimeAxis
 	labelled bool
 }
 
-func (b bands) Plot(c draw.Canvas, p *plot.Plot) {
+// bands shades every second step and the warm-up of each step, and writes the names of the steps.
+func (b labels) bands(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for i, step := range b.Steps {
 		from, to := x(b.seconds(step.StartMs)), x(b.seconds(step.EndMs))
@@ -85,14 +85,9 @@ func (b bands) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// moments draws the vertical lines of restarts and annotations.
-type moments struct {
-	TimeAxis
-	labelled bool
-}
-
-// Plot implements plot.Plotter. The name of an annotation is above the position of a restart's label.
-func (m moments) Plot(c draw.Canvas, p *plot.Plot) {
+// moments draws the vertical lines of restarts and annotations. The name of an annotation, which it always writes, is
+// above the position of a restart's label.
+func (m labels) moments(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
 	for _, r := range m.Restarts {
 		at := x(m.seconds(r.Ms))
@@ -165,11 +160,12 @@ func (p Panel) plot(a TimeAxis, first, last bool, width vg.Length) *plot.Plot {
 	}
 	plt.X.Tick.Marker = ticks(plt.X.Min, plt.X.Max, niceTime(plt.X.Max-plt.X.Min, parts(width, 63)), label)
 	p.scaleY(plt)
-	plt.Add(bands{a, first}, rules{}, p.heading(width), rightMargin{}, rightTicks(p.Right), p.Limit)
+	named := labels{a, first}
+	plt.Add(plotter(named.bands), plotter(rules), p.heading(width), rightMargin{}, rightTicks(p.Right), p.Limit)
 	for _, l := range p.Lines {
 		plt.Add(curve{a, l})
 	}
-	plt.Add(moments{a, first})
+	plt.Add(plotter(named.moments))
 	return plt
 }
 
@@ -185,7 +181,7 @@ func (p Panel) scaleY(plt *plot.Plot) {
 	}
 	if !(high >= low) {
 		low, high = 1, unit
-		plt.Add(emptyPanel{})
+		plt.Add(plotter(emptyPanel))
 	}
 	if p.Log {
 		plt.Y.Scale = plot.LogScale{}
@@ -201,10 +197,7 @@ func (p Panel) scaleY(plt *plot.Plot) {
 }
 
 // emptyPanel says that there are no data.
-type emptyPanel struct{}
-
-// Plot implements plot.Plotter.
-func (emptyPanel) Plot(c draw.Canvas, _ *plot.Plot) {
+func emptyPanel(c draw.Canvas, _ *plot.Plot) {
 	label := style(textSize, Muted)
 	label.XAlign, label.YAlign = text.XCenter, text.YCenter
 	c.FillText(label, c.Center(), "nothing was reported")

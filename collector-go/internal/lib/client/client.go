@@ -7,6 +7,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,26 @@ func By(address string, caller *http.Client) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the collector's address %q: %w", address, err)
 	}
+	asked = secure{asked}
 	return &Client{Timeout: Timeout, address: address, caller: caller, api: asked, promql: v1.NewAPI(asked)}, nil
+}
+
+// secure adds to an error of the connection what to do about TLS.
+type secure struct{ api.Client }
+
+// Do implements api.Client.
+func (s secure) Do(ctx context.Context, request *http.Request) (*http.Response, []byte, error) {
+	response, text, err := s.Client.Do(ctx, request)
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &untrusted):
+		err = &Refusal{Path: request.URL.Path, Reason: untrusted.Error() + "; name its authority with --tls-ca"}
+	case err == nil && response.StatusCode == http.StatusBadRequest &&
+		bytes.Contains(text, []byte("HTTP request to an HTTPS server")):
+		err = &Refusal{Path: request.URL.Path, Code: response.StatusCode,
+			Reason: "it speaks HTTPS; use https://" + request.URL.Host + ", and --tls-ca for its authority"}
+	}
+	return response, text, err
 }
 
 // Address returns the collector's URL.
@@ -172,7 +192,29 @@ func (c *Client) send(ctx context.Context, method, path, kind string, body []byt
 	}
 	response, text, err := c.api.Do(ctx, request)
 	if err != nil {
-		return 0, nil, fmt.Errorf("query the collector: %s: %w", path, err)
+		return 0, nil, fmt.Errorf("query the collector: %w", err)
 	}
 	return response.StatusCode, text, nil
 }
+
+// Refusal is the error for an unsuccessful answer.
+type Refusal struct {
+	Path   string
+	Code   int    // HTTP status
+	Reason string // "" if the answer has no error text
+}
+
+// Error returns the path and the reason. If credentials are missing, it names the flags that set them.
+func (r *Refusal) Error() string {
+	text := "the collector refuses " + r.Path + ": " + r.Reason
+	if r.Reason == "" {
+		text += fmt.Sprintf("%d %s", r.Code, http.StatusText(r.Code))
+	}
+	if r.Code == http.StatusUnauthorized || r.Code == http.StatusForbidden {
+		text += ": give a token that may do this (--token-file), or a certificate (--tls-cert, --tls-key)"
+	}
+	return text
+}
+
+// mostBytes is the maximum size of an answer. Several minutes of all slices of a large topology take only a few MiB.
+const mostBytes = 256 << 20

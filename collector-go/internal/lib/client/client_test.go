@@ -55,8 +55,16 @@ func TestACollectorBehindTLSAndAToken(t *testing.T) {
 	c, err = New(url, Access{})
 	require.NoError(t, err)
 	_, err = c.Query(t.Context(), "42", time.Unix(1, 0))
-	require.ErrorContains(t, err, "certificate", "the system does not know its authority")
+	require.ErrorContains(t, err, "name its authority with --tls-ca")
+	c, err = New(strings.Replace(url, "https://", "http://", 1), Access{})
+	require.NoError(t, err)
+	for _, err := range []error{c.Get(t.Context(), "/api/v1/topologies", nil), second(c.Ready(t.Context())),
+		second(c.Query(t.Context(), "42", time.Unix(1, 0)))} {
+		assert.ErrorContains(t, err, "it speaks HTTPS; use "+url+", and --tls-ca")
+	}
 }
+
+func second[T any](_ T, err error) error { return err }
 
 func TestAddressesOfCollectorsAreChecked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")

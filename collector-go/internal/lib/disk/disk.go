@@ -8,7 +8,9 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"time"
 )
 
 // FS is the part of a file system that durable storage needs. It states for each operation when its effect is durable,
@@ -110,3 +112,42 @@ func ReadFile(fs FS, name string) ([]byte, error) {
 
 // AsideSuffix is the suffix of a file that is being written.
 const AsideSuffix = ".new"
+
+// ErrNewer means that a newer version of the program wrote a file. The file is not damaged: its reader must leave it
+// unchanged and name it in the error, because the newer program can read it.
+var ErrNewer = errors.New("a newer version of bullet-metrics wrote it")
+
+// CheckVersion returns an ErrNewer if a file's version is greater than the newest known one.
+func CheckVersion(version, known uint64) error {
+	if version <= known {
+		return nil
+	}
+	return fmt.Errorf("%w: its format version is %d, but this program supports up to %d: run the newer release", ErrNewer, version,
+		known)
+}
+
+// Shortage measures how long a disk has been short of space. Another program may fill the disk for a moment. Actions
+// that cannot be undone, such as deleting data, therefore wait until the shortage has lasted. The user calls Look
+// about once a second.
+type Shortage struct {
+	lasted time.Duration
+	looked time.Time // time of the last Look during the shortage; zero without one
+}
+
+// longestLook is the maximum time that one interval between two calls of Look counts. What happened in a longer one is
+// unknown: the machine was suspended, its clock was set, or nobody called Look.
+const longestLook = 10 * time.Second
+
+// Look records whether the disk is short of space now. It returns how long the shortage has lasted without
+// interruption, and whether it begins now.
+func (s *Shortage) Look(short bool, now time.Time) (lasted time.Duration, begins bool) {
+	if !short {
+		*s = Shortage{}
+		return 0, false
+	}
+	if begins = s.looked.IsZero(); !begins {
+		s.lasted += min(max(now.Sub(s.looked), 0), longestLook)
+	}
+	s.looked = now
+	return s.lasted, begins
+}

@@ -17,8 +17,9 @@ import (
 // figure and one table. Findings and Sections follow.
 type Document struct {
 	Title   string
-	Verdict string // next to the title; "" for none
-	Lead    string // the reason in one sentence; "" for none
+	Verdict string   // next to the title; "" for none
+	Lead    string   // the reason in one sentence; "" for none
+	Reasons []string // for the lead, most important first
 	Main    *chart.Figure
 	Summary Table // at most 7 columns; no rows means no table
 	// Findings are the main results, most important first.
@@ -131,12 +132,7 @@ func (d *Document) first() (all []Block) {
 	if d.Main != nil {
 		all = append(all, Drawn(*d.Main))
 	}
-	for _, b := range []Block{Tabled(d.Summary), List(d.Findings)} {
-		if !b.empty() {
-			all = append(all, b)
-		}
-	}
-	return all
+	return append(all, slices.DeleteFunc([]Block{Tabled(d.Summary), List(d.Findings)}, Block.empty)...)
 }
 
 // Blocks returns the whole document as blocks for a section of another document.

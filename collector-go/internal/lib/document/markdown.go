@@ -19,6 +19,9 @@ func (d *Document) Markdown(figures string) string {
 			}
 		}
 	}
+	if len(d.Reasons) > 0 {
+		blocks([]Block{{List: d.Reasons}})
+	}
 	blocks(d.first())
 	for _, s := range d.complete() {
 		if figures != "" || s.Title != "Figures" {

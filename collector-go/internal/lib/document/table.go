@@ -1,6 +1,8 @@
 package document
 
 import (
+	"bytes"
+	"encoding/csv"
 	"slices"
 	"strings"
 )
@@ -64,10 +66,12 @@ func (t *Table) Add(cells ...string) {
 	}
 }
 
-// AddKnown adds a name with its value, unless the value is "".
-func (t *Table) AddKnown(name, value string) {
-	if value != "" {
-		t.Add(name, value)
+// AddKnown adds pairs of a name and a value, without those whose value is "".
+func (t *Table) AddKnown(pairs ...string) {
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[1] != "" {
+			t.Add(pair...)
+		}
 	}
 }
 
@@ -113,3 +117,15 @@ func (t Table) Without(heads ...string) Table {
 
 // First returns the table with its first n columns.
 func (t Table) First(n int) Table { return Table{t.Columns[:min(n, len(t.Columns))]} }
+
+// CSV returns the table as comma-separated values with a header line. Cells are written unchanged. If a program reads
+// the file, the caller should use numbers without grouping, and empty cells for unknown values.
+func (t Table) CSV() []byte {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	for i := -1; i < t.Rows(); i++ {
+		_ = w.Write(t.row(i)) // a buffer cannot fail
+	}
+	w.Flush()
+	return out.Bytes()
+}

@@ -13,6 +13,9 @@ func (d *Document) Text() string {
 	if d.Lead != "" {
 		fmt.Fprintf(&out, "  %s\n", d.Lead)
 	}
+	for _, reason := range d.Reasons {
+		fmt.Fprintf(&out, "  - %s\n", reason)
+	}
 	if d.Summary.Rows() > 0 {
 		out.WriteString("\n" + d.Summary.Text() + "\n")
 	}

@@ -224,6 +224,14 @@ func (c *Coder) uint8(v *uint8) {
 	}
 }
 
+// New returns a new value to a reader, which keeps it, and the value that it has to a writer.
+func New[T any](c *Coder, v **T) *T {
+	if c.d != nil {
+		*v = new(T)
+	}
+	return *v
+}
+
 // List codes the number of elements and then each of them.
 func List[T any](c *Coder, all *[]T, one func(*T)) {
 	for i := range c.Each(len(*all)) {
@@ -252,14 +260,10 @@ func Map[K comparable, V any](c *Coder, all map[K]V, compare func(a, b K) int, k
 	}
 }
 
-// Optional codes whether a value is there, and then the value. A reader gets the value that new returns.
-func Optional[T any](c *Coder, v **T, new func() *T, code func(*T)) {
+// Optional codes whether a value is there, and then the value.
+func Optional[T any](c *Coder, v **T, code func(*T)) {
 	there := *v != nil
-	if c.Bool(&there); !there {
-		return
+	if c.Bool(&there); there {
+		code(New(c, v))
 	}
-	if c.Reads() {
-		*v = new()
-	}
-	code(*v)
 }

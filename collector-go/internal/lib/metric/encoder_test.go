@@ -95,7 +95,7 @@ func TestListsAndMapsAreReadAsTheyWereWritten(t *testing.T) {
 		List(c, list, func(v *int64) { c.Int(v) })
 		Map(c, names, strings.Compare, func(k *string) { c.String(k) }, func(_ *string, v *uint64) { c.Uint(v) })
 		for _, v := range []**int64{a, b} {
-			Optional(c, v, func() *int64 { return new(int64) }, func(v *int64) { c.Int(v) })
+			Optional(c, v, func(v *int64) { c.Int(v) })
 		}
 	}
 	w := Writing("BMTESTED", 1)

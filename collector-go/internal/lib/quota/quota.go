@@ -3,8 +3,12 @@
 package quota
 
 import (
+	"errors"
 	"fmt"
+	"net"
+	"net/netip"
 	"sync"
+	"syscall"
 )
 
 // shareOfFree limits a key to this many times the number of free slots. A single key may hold two thirds of all slots,
@@ -89,4 +93,93 @@ func (p *Slots) add(keys []string, n int) {
 			delete(p.byKey, key)
 		}
 	}
+}
+
+// Listener accepts a connection if a slot is free for its address, and otherwise closes it at once. A flood of
+// connections therefore costs no memory, and clients within their share are still served.
+type Listener struct {
+	net.Listener
+	slots   *Slots
+	refused func(peer string, why error)
+}
+
+// Listen returns a listener that wraps l. refused is called for each connection that is closed at once. It is also
+// called, with an empty peer, if accepting fails, for example because the process has no file descriptors left. Servers
+// retry by themselves in this case, and log the failure where nobody looks.
+func Listen(l net.Listener, slots *Slots, refused func(peer string, why error)) *Listener {
+	return &Listener{Listener: l, slots: slots, refused: refused}
+}
+
+// Accept implements net.Listener.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		connection, err := l.Listener.Accept()
+		if err != nil {
+			switch {
+			case errors.Is(err, syscall.EMFILE):
+				l.refused("", fmt.Errorf("%w: raise the limit of open files (ulimit -n, LimitNOFILE of systemd)", err))
+			case !errors.Is(err, net.ErrClosed):
+				l.refused("", err)
+			}
+			return nil, err // unchanged, because net/http continues after a temporary net.Error
+		}
+		peer := connection.RemoteAddr().String()
+		release, err := l.slots.Take(Address(peer))
+		if err == nil {
+			return &limited{Conn: connection, release: release}, nil
+		}
+		_ = connection.Close()
+		l.refused(peer, err)
+	}
+}
+
+// limited is a connection that returns its slot when it is closed.
+type limited struct {
+	net.Conn
+	release func()
+	once    sync.Once
+	err     error
+}
+
+// Close implements net.Conn.
+func (c *limited) Close() error {
+	c.once.Do(func() {
+		c.err = c.Conn.Close()
+		c.release()
+	})
+	return c.err
+}
+
+// networkBits is the length of the IPv6 prefix that counts as one client, because a host can use any address of its
+// /64.
+const networkBits = 64
+
+// ipOf returns the IP address of a peer, which is "host:port" or a host. It returns the zero Addr if the host is not
+// an IP address.
+func ipOf(peer string) netip.Addr {
+	if both, err := netip.ParseAddrPort(peer); err == nil {
+		return both.Addr()
+	}
+	ip, _ := netip.ParseAddr(peer)
+	return ip
+}
+
+// Local reports whether a peer's address is a loopback address.
+func Local(peer string) bool { return ipOf(peer).Unmap().IsLoopback() }
+
+// Address returns the key for a peer, which is "host:port" or a host. The key is the IPv4 address or the /64 network
+// of the IPv6 address. A peer without an IP address is its own key.
+func Address(peer string) string {
+	ip := ipOf(peer).Unmap().WithZone("")
+	switch {
+	case !ip.IsValid():
+		return peer
+	case ip.Is4():
+		return ip.String()
+	}
+	network, err := ip.Prefix(networkBits)
+	if err != nil {
+		return ip.String()
+	}
+	return network.String()
 }

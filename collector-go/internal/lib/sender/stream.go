@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
@@ -61,6 +63,35 @@ func Dial(ctx context.Context, address, tokenFile string, open *pb.Open, handle 
 	}
 	go s.receive()
 	return s, nil
+}
+
+// Refused returns why the collector at an address lets nobody with these credentials write, or "" if it would, does not
+// answer, or a file cannot be read. It opens a stream and sends nothing. Whether a topology is allowed, only Open would
+// tell.
+func Refused(ctx context.Context, address, tokenFile string, t TLS) string {
+	transport, err := t.Credentials()
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	if ctx, err = authorized(ctx, tokenFile); err != nil {
+		return ""
+	}
+	connection, err := grpc.NewClient(address, grpc.WithTransportCredentials(transport))
+	if err != nil {
+		return ""
+	}
+	defer connection.Close()
+	export, err := pb.NewIngestServiceClient(connection).Export(ctx)
+	if err == nil {
+		_ = export.CloseSend()
+		_, err = export.Recv()
+	}
+	if code := status.Code(err); code == codes.Unauthenticated || code == codes.PermissionDenied {
+		return status.Convert(err).Message()
+	}
+	return ""
 }
 
 func (s *Stream) open(ctx context.Context, open *pb.Open) (err error) {
@@ -151,6 +182,21 @@ func (s *Stream) Await(ctx context.Context, inFlight int) (refused []*pb.Batch, 
 			return nil, s.failure
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// AwaitResending is like Await, but sends again what the collector refuses, so that a full collector costs only time.
+func (s *Stream) AwaitResending(ctx context.Context, inFlight int) error {
+	for {
+		refused, err := s.Await(ctx, inFlight)
+		if err != nil || len(refused) == 0 {
+			return err
+		}
+		for _, b := range refused {
+			if err := s.Send(b); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -9,7 +9,6 @@ package alertrules
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,6 +64,10 @@ type Alert struct {
 	// For is how long a value must be bad before the alert fires. Keep is how long the alert continues to fire after
 	// the value is good again (keep_firing_for).
 	For, Keep time.Duration
+	// Bursts is how long the alert continues to fire with its current value after the value is good again, before Keep
+	// begins. It joins bursts to one alert. Unlike with Keep, the value is not an old one, and the alert does not
+	// continue after the topology was killed. Grafana has no series ALERTS, so that its rules add this time to Keep.
+	Bursts time.Duration
 	// Hold is how long the last value remains valid if there is no newer one, because missing data must not resolve an
 	// alert. The value is held for each combination of the labels HoldBy. It is no longer held if a new value arrives
 	// or the topology is known to have been killed.
@@ -102,16 +105,33 @@ func (a Alert) expr() string {
 		stands = map[bool]string{true: "min", false: "max"}[a.Below] + " by (" + strings.Join(a.levels(), ", ") + ") " + stands
 	}
 	expression := a.bad(a.Value)
-	if slices.Contains(a.levels(), "class") {
-		// Clients continue to send queries after a kill and get no answers. Values of workers need no exclusion,
-		// because they end with the workers.
+	if a.Bursts > 0 {
+		expression = fmt.Sprintf("(\n  %s\n  or\n  %s\n)", expression, a.betweenBursts())
+	}
+	if a.Raised != "" {
+		// Clients continue to send queries after a kill and get no answers. A rate over minutes outlives its workers.
 		expression += "\nunless on (topology) " + killed
 	}
 	expression += "\nor\n" + stands
 	if a.Together != "" {
-		expression = fmt.Sprintf("%s\nor\n(\n%s\n)\nunless on (topology) %[1]s", a.Together, expression)
+		// The alert of all workers is held while no worker reports a good value. Otherwise the held alerts of the
+		// workers would replace it as soon as samples stop.
+		together := fmt.Sprintf(
+			"(\n  %s\n  or\n  last_over_time(%[1]s[%s])\n  unless on (topology) %s == 0\n  unless on (topology) %s\n)",
+			a.Together, duration(a.Hold), a.Value, killed)
+		expression = fmt.Sprintf("%s\nor\n(\n%s\n)\nunless on (topology) %[1]s", together, expression)
 	}
 	return a.orAlso(expression)
+}
+
+// betweenBursts returns an expression for the current values of alerts that fire and whose value was bad within Bursts.
+func (a Alert) betweenBursts() string {
+	worst, on := "max", strings.Join(a.levels(), ", ")
+	if a.Below {
+		worst = "min"
+	}
+	return fmt.Sprintf("%s and on (%[2]s) %[3]s and on (%[2]s) ALERTS{alertname=%[4]q,alertstate=\"firing\"}", a.Value,
+		on, a.bad(fmt.Sprintf("%s_over_time(%s[%s])", worst, a.Value, duration(a.Bursts))), a.Name)
 }
 
 // Beyond returns an expression for the values that are bad now, without held values. It returns "" if the alert holds
@@ -167,6 +187,14 @@ const Runbooks = "http://127.0.0.1:9320/runbooks/"
 
 // duration formats a duration as Prometheus and Grafana do.
 func duration(d time.Duration) string { return model.Duration(d).String() }
+
+// unlessZero is like duration, but returns "" for 0, so that a file does not have the field.
+func unlessZero(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return duration(d)
+}
 
 // reader is the name of an alert's value in the templates of the program that reads the rules.
 type reader string

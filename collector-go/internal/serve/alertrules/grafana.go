@@ -6,11 +6,6 @@ import (
 	"time"
 )
 
-type provisioning struct {
-	APIVersion int            `yaml:"apiVersion"`
-	Groups     []grafanaGroup `yaml:"groups"`
-}
-
 type grafanaGroup struct {
 	OrgID    int           `yaml:"orgId"`
 	Name     string        `yaml:"name"`
@@ -55,18 +50,19 @@ func GrafanaRules(sourceUID, runbooks string) []byte {
 	for _, a := range alerts {
 		group.Rules = append(group.Rules, a.grafana(sourceUID, runbooks))
 	}
-	return marshal(written, provisioning{1, []grafanaGroup{group}})
+	return marshal(written, map[string]any{"apiVersion": 1, "groups": []grafanaGroup{group}})
 }
 
 func (a Alert) grafana(sourceUID, runbooks string) grafanaRule {
+	keep := a.Keep
+	if keep > 0 {
+		keep += a.Bursts
+	}
 	r := grafanaRule{
 		UID: a.Name, Title: a.Name, Condition: "B", NoDataState: "KeepLast", ExecErrState: "KeepLast",
-		For:         duration(a.For),
+		For: duration(a.For), Keep: unlessZero(keep),
 		Annotations: annotations{a.text(a.Summary, grafana), a.text(a.Description, grafana), a.RunbookURL(runbooks)},
 		Labels:      map[string]string{"severity": a.severity(grafana)},
-	}
-	if a.Keep > 0 {
-		r.Keep = duration(a.Keep)
 	}
 	if a.Hold == 0 {
 		r.NoDataState = "OK" // no result means that all is well

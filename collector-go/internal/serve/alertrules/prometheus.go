@@ -27,10 +27,6 @@ const (
 // GroupName is the name of the rule group.
 const GroupName = "bullet-metrics"
 
-type ruleFile struct {
-	Groups []ruleGroup `yaml:"groups"`
-}
-
 type ruleGroup struct {
 	Name        string `yaml:"name"`
 	Interval    string `yaml:"interval"`
@@ -68,19 +64,14 @@ func PrometheusRules(interval, offset time.Duration, runbooks string) []byte {
 		group.Rules = append(group.Rules, rule{Record: r.Name, Expr: r.Expr})
 	}
 	for _, a := range alerts {
-		r := rule{Alert: a.Name, Expr: a.expr(), Labels: map[string]string{"severity": a.severity(prometheus)}}
-		if a.For > 0 {
-			r.For = duration(a.For)
-		}
-		if a.Keep > 0 {
-			r.Keep = duration(a.Keep)
-		}
+		r := rule{Alert: a.Name, Expr: a.expr(), For: unlessZero(a.For), Keep: unlessZero(a.Keep),
+			Labels: map[string]string{"severity": a.severity(prometheus)}}
 		r.Annotations = annotations{a.text(a.Summary, prometheus),
 			strings.TrimSpace(a.text(a.Description, prometheus) + a.More),
 			a.RunbookURL(runbooks)}
 		group.Rules = append(group.Rules, r)
 	}
-	return marshal(written+needs, ruleFile{[]ruleGroup{group}})
+	return marshal(written+needs, map[string]any{"groups": []ruleGroup{group}})
 }
 
 func marshal(head string, v any) []byte {

@@ -40,16 +40,26 @@ var (
 	ofClient = []string{"topology", "class", "worker"}
 )
 
+// latencyBursts joins bursts of slow records to one alert. With the 2 minutes over which a percentile is taken, bursts
+// that are up to 4 minutes apart are one alert.
+const latencyBursts = 2 * time.Minute
+
+// overLimit is a template for a filter latency that is above its limit, or was within Alert.Bursts.
+func overLimit(statistic string) string {
+	return fmt.Sprintf("{{ if gt {raw} %g }}is {value} (%s), above the 200 ms limit{{ else }}was above the 200 ms limit within the last %[3]g minutes; it is {value} (%[2]s) now{{ end }}",
+		latencyLimit, statistic, latencyBursts.Minutes())
+}
+
 var alerts = []Alert{
 	{Name: "BulletFilterLatencyMeanHigh", Severity: Critical,
 		Value: meanOf, Raised: meanRaised, Limit: latencyLimit, Unit: Seconds,
-		For: time.Minute, Keep: 5 * time.Minute, Hold: day, HoldBy: ofWorker,
-		Summary:     "Filter latency of {topology} is {value} (mean), above the 200 ms limit",
+		For: time.Minute, Bursts: latencyBursts, Keep: 30 * time.Second, Hold: day, HoldBy: ofWorker,
+		Summary:     "Filter latency of {topology} " + overLimit("mean"),
 		Description: "The slowest FilterBolt task of {topology} filters records {value} after their timestamp on average; the limit is 200 ms. The value is the mean that Bullet reports (bullet_filter_latency_mean_seconds)."},
 	{Name: "BulletFilterLatencyP99High", Severity: Warning,
 		Value: p99Of, Raised: p99Raised, Limit: latencyLimit, Unit: Seconds,
-		For: time.Minute, Keep: 5 * time.Minute, Hold: day, HoldBy: ofWorker,
-		Summary:     "Filter latency of {topology} is {value} (p99), above the 200 ms limit",
+		For: time.Minute, Bursts: latencyBursts, Keep: 30 * time.Second, Hold: day, HoldBy: ofWorker,
+		Summary:     "Filter latency of {topology} " + overLimit("p99"),
 		Description: "1% of the records of {topology} are filtered more than {value} after their timestamp; the limit is 200 ms. The value is the 99th percentile over all tasks and the last 2 minutes (bullet_filter_latency_seconds)."},
 	{Name: "BulletQueryLatencyP99High", Severity: Warning,
 		Value: queryLatency, Raised: queryRaised, Limit: queryLimit, Unit: Seconds,

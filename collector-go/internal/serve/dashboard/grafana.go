@@ -4,22 +4,26 @@ package dashboard
 // types that Grafana publishes.
 
 type document struct {
-	UID           string            `json:"uid"`
-	ID            *int              `json:"id"` // null, because the uid identifies the dashboard
-	Title         string            `json:"title"`
-	Description   string            `json:"description"`
-	Tags          []string          `json:"tags"`
-	SchemaVersion int               `json:"schemaVersion"`
-	Editable      bool              `json:"editable"`
-	GraphTooltip  int               `json:"graphTooltip"` // 1 means a shared crosshair
-	LiveNow       bool              `json:"liveNow"`
-	Refresh       string            `json:"refresh"`
-	Time          map[string]string `json:"time"` // keys from and to
-	Timezone      string            `json:"timezone"`
-	Links         []link            `json:"links"`
-	Annotations   annotations       `json:"annotations"`
-	Templating    templating        `json:"templating"`
-	Panels        []panelModel      `json:"panels"`
+	UID           string              `json:"uid"`
+	ID            *int                `json:"id"` // null, because the uid identifies the dashboard
+	Title         string              `json:"title"`
+	Description   string              `json:"description"`
+	Tags          []string            `json:"tags"`
+	SchemaVersion int                 `json:"schemaVersion"`
+	Editable      bool                `json:"editable"`
+	GraphTooltip  int                 `json:"graphTooltip"` // 1 means a shared crosshair
+	LiveNow       bool                `json:"liveNow"`
+	Refresh       string              `json:"refresh"`
+	Time          map[string]string   `json:"time"` // keys from and to
+	Timezone      string              `json:"timezone"`
+	Links         []link              `json:"links"`
+	Annotations   list[annotation]    `json:"annotations"`
+	Templating    list[variableModel] `json:"templating"`
+	Panels        []panelModel        `json:"panels"`
+}
+
+type list[T any] struct {
+	List []T `json:"list"`
 }
 
 type link struct {
@@ -42,10 +46,6 @@ type dataSource struct {
 // prometheus is the data source that the dashboard's own variable selects.
 var prometheus = &dataSource{"prometheus", "${datasource}"}
 
-type annotations struct {
-	List []annotation `json:"list"`
-}
-
 type annotation struct {
 	Name            string            `json:"name"`
 	Datasource      *dataSource       `json:"datasource"`
@@ -67,10 +67,6 @@ type annotationTarget struct {
 	RefID    string `json:"refId"`
 	Expr     string `json:"expr"`
 	Interval string `json:"interval"`
-}
-
-type templating struct {
-	List []variableModel `json:"list"`
 }
 
 type variableModel struct {

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"slices"
@@ -12,20 +13,12 @@ var size = map[Kind]position{Lines: {W: 12, H: 8}, Number: {W: 4, H: 8}, Heatmap
 
 // model returns a panel in Grafana's form, without its position, which layOut sets.
 func (p Panel) model() panelModel {
-	m := panelModel{Type: string(p.Kind), Title: p.Title, Description: p.Description, GridPos: size[p.Kind],
-		Datasource: prometheus}
-	if p.Width > 0 {
-		m.GridPos.W = p.Width
-	}
-	if p.Height > 0 {
-		m.GridPos.H = p.Height
-	}
+	m := panelModel{Type: string(p.Kind), Title: p.Title, Description: p.Description, Datasource: prometheus,
+		GridPos:     position{W: cmp.Or(p.Width, size[p.Kind].W), H: cmp.Or(p.Height, size[p.Kind].H)},
+		FieldConfig: p.fields(), Options: options[p.Kind], Transformations: p.transformations()}
 	for i, q := range p.Queries {
 		m.Targets = append(m.Targets, p.target(string(rune('A'+i)), q))
 	}
-	m.FieldConfig = p.fields()
-	m.Options = options[p.Kind]
-	m.Transformations = p.transformations()
 	return m
 }
 
@@ -46,19 +39,14 @@ func (p Panel) target(refID string, q Query) target {
 // fields defines how values are formatted and drawn. A timeseries has no line over a gap (spanNulls is false), because
 // missing data must be visible. Its axis begins at zero unless the values may be negative.
 func (p Panel) fields() *fieldConfig {
-	zero := 0.0
 	f := &fieldConfig{Overrides: []any{}, Defaults: fieldDefaults{Unit: p.Unit, Thresholds: p.thresholds()}}
 	switch p.Kind {
 	case Lines:
-		f.Defaults.Min = &zero
-		if p.signed() {
-			f.Defaults.Min = nil
+		if !p.signed() {
+			f.Defaults.Min = new(float64)
 		}
 		f.Defaults.Color = map[string]any{"mode": "palette-classic"}
-		style := "off"
-		if p.Limit != 0 {
-			style = "dashed"
-		}
+		style := map[bool]string{true: "dashed", false: "off"}[p.Limit != 0]
 		f.Defaults.Custom = map[string]any{"drawStyle": "line", "lineInterpolation": "linear", "lineWidth": 1,
 			"fillOpacity": 0, "showPoints": "auto", "pointSize": 4, "spanNulls": false, "insertNulls": false,
 			"stacking": map[string]any{"mode": "none", "group": "A"}, "thresholdsStyle": map[string]any{"mode": style}}

@@ -31,7 +31,7 @@ func (b Board) document() document {
 		UID: b.UID(), Title: b.Title, Description: b.Description, Tags: []string{tag}, SchemaVersion: schemaVersion,
 		GraphTooltip: 1,
 		Refresh:      "30s", Time: map[string]string{"from": "now-1h", "to": "now"}, Timezone: "browser",
-		Annotations: annotations{allAnnotations()},
+		Annotations: list[annotation]{allAnnotations()},
 		Links: []link{{Title: "Bullet", Type: "dashboards", Tags: []string{tag}, AsDropdown: true, IncludeVars: true,
 			KeepTime: true, Icon: "external link", Tooltip: "Other dashboards for the same topology and time range"}},
 	}
@@ -110,17 +110,16 @@ const annotationStep = "10s"
 // allAnnotations returns the annotations that every board draws over its panels: experiment steps, changes, restarts
 // of workers, and firing alerts.
 func allAnnotations() []annotation {
-	steps := annotationOf("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags")
 	changes := annotationOf("Configuration changes", "orange", changesExpr, "{{title}}", "{{text}}", "tags")
 	restarts := annotationOf("Restarts of workers", "red", restartsExpr, "Worker {{worker}} restarted",
 		"The process ended, or Storm moved the worker.", "worker")
-	alerts := annotationOf("Firing alerts", "dark-red", alertsExpr, "{{alertname}}", "{{worker}} {{class}}", "severity")
 	yes := true
 	changes.UseValueForTime, restarts.UseValueForTime = &yes, &yes
 	return []annotation{
 		{Name: "Annotations & Alerts", Datasource: &dataSource{"grafana", "-- Grafana --"}, BuiltIn: 1,
 			Type: "dashboard", Enable: true, Hide: true, IconColor: "rgba(0, 211, 255, 1)"},
-		steps, changes, restarts, alerts,
+		annotationOf("Experiment steps", "blue", stepsExpr, "{{title}}", "{{text}}", "tags"), changes, restarts,
+		annotationOf("Firing alerts", "dark-red", alertsExpr, "{{alertname}}", "{{worker}} {{class}}", "severity"),
 	}
 }
 

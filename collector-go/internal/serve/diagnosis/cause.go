@@ -27,20 +27,26 @@ func (c *Cause) sentence() string {
 }
 
 const (
-	muchGC   = 0.1 // share of time from which garbage collection explains a latency
-	muchBusy = 0.8 // share of time from which a task is too busy to keep up
-	slowedTo = 0.8 // a source is slow if the record rate falls below this share of the rate before
-	ofOurOwn = "BulletMetrics"
+	muchGC = 0.1 // share of time from which garbage collection explains a latency
+	// mostGCStarved is the share from which garbage collection explains that workers use less CPU. Below it, pauses may
+	// only be longer because the workers lack CPU.
+	mostGCStarved = 0.4
+	muchBusy      = 0.8 // share of time from which a task is too busy to keep up
+	starvedTo     = 0.8 // workers got less CPU if their CPU time falls below this share of the CPU time before
+	slowedTo      = 0.8 // a source is slow if the record rate falls below this share of the rate before
+	ofOurOwn      = "BulletMetrics"
 
 	nameRestarts  = "worker restarts"
 	nameReporting = "reporting workers"
 	nameArriving  = "records read"
 	nameLag       = "source lag"
+	nameWait      = "wait in the receive queue"
+	nameCPU       = "CPU of all workers"
 )
 
 // cause returns the most likely cause, or nil. The order of the candidates matters, because one problem causes the
-// next. A lost worker makes other workers busy. Garbage collection makes a task look busy. A busy task makes records
-// wait at the source.
+// next. A lost worker makes other workers busy. Workers that get less CPU spend more time in garbage collection.
+// Garbage collection makes a task look busy. A busy task makes records wait at the source.
 //
 // For an alert about the collection itself, an outage of the collector is checked first and silence second; load never
 // causes it. An alert that only holds an old value is most likely caused by silence, so that this is checked first.
@@ -48,14 +54,19 @@ func cause(a *Answer, outage *Cause) *Cause {
 	if outage != nil && strings.HasPrefix(a.Alert.Name, ofOurOwn) {
 		return outage
 	}
-	candidates := []func(*Answer) *Cause{lostWorker, collections, busyTask, slowSource, moreLoad}
+	candidates := []func(*Answer) *Cause{lostWorker, lessCPU, collections, busyTask, slowSource, moreLoad}
 	switch {
 	case a.Alert.Name == ofClocks:
 		candidates = []func(*Answer) *Cause{clockOff}
 	case a.Alert.ofCollection():
 		candidates = []func(*Answer) *Cause{silence, lostWorker}
 	case a.Alert.Held:
-		candidates = append([]func(*Answer) *Cause{silence}, candidates...)
+		// Silence that began after the alert only explains why the alert is held.
+		if s := silence(a); s != nil && s.Since.After(a.Alert.Began) {
+			candidates = append(candidates, silence)
+		} else {
+			candidates = append([]func(*Answer) *Cause{silence}, candidates...)
+		}
 	}
 	for _, explains := range candidates {
 		if c := explains(a); c != nil {
@@ -113,6 +124,46 @@ func lostWorker(a *Answer) *Cause {
 	}
 	return &Cause{"workers", text, lostAdvice, c.Since}
 }
+
+// lessCPU detects workers that got less CPU. They used less of it, although records and queries fell less, and tuples
+// waited. Queries may fall a little because slow workers answer fewer. A task that is busy all the time, or much
+// garbage collection, may explain this as well; then the cause is not a lack of CPU.
+func lessCPU(a *Answer) *Cause {
+	cpu, wait := a.moved(false, named(nameCPU)), a.moved(true, named(nameWait))
+	if cpu == nil || cpu.After >= starvedTo*cpu.Before || wait == nil {
+		return nil
+	}
+	for _, load := range []*Change{a.moved(false, named(nameArriving)), a.moved(false, shown("queries"))} {
+		if load == nil {
+			continue
+		}
+		least := cpu.fall() / 2
+		if load.Since.After(cpu.Since) { // a smaller fall that came later is a consequence
+			least = cpu.fall()
+		}
+		if load.fall() > least {
+			return nil // there was less to do
+		}
+	}
+	if busy := a.moved(true, shown("busy")); busy != nil && busy.After >= muchBusy {
+		return nil
+	}
+	if gc := a.moved(true, shown("gc")); gc != nil && gc.After >= mostGCStarved {
+		return nil
+	}
+	since := cpu.Since
+	if wait.Since.Before(since) { // the rate of CPU time follows a change with a delay
+		since = wait.Since
+	}
+	return &Cause{"cpu", fmt.Sprintf(
+		"The workers %s less CPU since %s: %s cores (%s before), although the load did not fall as much; tuples %s %s for %s (%s before)",
+		a.verb("have got", "got"), minute(since), number(cpu.After), number(cpu.Before), a.verb("wait", "waited"),
+		value(wait.After, "s"), wait.Labels["component"], value(wait.Before, "s")),
+		"Check the CPU limits of the workers' containers, and which other processes use the CPU of their hosts", since}
+}
+
+// fall returns by which share of the value before the value fell.
+func (c *Change) fall() float64 { return 1 - c.After/c.Before }
 
 func collections(a *Answer) *Cause {
 	c := a.moved(true, shown("gc"))

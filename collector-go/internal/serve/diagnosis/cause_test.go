@@ -2,6 +2,7 @@ package diagnosis
 
 import (
 	"context"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Five causes of a slow filter, each with its metrics and the resulting sentence.
+// Six causes of a slow filter, each with its metrics and the resulting sentence.
 func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 	since := noon.Add(-4 * time.Minute)
 	latency := level(0.004, 0.310, since.Add(45*time.Second))
@@ -41,6 +42,21 @@ func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 			"bullet_filter_latency_mean_second": latency, "storm_capacity_ratio": level(0.31, 0.99, since),
 			"present_over_time(bullet_worker_heap_used_bytes": level(4, 3, since),
 		}, "A worker is lost: 3 workers report since 2026-11-21T11:56:00Z (4 before)", "log", "workers"},
+		"workers with less CPU, which collect garbage more slowly": {"Slow", stored{
+			"bullet_filter_latency_mean_second":   latency,
+			"sum(rate(bullet_worker_cpu_seconds":  level(0.8, 0.4, since),
+			"storm_receive_queue_sojourn_seconds": level(0.002, 0.9, since),
+			"bullet_source_records_total":         level(500, 500, noon), "bullet_active_queries": level(100, 85, since),
+			"bullet_worker_gc_seconds_total": level(0.01, 0.2, since), "storm_capacity_ratio": level(0.2, 0.24, since),
+		}, "The workers have got less CPU since 2026-11-21T11:56:00Z: 0.4 cores (0.8 before), although the load did not fall as much; tuples wait 900 ms for FilterBolt (2 ms before)",
+			"CPU limits of the workers' containers", "cpu"},
+		"workers with less CPU, because of which queries ended later": {"Slow", stored{
+			"bullet_filter_latency_mean_second":   latency,
+			"sum(rate(bullet_worker_cpu_seconds":  level(0.8, 0.4, since),
+			"storm_receive_queue_sojourn_seconds": level(0.002, 0.9, since),
+			"bullet_active_queries":               level(100, 60, since.Add(time.Minute)),
+		}, "The workers have got less CPU since 2026-11-21T11:56:00Z: 0.4 cores (0.8 before), although the load did not fall as much; tuples wait 900 ms for FilterBolt (2 ms before)",
+			"CPU limits of the workers' containers", "cpu"},
 		"a collector that was down": {"BulletMetricsCollectorBlind", stored{
 			"bullet_metrics_build_info": func(at time.Time) float64 {
 				if at.After(noon.Add(-10*time.Minute)) && at.Before(since) {
@@ -55,15 +71,47 @@ func TestTheCauseIsNamedWithItsNumbersAndAdvice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			alert := slow
 			alert.Name = c.alert
-			a, err := Explain(t.Context(), ports(c.figures, alert),
+			p := ports(c.figures, alert)
+			p.Limit = func(context.Context, string, time.Time, time.Time, time.Time) (string, bool, error) {
+				return "limited by garbage collection", true, nil
+			}
+			a, err := Explain(t.Context(), p,
 				Question{Alert: c.alert, Now: noon.Add(2 * time.Minute)})
 			require.NoError(t, err)
 			require.NotNil(t, a.Cause)
 			assert.Equal(t, c.text, a.Cause.Text)
 			assert.Contains(t, a.Cause.Advice, c.advice)
 			assert.Equal(t, c.figure, a.Cause.Figure)
+			assert.Equal(t, c.figure != "cpu" && !alert.ofCollection(), a.Limit != "",
+				"workers that wait for CPU collect garbage for a larger share of the time")
 			assert.Contains(t, a.Text(), "Cause: "+strings.NewReplacer("2026-11-21T", "", ":00Z", " UTC").Replace(c.text)+
 				". "+a.Cause.Advice)
+		})
+	}
+}
+
+// Workers that use less CPU did not get less if they had less to do, if no tuples waited, or if something else explains
+// both.
+func TestLessCPUIsNoCauseIfThereWasLessToDo(t *testing.T) {
+	since := noon.Add(-4 * time.Minute)
+	for name, other := range map[string]stored{
+		"fewer records":            {"bullet_source_records_total": level(500, 300, since)},
+		"fewer queries":            {"bullet_active_queries": level(100, 50, since)},
+		"no tuples wait":           {"storm_receive_queue_sojourn_seconds": level(0.002, 0.002, since)},
+		"a bolt that waits itself": {"storm_capacity_ratio": level(0.2, 0.99, since)},
+		"garbage collection":       {"bullet_worker_gc_seconds_total": level(0.01, 0.8, since)},
+		"as much CPU as before":    {"sum(rate(bullet_worker_cpu_seconds": level(0.8, 0.7, since)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			figures := stored{"sum(rate(bullet_worker_cpu_seconds": level(0.8, 0.4, since),
+				"storm_receive_queue_sojourn_seconds": level(0.002, 0.9, since),
+				"bullet_source_records_total":         level(500, 500, noon)}
+			maps.Copy(figures, other)
+			a, err := Explain(t.Context(), ports(figures, slow), Question{Alert: "Slow", Now: noon.Add(2 * time.Minute)})
+			require.NoError(t, err)
+			if a.Cause != nil {
+				assert.NotContains(t, a.Cause.Text, "less CPU")
+			}
 		})
 	}
 }
@@ -99,7 +147,7 @@ func TestNothingAtItsLimitIsSaidOnlyWhereNothingMoved(t *testing.T) {
 				figures = stored{"storm_capacity_ratio": level(0.3, 0.95, noon.Add(-5*time.Minute))}
 			}
 			p := ports(figures, slow)
-			p.Limit = func(context.Context, string, time.Time, time.Time) (string, bool, error) {
+			p.Limit = func(context.Context, string, time.Time, time.Time, time.Time) (string, bool, error) {
 				return "no resource was at its limit", false, nil
 			}
 			a, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon})
@@ -114,7 +162,7 @@ func TestNothingAtItsLimitIsSaidOnlyWhereNothingMoved(t *testing.T) {
 // Without any data, the answer does not list each reason for which no limit is known.
 func TestWithoutAnyDataNoLimitIsNamed(t *testing.T) {
 	p := ports(stored{}, slow)
-	p.Limit = func(context.Context, string, time.Time, time.Time) (string, bool, error) {
+	p.Limit = func(context.Context, string, time.Time, time.Time, time.Time) (string, bool, error) {
 		return "cannot tell: how busy FilterBolt was is not known", false, nil
 	}
 	a, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon})
@@ -158,6 +206,12 @@ func TestSilenceIsExplainedByWhatTheRegistryKnows(t *testing.T) {
 			"Worker h:6700 is lost: its last report was at 2026-11-21T11:57:00Z, and no other worker reports its tasks; 1 of 2 workers report", false},
 		"a held latency": {"BulletFilterLatencyMeanHigh", Run{State: "running", Workers: 1, Lost: []LostWorker{lost}}, at,
 			"Worker h:6700 is lost: its last report was at 2026-11-21T11:57:00Z, and no other worker reports its tasks; 1 of 2 workers report", true},
+		"a held latency of a worker that was lost after the alert began": {"BulletFilterLatencyMeanHigh",
+			Run{State: "running", Workers: 1, Lost: []LostWorker{{"h:6700", noon.Add(10 * time.Second)}}}, at,
+			"FilterBolt was busy 97% of the time since 2026-11-21T11:55:00Z (30% before)", true},
+		"a held latency of a topology that was killed after the alert began": {"BulletFilterLatencyMeanHigh",
+			Run{State: "killed", By: "nimbus", Since: noon.Add(10 * time.Second)}, at,
+			"FilterBolt was busy 97% of the time since 2026-11-21T11:55:00Z (30% before)", true},
 		"a held latency, and all are there": {"BulletFilterLatencyMeanHigh", Run{State: "running", Workers: 2}, at,
 			"FilterBolt was busy 97% of the time since 2026-11-21T11:55:00Z (30% before)", true},
 		"a latency of now": {"BulletFilterLatencyMeanHigh", Run{State: "running", Workers: 1, Lost: []LostWorker{lost}},
@@ -180,7 +234,7 @@ func TestSilenceIsExplainedByWhatTheRegistryKnows(t *testing.T) {
 			p := ports(stored{"storm_capacity_ratio": level(0.30, 0.97, noon.Add(-5*time.Minute))}, alert)
 			p.Run = func(context.Context, string) *Run { return &c.run }
 			p.Evidence = func(context.Context, Alert, time.Time) (time.Time, bool) { return c.last, !c.last.IsZero() }
-			p.Limit = func(context.Context, string, time.Time, time.Time) (string, bool, error) {
+			p.Limit = func(context.Context, string, time.Time, time.Time, time.Time) (string, bool, error) {
 				return "limited by filter CPU", true, nil
 			}
 			a, err := Explain(t.Context(), p, Question{Alert: c.alert, Now: noon.Add(2 * time.Minute)})

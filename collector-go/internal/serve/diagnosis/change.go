@@ -16,7 +16,8 @@ type Change struct {
 	Unit   string            `json:"unit"`
 	// Figure is the key of the page's figure that shows the metric, or "" if no figure does.
 	Figure string `json:"figure,omitempty"`
-	// Before and After are the mean values before and after Since.
+	// Before and After are the medians of the values before and after Since. After is without the values within a
+	// rateWindow of Since, in which rates only approach the new level, if there are enough later ones.
 	Before float64   `json:"before"`
 	After  float64   `json:"after"`
 	Since  time.Time `json:"since"`
@@ -96,8 +97,10 @@ func (f figure) change(line Line, sinceMs, atMs int64) (Change, bool) {
 	if score < leastScore || move < f.least || move < leastPart*math.Abs(before) {
 		return Change{}, false
 	}
-	c := Change{Name: f.name, Labels: maps.Clone(line.Labels), Unit: f.unit, Figure: f.key, Before: before,
-		After: after, Since: time.UnixMilli(times[at]), Score: score}
+	settled, _ := slices.BinarySearch(times, times[at]+rateWindow.Milliseconds())
+	settled = min(settled, len(values)-minPoints)
+	c := Change{Name: f.name, Labels: maps.Clone(line.Labels), Unit: f.unit, Figure: f.key,
+		Before: median(values[:at]), After: median(values[settled:]), Since: time.UnixMilli(times[at]), Score: score}
 	if after > before {
 		c.Advice = f.advice
 	}
@@ -138,6 +141,11 @@ func mean(values []float64) float64 {
 		sum += v
 	}
 	return sum / float64(len(values))
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // squares returns the sum of squared distances from a level.

@@ -102,8 +102,8 @@ type Ports struct {
 	// Run returns what the registry knows about a topology's run, or nil if it knows nothing.
 	Run func(ctx context.Context, topology string) *Run
 	// Limit returns a sentence about the resource that limited a topology. found is false if no resource was at its
-	// limit. nil: limits are not checked.
-	Limit func(ctx context.Context, topology string, from, to time.Time) (text string, found bool, err error)
+	// limit. Workers that fell silent after heard are no limit. nil: limits are not checked.
+	Limit func(ctx context.Context, topology string, from, to, heard time.Time) (text string, found bool, err error)
 }
 
 // UnknownAlertError reports that no such alert is active or was active within the last day.
@@ -168,6 +168,10 @@ func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	if p.Limit == nil || a.Alert.Topology == "" || a.Alert.ofCollection() {
 		return
 	}
+	// Shares of time mean little while workers wait for CPU: everything takes longer, garbage collection too.
+	if a.Cause != nil && a.Cause.Figure == "cpu" {
+		return
+	}
 	_, until := a.resolution(now)
 	from := a.Since
 	if a.Cause != nil {
@@ -176,7 +180,7 @@ func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	if until.Sub(from) < leastRange {
 		from = until.Add(-leastRange)
 	}
-	text, found, err := p.Limit(ctx, a.Alert.Topology, from, until)
+	text, found, err := p.Limit(ctx, a.Alert.Topology, from, until, a.lastCause())
 	switch {
 	case err != nil:
 		a.Notes = append(a.Notes, "the limiting resource is unknown: "+err.Error())
@@ -185,6 +189,19 @@ func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	case a.Cause == nil && len(a.Missing) < len(figures): // without any data, the text only lists what is unknown
 		a.Notes = append(a.Notes, text)
 	}
+}
+
+// evidenceDelay is how long data may take until a rule reads it: the rules' offset of 41 s and one evaluation.
+const evidenceDelay = time.Minute
+
+// lastCause returns the last time at which a worker's silence may have caused the alert: before the alert's last
+// measurement, and before the topology's recorded end.
+func (a *Answer) lastCause() time.Time {
+	last := a.At
+	if r := a.run; r != nil && (r.State == "killed" || r.State == "stopped") && r.Since.Before(last) {
+		last = r.Since
+	}
+	return last.Add(-evidenceDelay)
 }
 
 func annotations(ctx context.Context, p Ports, topology string, since, at time.Time) []Annotation {

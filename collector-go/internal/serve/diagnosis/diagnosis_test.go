@@ -103,7 +103,7 @@ func TestWhatMovedFirstComesFirstWithItsNumbers(t *testing.T) {
 		return []Annotation{{Time: noon.Add(-9 * time.Minute), Title: "step 3: 40 queries"},
 			{Time: noon.Add(-4 * time.Minute), Title: "worker h:6700 started again"}}
 	}
-	p.Limit = func(_ context.Context, _ string, from, to time.Time) (string, bool, error) {
+	p.Limit = func(_ context.Context, _ string, from, to, _ time.Time) (string, bool, error) {
 		assert.WithinDuration(t, noon.Add(-4*time.Minute), from, 45*time.Second,
 			"since the cause, not in the mean of all the time before it")
 		assert.WithinDuration(t, noon.Add(time.Minute), to, 45*time.Second)
@@ -199,9 +199,39 @@ func TestOfSeveralTheOneThatFiresLongestIsMeant(t *testing.T) {
 	assert.Equal(t, at("firing", -5), a.Alert)
 }
 
+// A worker that fell silent after the alert began did not cause it, nor did one that fell silent when the topology was
+// killed.
+func TestSilenceAfterTheAlertOrAKillIsNoLimit(t *testing.T) {
+	for name, c := range map[string]struct {
+		run   *Run
+		heard time.Time
+	}{
+		"running":                {&Run{State: "running"}, noon.Add(-time.Minute)},
+		"unknown":                {nil, noon.Add(-time.Minute)},
+		"killed later":           {&Run{State: "killed", Since: noon.Add(30 * time.Second)}, noon.Add(-time.Minute)},
+		"killed before":          {&Run{State: "killed", Since: noon.Add(-3 * time.Minute)}, noon.Add(-4 * time.Minute)},
+		"stopped before":         {&Run{State: "stopped", Since: noon.Add(-3 * time.Minute)}, noon.Add(-4 * time.Minute)},
+		"silent, without a word": {&Run{State: "silent", Since: noon.Add(-3 * time.Minute)}, noon.Add(-time.Minute)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := ports(stored{}, slow)
+			p.Run = func(context.Context, string) *Run { return c.run }
+			asked := false
+			p.Limit = func(_ context.Context, _ string, _, _, heard time.Time) (string, bool, error) {
+				asked = true
+				assert.Equal(t, c.heard, heard)
+				return "", false, nil
+			}
+			_, err := Explain(t.Context(), p, Question{Alert: "Slow", Now: noon.Add(2 * time.Minute)})
+			require.NoError(t, err)
+			assert.True(t, asked)
+		})
+	}
+}
+
 func TestAJudgeThatFailsIsANote(t *testing.T) {
 	p := ports(stored{}, slow)
-	p.Limit = func(context.Context, string, time.Time, time.Time) (string, bool, error) {
+	p.Limit = func(context.Context, string, time.Time, time.Time, time.Time) (string, bool, error) {
 		return "", false, errors.New("no evidence")
 	}
 	a, err := Explain(t.Context(), p, Question{Alert: "Slow"})
@@ -232,6 +262,23 @@ func TestNoiseIsNoChange(t *testing.T) {
 		assert.True(t, found, "a move")
 		assert.InDelta(t, moved, c.Since.UnixMilli(), 1)
 	})
+}
+
+// The rate over a window rises in a ramp. Wherever the points are, the level after the change is the one it reaches.
+func TestLevelsAreWithoutTheRampBetweenThem(t *testing.T) {
+	const step, window = 45_000, 150_000
+	for phase := int64(0); phase < step; phase += 1000 {
+		changed := 50*step - phase
+		var l Line
+		for i := range int64(56) {
+			share := min(1, max(0, float64(i*step-changed)/window))
+			l.TimesMs, l.Values = append(l.TimesMs, i*step), append(l.Values, 0.3+share*0.6)
+		}
+		c, found := figure{least: 0.1}.change(l, 41*step, math.MaxInt64)
+		require.True(t, found)
+		assert.InDelta(t, 0.3, c.Before, 0.001, "phase %d", phase)
+		assert.InDelta(t, 0.9, c.After, 0.001, "phase %d", phase)
+	}
 }
 
 func TestEveryFigureAsksForItsTopologyAlone(t *testing.T) {

@@ -3,6 +3,7 @@ package diagnosis
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/busy"
 )
@@ -23,7 +24,11 @@ type figure struct {
 }
 
 // rateWindow covers two slices of a metric that comes once a minute.
-const rateWindow = "150s"
+const rateWindow = 150 * time.Second
+
+// cpuOfAll uses a short window if the metric comes every ten seconds, so that a fall of the CPU time is not found only
+// after the alert that it caused.
+const cpuOfAll = "sum(rate(bullet_worker_cpu_seconds_total{}[40s]) or rate(bullet_worker_cpu_seconds_total{}[W]))"
 
 // ownComponents excludes Storm's own components.
 const ownComponents = `component!~"__.*"`
@@ -48,9 +53,12 @@ var figures = []figure{
 	{"receive queue of the fullest task", "queue", "ratio",
 		"max by (component) (storm_receive_queue_full_ratio{COMPONENT})", 0.1,
 		"The component receives more tuples than it can process: raise its parallelism"},
+	{nameWait, "queue", "s",
+		"max by (component) (max_over_time(storm_receive_queue_sojourn_seconds{COMPONENT}[W]))", 0.02,
+		"Tuples wait for a busy task or for CPU: check the CPU of the workers, then raise the component's parallelism"},
 	{"failed tuples", "", "tuples/s", "sum(rate(storm_failed_total{}[W]))", 0.1,
 		"Tuples may time out: find the slow component, or raise topology.message.timeout.secs"},
-	{"CPU of all workers", "cpu", "cores", "sum(rate(bullet_worker_cpu_seconds_total{}[W]))", 0.1, ""},
+	{nameCPU, "cpu", "cores", cpuOfAll, 0.1, ""},
 	{"CPU of the busiest worker", "cpu", "cores", "max(sum by (worker) (rate(bullet_worker_cpu_seconds_total{}[W])))",
 		0.1, ""},
 	{"time in garbage collection pauses (worst worker)", "gc", "ratio",
@@ -71,7 +79,7 @@ func (f figure) ask(topology string) string {
 	if topology != "" {
 		matcher = fmt.Sprintf("topology=%q", topology)
 	}
-	own := strings.TrimPrefix(matcher+","+ownComponents, ",")
-	return strings.NewReplacer("BUSY", busy.Query(matcher, ownComponents, rateWindow), "{COMPONENT}", "{"+own+"}",
-		"{}", "{"+matcher+"}", "[W]", "["+rateWindow+"]").Replace(f.expression)
+	own, window := strings.TrimPrefix(matcher+","+ownComponents, ","), rateWindow.String()
+	return strings.NewReplacer("BUSY", busy.Query(matcher, ownComponents, window), "{COMPONENT}", "{"+own+"}",
+		"{}", "{"+matcher+"}", "[W]", "["+window+"]").Replace(f.expression)
 }

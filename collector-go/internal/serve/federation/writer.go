@@ -13,6 +13,7 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slice"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
 )
 
@@ -43,11 +44,11 @@ type WriterOptions struct {
 
 // NewFates returns the counter that all writers share, and registers it.
 func NewFates(r prometheus.Registerer) *prometheus.CounterVec {
-	fates := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "bullet_metrics_shared_annotations_total",
-		Help: "Annotations for other collectors over the same engine, by fate: written, beyond, old or refused. Those beyond exceed the topology's hourly limit, and old ones ended more than a day ago. For refused, it counts the samples that the receiver refused.",
-	}, []string{"store", "fate"})
-	r.MustRegister(fates)
+	make := instrument.New("bullet_metrics_", nil)
+	fates := make.Counters("shared_annotations_total",
+		"Annotations for other collectors over the same engine, by fate: written, beyond, old or refused. Those beyond exceed the topology's hourly limit, and old ones ended more than a day ago. For refused, it counts the samples that the receiver refused.",
+		"store", "fate")
+	make.Register(r)
 	return fates
 }
 

@@ -19,7 +19,7 @@ type Explainer struct {
 	Rules  Rules
 	Known  *federation.Reader
 	// Limit is that of diagnosis.Ports.
-	Limit  func(ctx context.Context, topology string, from, to time.Time) (text string, found bool, err error)
+	Limit  func(ctx context.Context, topology string, from, to, heard time.Time) (text string, found bool, err error)
 	Logger *slog.Logger
 }
 

@@ -31,7 +31,7 @@ func New(options Options) (http.Handler, error) {
 	for _, r := range a.routes() {
 		mux.Handle(r.pattern, a.guarded(r.scope, r.handler))
 	}
-	counted := instrument(options.Registerer, mux, a.others(mux))
+	counted := measured(options.Registerer, mux, a.others(mux))
 	linked := func(r *http.Request) bool {
 		_, pattern := mux.Handler(r)
 		return slices.Contains(navigable, pattern)
@@ -133,9 +133,9 @@ func (a *api) serve(f func(request) answer) http.Handler {
 	})}
 }
 
-// instrument measures requests by route. It does not use the path as a label, because clients could then create any
+// measured measures requests by route. It does not use the path as a label, because clients could then create any
 // number of series.
-func instrument(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) http.Handler {
+func measured(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) http.Handler {
 	if r == nil {
 		return next
 	}

@@ -21,12 +21,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runindex"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/diagnosis"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/federation"
@@ -206,13 +206,12 @@ func (s *Server) shutDown() error {
 }
 
 func (s *Server) figures() {
-	make := promauto.With(s.options.Registerer)
-	s.refused = make.NewCounter(prometheus.CounterOpts{
-		Name: "bullet_metrics_http_refused_connections_total",
-		Help: "Connections closed at once because of the limit in total or per address, and failed attempts to accept one.",
-	})
-	make.NewGaugeFunc(prometheus.GaugeOpts{Name: "bullet_metrics_http_connections",
-		Help: "Open connections to the HTTP port."}, func() float64 { return float64(s.connections.Taken()) })
+	make := instrument.New("bullet_metrics_http_", nil)
+	s.refused = make.Counter("refused_connections_total",
+		"Connections closed at once because of the limit in total or per address, and failed attempts to accept one.")
+	make.Func("connections", "Open connections to the HTTP port.",
+		func() float64 { return float64(s.connections.Taken()) })
+	make.Register(s.options.Registerer)
 }
 
 // refuse counts and logs a connection that exceeds the total limit or the share of its address.

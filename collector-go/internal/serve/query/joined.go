@@ -139,3 +139,36 @@ func (u unreadable) LabelNames(context.Context, *storage.LabelHints, ...*labels.
 
 // Close implements storage.Querier.
 func (unreadable) Close() error { return nil }
+
+// sorted returns the series of a store sorted by their labels. A store returns the series in memory in order of
+// arrival and the series in blocks in order of labels. The engine breaks ties (topk) and adds floats in the order of
+// the series. Without sorting, a result could change when a block is written.
+type sorted struct{ storage.Queryable }
+
+// Querier implements storage.Queryable.
+func (s sorted) Querier(minMs, maxMs int64) (storage.Querier, error) {
+	querier, err := s.Queryable.Querier(minMs, maxMs)
+	if err != nil {
+		return nil, err
+	}
+	return sortedQuerier{querier}, nil
+}
+
+type sortedQuerier struct{ storage.Querier }
+
+// Select implements storage.Querier. It always requests sorted series.
+func (q sortedQuerier) Select(ctx context.Context, _ bool, hints *storage.SelectHints,
+	matchers ...*labels.Matcher) storage.SeriesSet {
+	return q.Querier.Select(ctx, true, hints, matchers...)
+}
+
+// ErrNoStore means that there is nothing to query, because this collector does not store slices itself.
+var ErrNoStore = errors.New(
+	"this collector keeps no slices of its own (store.embedded.enabled is false): ask the store that it sends them to, or name it in query.url")
+
+// Absent is a placeholder for a missing store. Every query to it ends with ErrNoStore.
+var Absent storage.Queryable = absent{}
+
+type absent struct{}
+
+func (absent) Querier(int64, int64) (storage.Querier, error) { return nil, ErrNoStore }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
@@ -41,20 +42,14 @@ type waiter struct {
 }
 
 func newTurnstile(slots int, r prometheus.Registerer) *turnstile {
+	make := instrument.New("bullet_metrics_query_", nil)
 	t := &turnstile{
 		limit: slots, slots: quota.New(slots), running: map[int]func(){},
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "bullet_metrics_query_waiting", Help: "Queries that wait for a free slot (query.max_concurrent).",
-		}),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "bullet_metrics_query_refused_total", Help: "Queries that were refused because they got no slot before their timeout.",
-		}),
+		waiting: make.Gauge("waiting", "Queries that wait for a free slot (query.max_concurrent)."),
+		refused: make.Counter("refused_total", "Queries that were refused because they got no slot before their timeout."),
 	}
-	if r != nil {
-		r.MustRegister(t.waiting, t.refused, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "bullet_metrics_query_running", Help: "Running queries.",
-		}, func() float64 { return float64(t.slots.Taken()) }))
-	}
+	make.Func("running", "Running queries.", func() float64 { return float64(t.slots.Taken()) })
+	make.Register(r)
 	return t
 }
 

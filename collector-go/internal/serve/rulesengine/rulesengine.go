@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/rules"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/poll"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
@@ -190,3 +191,43 @@ func (e *Evaluator) AlertingRules() []*rules.AlertingRule { return e.rules.Alert
 
 // Alertmanagers returns the URLs to which alerts are sent.
 func (e *Evaluator) Alertmanagers() []*url.URL { return e.notifier.Alertmanagers() }
+
+// restore evaluates every group immediately and restores since when its alerts have been active. Prometheus restores
+// only after two intervals, during which nobody would be notified of an alert. RestoreForState marks the group, so
+// that it is not restored a second time.
+//
+// The groups do not run yet (they wait for the manager's Run), so nothing else evaluates them. The evaluation
+// times lie between two regular evaluations, so that results that the last collector recorded are not overwritten.
+func (e *Evaluator) restore(ctx context.Context) {
+	for _, group := range e.rules.RuleGroups() {
+		now := time.Now().Truncate(time.Millisecond)
+		group.Eval(ctx, now)
+		// The states were stored with the query offset applied. The duration of the outage counts from there.
+		group.RestoreForState(now.Add(-group.QueryOffset()))
+		group.Eval(ctx, now.Add(time.Millisecond)) // alerts that were firing fire again
+	}
+}
+
+// awaitAlertmanagers waits until the notifier knows its Alertmanagers, because it drops alerts that it receives
+// before.
+func (e *Evaluator) awaitAlertmanagers(ctx context.Context) {
+	_ = poll.Until(ctx, time.Millisecond, func() bool { return len(e.notifier.Alertmanagers()) >= len(e.targets) })
+}
+
+// quiet drops log records below warnings. The libraries log their starts and stops, which are of no use to an
+// operator.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }
+
+// quieted returns a logger for a library. If logger is nil, it discards everything.
+func quieted(logger *slog.Logger) *slog.Logger {
+	if logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(quiet{logger.Handler()})
+}

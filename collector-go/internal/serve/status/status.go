@@ -80,11 +80,11 @@ func Read(ctx context.Context, c *client.Client, now time.Time) (*Status, error)
 	r := reader{client: c, now: now, status: Status{Collector: c.Address(), Ready: reason == "", Reason: reason,
 		Topologies: []Topology{}, Alerts: []Alert{}}}
 	s := &r.status
-	var build struct{ Version string }
-	if err := r.get(ctx, "/api/v1/status/buildinfo", &build); err != nil {
+	var flags map[string]string
+	if err := r.get(ctx, "/api/v1/status/flags", &flags); err != nil {
 		return nil, err
 	}
-	s.Version = build.Version
+	s.Version = cmp.Or(flags["version"], "of an unknown version")
 	if err := errors.Join(r.topologies(ctx), r.alerts(ctx)); err != nil {
 		return nil, err
 	}

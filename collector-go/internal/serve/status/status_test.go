@@ -58,7 +58,7 @@ func read(t *testing.T, a answers) (*Status, error) {
 func vector(samples string) string { return `{"resultType":"vector","result":[` + samples + `]}` }
 
 var busy = map[string]string{
-	"/api/v1/status/buildinfo": `{"version":"7.8.9"}`,
+	"/api/v1/status/flags": `{"version":"7.8.9"}`,
 	"/api/v1/topologies": `[
 		{"name":"bullet","condition":{"state":"running","since":"2026-11-20T10:00:00.000Z"},"worker_count":4},
 		{"name":"old","condition":{"state":"killed","since":"2026-11-20T09:00:00.000Z"},"worker_count":0}]`,
@@ -96,7 +96,7 @@ func TestAStatusAsTextAndAsJSON(t *testing.T) {
 // A collector that starts says so, and what it cannot answer yet.
 func TestACollectorThatIsNotReady(t *testing.T) {
 	s, err := read(t, answers{ready: "starting up: replayed 1 of 9 journal entries", refused: http.StatusServiceUnavailable,
-		data: map[string]string{"/api/v1/status/buildinfo": `{"version":"7.8.9"}`}})
+		data: map[string]string{"/api/v1/status/flags": `{"version":"7.8.9"}`}})
 	require.NoError(t, err)
 	assert.False(t, s.Ready)
 	same(t, startText, s.Text())

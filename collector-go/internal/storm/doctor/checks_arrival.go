@@ -98,7 +98,7 @@ func noTopology(f Facts) (Finding, bool) {
 		return notChecked("no collector answers at " + c.Address + "; set --collector"), true
 	case c.Err != nil:
 		return fail("cannot query the collector: "+c.Err.Error(),
-			"start bullet-metrics serve, or set --collector to the address of its http.listen"), true
+			"start bullet-metrics serve, or correct --collector (its http.listen), --tls-ca or --token-file"), true
 	case c.Found == nil && c.Assumed && c.Topology == "" && len(c.Known) != 1:
 		return notChecked(fmt.Sprintf("set --topology; topologies at %s: %s", c.Address, orNone(c.Known))), true
 	case c.Found == nil:
@@ -108,23 +108,40 @@ func noTopology(f Facts) (Finding, bool) {
 }
 
 // notReported explains why a topology may not report, with the help of the other facts. A topology that was submitted
-// a moment ago gets the status Waiting. If an earlier check failed, that failure is the likely cause, and the advice
-// refers to it.
+// a moment ago gets the status Waiting. If an earlier check failed, that failure is the likely cause, and waiting does
+// not help.
 func (f Facts) notReported() Finding {
 	c := f.Collector
 	says := fmt.Sprintf("topology %q has not reported to %s; topologies that have: %s", c.Topology, c.Address,
 		orNone(c.Known))
-	if n := f.Cluster; n != nil && n.ID != "" && n.Uptime < startTime {
-		return waiting(fmt.Sprintf("%s was submitted %s ago; its workers are starting", n.ID, round(n.Uptime)))
+	none := c.Topology == "" && len(c.Known) == 0
+	if none {
+		says = "no topology has reported to " + c.Address
 	}
-	for _, check := range []func(Facts) Finding{jar, settings, registration, files, addresses, security,
+	n := f.Cluster
+	justSubmitted := n != nil && n.ID != "" && n.Uptime < startTime
+	for _, check := range []func(Facts) Finding{jar, settings, registration, files, addresses, security, permission,
 		submitted, logs} {
-		if check(f).Status == Fail {
+		switch {
+		case check(f).Status != Fail:
+		case justSubmitted:
+			return unknown("skipped, because of the failures above")
+		default:
 			return fail(says, "fix the failures above, and run doctor again; use --wait 3m after a new submission")
 		}
 	}
+	if justSubmitted {
+		return waiting(fmt.Sprintf("%s was submitted %s ago; its workers are starting", n.ID, round(n.Uptime)))
+	}
+	if none {
+		return fail(says, "put the plugin's jar into extlib/ of every Storm host, add the settings that bullet-metrics storm snippet prints, and submit the topology; --bullet-conf and --nimbus check both")
+	}
 	return fail(says, "check that the topology runs; --nimbus checks how it was submitted, and --log checks the plugin's messages in a worker's log")
 }
+
+// fewDuplicates is how many samples a worker sends for each duplicate at least, unless something is registered twice.
+// Storm reports a short interval twice now and then.
+const fewDuplicates = 100
 
 // firstBatch checks whether the topology reports now. All checks of reported data depend on this one
 // (afterFirstBatch).
@@ -140,7 +157,8 @@ func firstBatch(f Facts) Finding {
 		return fail(fmt.Sprintf("the last batch arrived %s ago", round(f.Collector.Now.Sub(t.LastSeen))),
 			"check that the topology runs and that its workers reach the collector; --log checks a worker's log")
 	}
-	if worker, samples := most(f.Collector.Duplicates); worker != "" && f.Collector.SetBack[worker] == 0 {
+	if worker, samples := most(f.Collector.Duplicates); worker != "" && f.Collector.SetBack[worker] == 0 &&
+		samples*fewDuplicates > f.Collector.Samples[worker] {
 		return fail(fmt.Sprintf("%d duplicate samples of %s were rejected in the last %s", samples, worker, Lookback),
 			"register the metrics consumer only once in "+plugininfo.Register+", and use a metric name only once in a task")
 	}

@@ -56,7 +56,9 @@ func submitted(f Facts) Finding {
 
 // connects reports whether the connection between plugin and collector has no known problem. Only then does silence
 // indicate a missing jar.
-func connects(f Facts) bool { return addresses(f).Status == OK && security(f).Status == OK }
+func connects(f Facts) bool {
+	return addresses(f).Status == OK && security(f).Status == OK && permission(f).Status != Fail
+}
 
 const missingClassFix = "install bullet-metrics-storm.jar in Storm's extlib on every Supervisor, and submit again; a worker's log (--log) names the missing class"
 

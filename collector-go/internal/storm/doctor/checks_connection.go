@@ -129,6 +129,26 @@ func spokenAt(p Port, on, ofOwn bool) (found Finding, is bool) {
 	return Finding{}, false
 }
 
+// permission checks whether a collector refuses the plugin's token or certificate, or that it has none.
+func permission(f Facts) Finding {
+	if !f.settingsRead() {
+		return notChecked(readableSettings)
+	}
+	asked := false
+	for _, p := range f.Ports {
+		if p.Refused != "" {
+			return fail(fmt.Sprintf("the collector at %s refuses the plugin: %s", p.WithPort, p.Refused),
+				"give the plugin a token ("+plugininfo.Collector+
+					"token.file) or a certificate that may write: docs/security/set-up.md")
+		}
+		asked = asked || p.Protocol == PlainGRPC || p.Protocol == TLSGRPC
+	}
+	if !asked {
+		return unknown("skipped, because no collector answers (see address)")
+	}
+	return ok("no collector refuses the plugin's token or certificate")
+}
+
 // byRefusals uses the collector's refused connections if the plugin's settings are unknown. It detects the most
 // frequent mistake, which is TLS at the collector only. Other mistakes leave no trace at the collector.
 func byRefusals(f Facts) Finding {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/yamlfile"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
 )
@@ -64,9 +62,6 @@ var ourNames = func() []string {
 	return all
 }()
 
-// mostEdits is the maximum edit distance between a misspelt name and the meant one.
-const mostEdits = 2
-
 // misspelt returns the correct form of a misspelt name, or "" if the name is correct or not one of ours. With the
 // plugin's own prefix, every unknown name is wrong. Other names must be similar to one of ours, because most settings
 // in the file belong to Bullet and Storm.
@@ -77,11 +72,10 @@ func misspelt(name string) string {
 	if name+"." == plugininfo.Collector || name+"." == plugininfo.Custom {
 		return name + ".NAME (write each setting on one line with its full name, not as nested YAML)"
 	}
-	nearest := yamlfile.Nearest(name, ourNames...)
-	if strings.HasPrefix(name, plugininfo.Collector) || levenshtein.ComputeDistance(name, nearest) <= mostEdits {
-		return nearest
+	if strings.HasPrefix(name, plugininfo.Collector) {
+		return yamlfile.Nearest(name, ourNames...)
 	}
-	return ""
+	return yamlfile.Meant(name, ourNames...)
 }
 
 // files checks whether this machine can read the files that the settings name. Workers read them on their own

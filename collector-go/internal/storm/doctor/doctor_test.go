@@ -52,8 +52,8 @@ func TestAllIsWell(t *testing.T) {
 		assert.NotEmpty(t, found.Says)
 	}
 	assert.Equal(t, []string{"jar", "settings", "registration", "v2 tick", "retain limit", "interval", "files",
-		"address", "tls", "submitted", "logs", "skew", "first batch", "restarts", "cpu", "heap", "gc", "latency",
-		"names"}, names)
+		"address", "tls", "permission", "submitted", "logs", "skew", "first batch", "restarts", "cpu", "heap", "gc",
+		"latency", "names"}, names)
 }
 
 func restarted(worker string, times int) func(*Facts) {
@@ -396,6 +396,11 @@ func TestEachCheck(t *testing.T) {
 			"was submitted 40s ago"},
 		{"just submitted", "cpu", []func(*Facts){notReported, func(f *Facts) { f.Cluster.Uptime = 40 * time.Second }},
 			Waiting, "first batch"},
+		{"just submitted without the plugin", "first batch", []func(*Facts){notReported, func(f *Facts) {
+			f.Cluster.Uptime, f.Cluster.Consumers = 40*time.Second, nil
+		}}, Unknown, "because of the failures above"},
+		{"a token that may only read", "permission", []func(*Facts){func(f *Facts) { f.Ports[0].Refused = "only read" }},
+			Fail, "127.0.0.1:4320 refuses the plugin: only read"},
 		{"nobody named it", "first batch",
 			[]func(*Facts){func(f *Facts) { f.Collector.Err, f.Collector.Assumed = errors.New("refused"), true }},
 			Unknown, "set --collector"},
@@ -443,6 +448,13 @@ func TestEachCheck(t *testing.T) {
 		{"registered twice", "first batch",
 			[]func(*Facts){func(f *Facts) { f.Collector.Duplicates = map[string]int{"h:6700": 7} }}, Fail,
 			"7 duplicate samples of h:6700"},
+		{"a few samples twice", "first batch",
+			[]func(*Facts){func(f *Facts) {
+				f.Collector.Duplicates, f.Collector.Samples = map[string]int{"h:6700": 7}, map[string]int{"h:6700": 1000}
+			}}, OK, "reports"},
+		{"no topology at all", "first batch",
+			[]func(*Facts){notReported, func(f *Facts) { f.Collector.Topology, f.Collector.Known = "", nil }}, Fail,
+			"no topology has reported to http://here"},
 		{"nobody", "skew", []func(*Facts){func(f *Facts) { f.Collector.Skews = nil }}, Unknown, "no slice of a worker"},
 		{"not reported", "skew", []func(*Facts){notReported}, Unknown, "because first batch failed"},
 

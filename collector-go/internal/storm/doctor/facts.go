@@ -56,6 +56,8 @@ type Port struct {
 	Untrusted string
 	// WantsCertificate means that the server requires a client certificate.
 	WantsCertificate bool
+	// Refused is why the collector lets nobody with the plugin's token or certificate write, or "".
+	Refused string
 }
 
 // Cluster is what Nimbus knows about one topology.
@@ -128,8 +130,8 @@ type Collector struct {
 	// Skews has the clock error of each worker.
 	Skews map[string]Skew
 	// SetBack counts the samples of each worker that were refused within Lookback because their time had already been
-	// reported. Duplicates counts those that came from two senders, or twice under one name.
-	SetBack, Duplicates map[string]int
+	// reported. Duplicates counts those that came from two senders, or twice under one name. Samples counts all.
+	SetBack, Duplicates, Samples map[string]int
 	// SetBackBy is the minimum by which the clock of each worker was set back within Lookback. It is known before the
 	// slices that count refused samples are complete.
 	SetBackBy map[string]time.Duration

@@ -44,8 +44,8 @@ func Examine(f Facts) Report {
 	}{
 		{"jar", jar}, {"settings", settings}, {"registration", registration}, {"v2 tick", tick},
 		{"retain limit", retain}, {"interval", interval},
-		{"files", files}, {"address", addresses}, {"tls", security}, {"submitted", submitted}, {"logs", logs},
-		{"skew", skew}, {"first batch", firstBatch}, {"restarts", afterFirstBatch(restarts)},
+		{"files", files}, {"address", addresses}, {"tls", security}, {"permission", permission},
+		{"submitted", submitted}, {"logs", logs}, {"skew", skew}, {"first batch", firstBatch}, {"restarts", afterFirstBatch(restarts)},
 	}
 	r := Report{Well: true}
 	add := func(name string, found Finding) {

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/address"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/storm/plugininfo"
@@ -233,4 +235,72 @@ func undoes(bullet Version) string {
 		which = "Storm's settings (topology.*) in bullet_settings.yaml"
 	}
 	return which + " are applied after register(). Do not set a list or map from above, or the V2 tick, there."
+}
+
+// Version is a release of Storm or Bullet. Without a patch number it means the newest of its series.
+type Version struct {
+	major, minor, patch int
+	text                string
+}
+
+// newest is the patch number of a version without one.
+const newest = 1 << 30
+
+// ParseVersion parses "2.8.3" or "2.8".
+func ParseVersion(text string) (Version, error) {
+	parts := strings.Split(text, ".")
+	if len(parts) != 2 && len(parts) != 3 {
+		return Version{}, fmt.Errorf("%q is not a version; use a form such as 2.8.3 or 2.8", text)
+	}
+	numbers := [3]int{2: newest}
+	for i, part := range parts {
+		n, err := strconv.ParseUint(part, 10, 16)
+		if err != nil {
+			return Version{}, fmt.Errorf("%q is not a version; use a form such as 2.8.3 or 2.8", text)
+		}
+		numbers[i] = int(n)
+	}
+	return Version{major: numbers[0], minor: numbers[1], patch: numbers[2], text: text}, nil
+}
+
+// String returns the version as it was written.
+func (v Version) String() string { return v.text }
+
+// from reports whether v is major.minor.patch or later.
+func (v Version) from(major, minor, patch int) bool {
+	switch {
+	case v.major != major:
+		return v.major > major
+	case v.minor != minor:
+		return v.minor > minor
+	}
+	return v.patch >= patch
+}
+
+// The resources that register() requests for the consumer (plugin-java's ConsumerResources). "PerThousand" means per
+// 1,000 executors.
+const (
+	leastHeapMiB       = 64
+	heapMiBPerThousand = 32
+	offHeapMiB         = 24
+	leastCPU           = 2 // in percent of a core
+	cpuPerThousand     = 4
+)
+
+// resources returns the resource requests for the resource-aware scheduler, which supports consumers since Storm 2.0.
+// If the size of the topology is unknown, they are those of the smallest topology. register() counts the executors
+// itself.
+func resources(r Request) []Line {
+	if !r.Storm.from(2, 0, 0) {
+		return nil
+	}
+	const of = "topology.metrics.consumer."
+	share := func(perThousand int) int { return (r.Executors*perThousand + 999) / 1000 }
+	why := fmt.Sprintf("resource request of the metrics consumer for %d executors; register() counts the executors in Bullet's settings",
+		r.Executors)
+	return []Line{
+		{of + "resources.onheap.memory.mb", leastHeapMiB + share(heapMiBPerThousand), why},
+		{of + "resources.offheap.memory.mb", offHeapMiB, why},
+		{of + "cpu.pcore.percent", leastCPU + share(cpuPerThousand), why},
+	}
 }

@@ -80,3 +80,18 @@ func TestAnAnswerIsComparedValueByValue(t *testing.T) {
 	_, err = questions["average"].Compare(truth, []byte(answer(`{}`, sum/60*1.000001)), end, end)
 	assert.ErrorContains(t, err, "should be")
 }
+
+// The quantile is interpolated between the two nearest values, as Prometheus does it.
+func TestQuantileAndSumOfTheHighest(t *testing.T) {
+	truth := &Truth{StartMs: 1000, StepMs: 1000, Hosts: 7, Steps: 1, first: []float64{40, 10, 70, 30, 60, 20, 50}}
+	p99, is := truth.quantile(0, 1000)
+	assert.True(t, is)
+	assert.InDelta(t, 69.4, p99, 1e-9, "0.99 of 6 steps: 0.94 of the way from 60 to 70")
+	sum, is := truth.top(0, 1000)
+	assert.True(t, is)
+	assert.Equal(t, 250.0, sum, "70, 60, 50, 40 and 30")
+	_, is = truth.quantile(0, 2000)
+	assert.False(t, is, "no row is of that time")
+	_, is = truth.top(0, 2000)
+	assert.False(t, is)
+}

@@ -5,6 +5,7 @@ package answer
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -74,14 +75,18 @@ type Question struct {
 func Questions(topology string, widthMs int64) []Question {
 	ours, theirs := fmt.Sprintf("%s{topology=%q}", bench.StoredName(0), topology),
 		strings.ReplaceAll(bench.Field(0), ".", "_")
+	oneOfOurs, oneOfTheirs := fmt.Sprintf("%s{topology=%q, worker=\"host_0:6700\"}", bench.StoredName(0), topology),
+		theirs+`{hostname="host_0"}`
 	one := func(*Truth) int { return 1 }
 	hosts := func(t *Truth) int { return t.Hosts }
 	whole := func(map[string]string) (int, error) { return 0, nil }
 	return []Question{
-		{"average", "average by topology, every 5 minutes", fmt.Sprintf("avg by (topology) (avg_over_time(%s[5m]))",
+		{"mean", "average by topology, every 5 minutes", fmt.Sprintf("avg by (topology) (%s)", ours),
+			fmt.Sprintf("avg(%s)", theirs), 300_000, one, (*Truth).mean, whole},
+		{"average", "average over 5 minutes, by topology", fmt.Sprintf("avg by (topology) (avg_over_time(%s[5m]))",
 			ours), fmt.Sprintf("avg(avg_over_time(%s[5m]))", theirs), 300_000,
 			one, (*Truth).average, whole},
-		{"greatest", "most of an hour, by worker", fmt.Sprintf("max by (worker) (max_over_time(%s[1h]))", ours),
+		{"greatest", "maximum of an hour, by worker", fmt.Sprintf("max by (worker) (max_over_time(%s[1h]))", ours),
 			fmt.Sprintf("max by (hostname) (max_over_time(%s[1h]))", theirs), 3_600_000,
 			hosts, (*Truth).greatest, host},
 		{"raw", "every value of every worker", ours, theirs, widthMs, hosts, (*Truth).value, host},
@@ -89,7 +94,47 @@ func Questions(topology string, widthMs int64) []Question {
 			fmt.Sprintf("avg by (__name__) ({__name__=~\"storm_cpu_usage_.+\", topology=%q})", topology),
 			`avg by (__name__) ({__name__=~"cpu_usage_.+"})`, 300_000, func(t *Truth) int { return len(t.means) },
 			(*Truth).mean, metric},
+		{"quantile", "p99 of all workers, every minute", fmt.Sprintf("quantile by (topology) (0.99, %s)", ours),
+			fmt.Sprintf("quantile(0.99, %s)", theirs), 60_000, one, (*Truth).quantile, whole},
+		{"top", "sum of the five highest, every 5 minutes", fmt.Sprintf("sum by (topology) (topk(%d, %s))", top, ours),
+			fmt.Sprintf("sum(topk(%d, %s))", top, theirs), 300_000, one, (*Truth).top, whole},
+		{Panel, "one worker, every 10 s", oneOfOurs, oneOfTheirs, widthMs, one, (*Truth).value, whole},
 	}
+}
+
+// Panel is the question of a panel that shows one worker.
+const Panel = "panel"
+
+// top is how many values are the highest.
+const top = 5
+
+// sorted is what all hosts had at a time, the least first.
+func (t *Truth) sorted(ms int64) (all []float64, is bool) {
+	step, is := t.step(ms)
+	for h := 0; is && h < t.Hosts; h++ {
+		all = append(all, t.first[h*t.Steps+step])
+	}
+	slices.Sort(all)
+	return all, is
+}
+
+// quantile is p99 as Prometheus interpolates it.
+func (t *Truth) quantile(_ int, ms int64) (float64, bool) {
+	all, is := t.sorted(ms)
+	if !is {
+		return 0, false
+	}
+	whole, part := math.Modf(0.99 * float64(len(all)-1))
+	below := int(whole)
+	return all[below]*(1-part) + all[min(below+1, len(all)-1)]*part, true
+}
+
+func (t *Truth) top(_ int, ms int64) (sum float64, is bool) {
+	all, is := t.sorted(ms)
+	for _, v := range all[max(0, len(all)-top):] {
+		sum += v
+	}
+	return sum, is
 }
 
 func (t *Truth) average(_ int, ms int64) (float64, bool) {

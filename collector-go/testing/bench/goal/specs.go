@@ -3,6 +3,8 @@ package goal
 import (
 	"fmt"
 	"math"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/answer"
 )
 
 // Ours is the subject that is judged.
@@ -10,30 +12,27 @@ const Ours = "ours"
 
 // Scenarios that more than one file names.
 const (
-	OwnSlice         = "own-slice"
-	OwnSliceRecorded = "own-slice-recorded"
-	SixtyToOne       = "sixty-to-one"
-	Sustained1s      = "sustained-1s"
-	Sustained10s     = "sustained-10s"
-	SmallMessages    = "small-messages"
-	Paced            = "paced"
-	Stages           = "stages"
-	Day              = "day"
-	DayRecorded      = "day-recorded"
-	Memory           = "memory"
-	Start            = "start"
-	Plugin           = "plugin"
+	Traffic       = "traffic"
+	TrafficPaced  = "traffic-paced"
+	OwnSlice      = "own-slice"
+	TenToOne      = "ten-to-one"
+	SixtyToOne    = "sixty-to-one"
+	Sustained1s   = "sustained-1s"
+	Sustained10s  = "sustained-10s"
+	SmallMessages = "small-messages"
+	Paced         = "paced"
+	Day           = "day"
+	DayRecorded   = "day-recorded"
+	Memory        = "memory"
+	MemoryMillion = "memory-million"
+	Start         = "start"
+	Plugin        = "plugin"
 )
 
-// Subjects beside ours that are no peers of package peer: the floor with samples of 8 and of 12 bytes, and Storm's
-// consumer that forwards by HTTP.
-const (
-	Floor8  = "floor"
-	Floor12 = "floor-12"
-	HTTP    = "http-forwarding"
-)
+// Floor is a subject that is no peer of package peer.
+const Floor = "floor"
 
-// Growth are the scenarios of goal 10: what grows, and how large it is in each.
+// Growth are the scenarios of goal 9 whose cost per sample must not grow: what grows, and how large it is in each.
 var Growth = []struct {
 	What  string
 	Name  string
@@ -41,7 +40,6 @@ var Growth = []struct {
 }{
 	{"series", "series", []int{1_000, 10_000, 100_000, 1_000_000}},
 	{"senders", "senders", []int{1, 10, 100, 1_000}},
-	{"hours of history", "hours", []int{1, 24, 168, 720}},
 }
 
 // GrowthScenario is the scenario of one size.
@@ -73,24 +71,17 @@ func perCPU(what string, limit Limit, scenario string, peers ...string) func(Pie
 	return compared(what, "samples/CPU-s", limit, scenario, "samples_per_cpu_second", peers...)
 }
 
-// floorItself is what the floor must take for its comparison to count.
-func floorItself(all Pieces) Part {
-	return judge("the floor itself, 12 bytes a sample", "samples/CPU-s", AtLeast(60e6),
-		all.Figure(SixtyToOne, Floor12, "samples_per_cpu_second"), nil)
-}
-
 // queries are the parts of a day's questions.
 func queries() (parts []func(Pieces) Part) {
-	for _, q := range []struct{ name, what string }{{"average", "average by topology"},
-		{"greatest", "most of an hour, by worker"}, {"raw", "raw"}, {"all", "all ten metrics"}} {
-		parts = append(parts, compared(q.what+", VictoriaMetrics", "CPU ms", OfPeer(1), Day, "query_"+q.name+"_cpu_ms",
-			"victoria"),
-			compared(q.what+", Prometheus", "CPU ms", OfPeer(0.25), Day, "query_"+q.name+"_cpu_ms", "prometheus"))
+	for _, q := range answer.Questions("", 0) {
+		parts = append(parts,
+			compared(q.What, "CPU ms", OfPeer(0.8), Day, "query_"+q.Name+"_cpu_ms", "victoria"),
+			compared("the same, by the clock", "ms", OfPeer(1), Day, "query_"+q.Name+"_ms", "victoria"))
 	}
-	return parts
+	return append(parts, compared("one worker, every 10 s", "ms", AtMost(3), Day, "query_"+answer.Panel+"_ms"))
 }
 
-// grown is how much more a sample costs at the dearest size than at the first.
+// grown is how much more a sample costs at the most expensive size than at the first.
 func grown(what, name string, sizes []int) func(Pieces) Part {
 	return func(all Pieces) Part {
 		f := Figure{Subject: Ours}
@@ -107,7 +98,7 @@ func grown(what, name string, sizes []int) func(Pieces) Part {
 			f.Value = math.Max(f.Value, at.Value/first) // NaN stays
 			f.Rounds, f.Scale, f.Seconds = at.Rounds, at.Scale, at.Seconds
 		}
-		return judge(fmt.Sprintf("%s, %d to %d: the dearest over the first", what, sizes[0], sizes[len(sizes)-1]), "x",
+		return judge(fmt.Sprintf("CPU per sample, %[2]d to %[3]d %[1]s", what, sizes[0], sizes[len(sizes)-1]), "x",
 			AtMost(2), f, nil)
 	}
 }
@@ -121,54 +112,49 @@ func growth() (parts []func(Pieces) Part) {
 
 // specs are the goals.
 var specs = []spec{
-	{1, "samples a server CPU-second, every sample its own slice", []func(Pieces) Part{
-		perCPU("TSBS rows, the better of VictoriaMetrics and QuestDB", TimesPeer(5), OwnSlice, "victoria", "questdb"),
-		perCPU("TSBS rows, Prometheus", TimesPeer(25), OwnSlice, "prometheus"),
-		perCPU("recorded heap and CPU, the better of VictoriaMetrics and QuestDB", TimesPeer(5), OwnSliceRecorded,
-			"victoria", "questdb"),
-		perCPU("recorded heap and CPU, Prometheus", TimesPeer(25), OwnSliceRecorded, "prometheus"),
+	{1, "samples per CPU-second of the server, each its own slice", []func(Pieces) Part{
+		perCPU("recorded traffic of topologies", TimesPeer(5), Traffic, "victoria"),
+		perCPU("TSBS rows", TimesPeer(5), OwnSlice, "victoria", "questdb"),
 	}},
-	{2, "1 s rows cut into 60 s slices, a server CPU-second", []func(Pieces) Part{
-		perCPU("samples", AtLeast(20e6), SixtyToOne),
-		perCPU("beside the floor, of the same bytes a sample", TimesPeer(0.25), SixtyToOne, Floor8),
-		floorItself,
+	{2, "samples of 1 s per CPU-second of the server, cut into slices", []func(Pieces) Part{
+		perCPU("slices of 10 s, beside stream aggregation", TimesPeer(5), TenToOne, "victoria"),
+		perCPU("slices of 60 s, beside stream aggregation", TimesPeer(5), SixtyToOne, "victoria"),
+		perCPU("slices of 60 s, beside the floor", TimesPeer(0.25), SixtyToOne, Floor),
 	}},
-	{3, "rows of 10 metrics a second, sustained until queryable, client on the same cores", []func(Pieces) Part{
+	{3, "rows of 10 metrics per second, until queryable, client on the same cores", []func(Pieces) Part{
 		compared("1 s rows, 60 s slices", "rows/s", AtLeast(1e6), Sustained1s, "rows_per_s"),
 		compared("10 s rows and slices", "rows/s", AtLeast(1e6), Sustained10s, "rows_per_s"),
 	}},
-	{4, "small senders: 100 samples a message", []func(Pieces) Part{
-		perCPU("500 streams, saturated, VictoriaMetrics", TimesPeer(5), SmallMessages, "victoria"),
-		perCPU("500 streams, saturated, an OpenTelemetry Collector that stores nothing", TimesPeer(5),
-			SmallMessages, "otelcol"),
-		compared("500 workers x 100 samples/s over 4 streams", "cores", AtMost(0.1), Paced, "cores"),
-		compared("the same, memory", "MiB", AtMost(128), Paced, "rss_mib"),
+	{4, "recorded traffic of 100 workers at its own pace", []func(Pieces) Part{
+		compared("CPU", "cores", AtMost(0.012), TrafficPaced, "cores"),
+		compared("memory at its peak", "MiB", AtMost(100), TrafficPaced, "peak_rss_mib"),
+		compared("ready after a kill, 200,000 series", "s", AtMost(0.5), Start, "ready_s"),
+		compared("memory when empty", "MiB", AtMost(45), Start, "empty_rss_mib"),
 	}},
-	{5, "bytes a sample on disk, a day of 500 workers", []func(Pieces) Part{
-		compared("settled, index included, TSBS rows", "bytes/sample", OfPeer(0.8), Day, "disk_bytes_per_sample",
-			"victoria"),
-		compared("settled, index included, recorded heap and CPU, half a day", "bytes/sample", OfPeer(0.8), DayRecorded,
-			"disk_bytes_per_sample", "victoria"),
-		compared("written in all, TSBS rows", "bytes/sample", OfPeer(0.25), Day, "written_bytes_per_sample",
-			"prometheus"),
-		compared("written in all, recorded heap and CPU, half a day", "bytes/sample", OfPeer(0.25), DayRecorded,
-			"written_bytes_per_sample", "prometheus"),
+	{5, "small senders: 500 streams, 100 samples per message", []func(Pieces) Part{
+		perCPU("samples per CPU-second", TimesPeer(8), SmallMessages, "victoria"),
 	}},
-	{6, "acknowledgement and stages at 50,000 samples/s", []func(Pieces) Part{
+	{6, "bytes on disk", []func(Pieces) Part{
+		compared("all data of a day, TSBS rows", "bytes/sample", OfPeer(1), Day, "data_bytes_per_sample", "victoria"),
+		compared("the store alone", "bytes/sample", OfPeer(0.8), Day, "disk_bytes_per_sample", "victoria"),
+		compared("all data of half a day, recorded heap and CPU", "bytes/sample", OfPeer(1), DayRecorded,
+			"data_bytes_per_sample", "victoria"),
+		compared("the store alone", "bytes/sample", OfPeer(0.8), DayRecorded, "disk_bytes_per_sample", "victoria"),
+		compared("written, recorded traffic of 100 workers", "GB/day", AtMost(3), TrafficPaced, "written_gb_per_day"),
+	}},
+	{7, "50,000 samples/s at their own pace", []func(Pieces) Part{
 		compared("acknowledgement p99, fsync included", "ms", OfPeer(1), Paced, "ack_p99_ms", "influxdb"),
-		compared("a batch of 60: acceptance TP99", "ms", AtMost(0.0074), Stages, "accept_p99_ms"),
-		compared("a batch of 60: extraction TP99", "ms", AtMost(0.0026), Stages, "extract_p99_ms"),
+		compared("CPU", "cores", AtMost(0.1), Paced, "cores"),
 	}},
-	{7, "CPU of a query over a day of 500 workers, answers compared value by value", queries()},
-	{8, "memory of live series, and start", []func(Pieces) Part{
-		compared("resident memory, 200,000 series", "bytes/series", OfPeer(0.4), Memory, "bytes_per_series",
+	{8, "queries over a day of 500 workers, answers compared value by value", queries()},
+	{9, "cost as series and senders grow", append([]func(Pieces) Part{
+		compared("memory, 200,000 series", "bytes/series", OfPeer(0.5), Memory, "bytes_per_series", "victoria"),
+		compared("memory, 1,000,000 series", "bytes/series", OfPeer(0.5), MemoryMillion, "bytes_per_series",
 			"victoria"),
-		compared("ready after a kill, 1,000,000 series on disk", "s", AtMost(2), Start, "ready_s"),
+	}, growth()...)},
+	{10, "the plugin in the worker", []func(Pieces) Part{
+		compared("a tick of 1,162 executors, all threads", "us of CPU", AtMost(20_000), Plugin, "cpu_us_per_tick"),
+		compared("a call on Storm's thread", "us of CPU", AtMost(10), Plugin, "caller_cpu_us_per_call"),
+		compared("the latency hook, a record", "ns of CPU", AtMost(50), Plugin, "hook_ns_per_record"),
 	}},
-	{9, "plugin: one metrics tick of 1,162 executors", []func(Pieces) Part{
-		compared("CPU, all of the plugin's threads", "us/tick", OfPeer(0.2), Plugin, "cpu_us_per_tick", HTTP),
-		compared("allocated by all of the plugin's threads", "KB/tick", OfPeer(0.2), Plugin,
-			"allocated_kb_per_tick", HTTP),
-	}},
-	{10, "cost grows with work: CPU a sample from end to end", growth()},
 }

@@ -37,7 +37,7 @@ func (i *influxDB) Start(ctx context.Context, dir string) (*bench.Process, error
 	if i.process, err = bench.StartCommand(ctx, c, "http://"+address, "/ping", in("log")); err != nil {
 		return nil, err
 	}
-	return i.process, post(ctx, http.DefaultClient, i.process.Base()+"/query?q="+
+	return i.process, Post(ctx, http.DefaultClient, i.process.Base()+"/query?q="+
 		url.QueryEscape(`CREATE DATABASE "bench"`), "application/x-www-form-urlencoded", nil, nil)
 }
 

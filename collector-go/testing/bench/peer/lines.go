@@ -54,14 +54,14 @@ func (s *lineSender) Send(ctx context.Context, rows Rows) error {
 		s.body = strconv.AppendInt(append(s.body, ' '), rows.TimeMs, 10)
 		s.body = append(s.body, "000000\n"...)
 	}
-	return post(ctx, s.client, s.url, "text/plain", nil, s.body)
+	return Post(ctx, s.client, s.url, "text/plain", nil, s.body)
 }
 
 // Close implements Sender.
 func (s *lineSender) Close() { s.client.CloseIdleConnections() }
 
-// post sends a request, which must succeed.
-func post(ctx context.Context, client *http.Client, url, content string, header map[string]string, body []byte) error {
+// Post sends a request, which must succeed.
+func Post(ctx context.Context, client *http.Client, url, content string, header map[string]string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return err

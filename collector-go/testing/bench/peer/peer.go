@@ -57,10 +57,7 @@ var Kinds = []Kind{
 		newVictoria},
 	{"questdb", "QuestDB", "answers once its log is written, which is not synced (cairo.commit.mode=nosync)",
 		newQuestDB},
-	{"prometheus", "Prometheus", "answers once its log is written, which is synced at the end of a segment of 128 MiB",
-		newPrometheus},
 	{"influxdb", "InfluxDB 1", "answers once its log is synced", newInfluxDB},
-	{"otelcol", "OpenTelemetry Collector", "stores nothing", newOTelCol},
 }
 
 // Named is the kind of a name.

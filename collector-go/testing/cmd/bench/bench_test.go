@@ -50,12 +50,32 @@ func TestScenariosAreChosenByNameOrGoal(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	assert.Equal(t, "sustained-1s sustained-10s", names("3"))
-	assert.Equal(t, "own-slice paced stages", names("6", "own-slice"))
+	assert.Equal(t, "own-slice paced", names("7", "own-slice"))
 	chosen, err := choose(all, nil)
 	require.NoError(t, err)
 	assert.Len(t, chosen, len(all))
 	_, err = choose(all, []string{"own-slice", "11"})
 	assert.ErrorContains(t, err, `"11"`)
+}
+
+func TestTheHooksCostIsRead(t *testing.T) {
+	got, err := hooked("| a tuple executed | ns |\n|---|---|---|\n| ours in another bolt | 8.7 (8.5 to 9.0) | 0.6 |\n" +
+		"| ours in FilterBolt | 51.4 (50.0 to 53.0) | 43.3 |\n")
+	require.NoError(t, err)
+	assert.Equal(t, 43.3, got)
+	_, err = hooked("| ours in FilterBolt |\n")
+	assert.ErrorContains(t, err, "no row")
+}
+
+func TestAnotherBuildTakesThePeersPlace(t *testing.T) {
+	s := &session{scale: 1, base: "other"}
+	both, err := s.besideBase(s.scenarios())
+	require.NoError(t, err)
+	assert.Len(t, both, len(s.scenarios())-1, "the plugin is in neither build")
+	for _, sc := range both {
+		require.Len(t, sc.subjects, 2, sc.name)
+		assert.Equal(t, []string{goal.Base, goal.Ours}, []string{sc.subjects[0].name, sc.subjects[1].name})
+	}
 }
 
 func TestRoundsBeginByTurns(t *testing.T) {
@@ -70,7 +90,7 @@ func TestJMHsResultIsRead(t *testing.T) {
 		[]byte(`[{"secondaryMetrics":{"ticks":{"score":2},"allCpuNs":{"score":6000},"allBytes":{"score":8000},"cpuNs":{"score":4000},"bytes":{"score":2000},"calls":{"score":260}}}]`))
 	require.NoError(t, err)
 	assert.Equal(t, figures{"cpu_us_per_tick": 30, "allocated_kb_per_tick": 40, "caller_cpu_us_per_tick": 20,
-		"caller_allocated_kb_per_tick": 10, "calls_per_tick": 1300}, got)
+		"caller_cpu_us_per_call": 4. / 260, "caller_allocated_kb_per_tick": 10, "calls_per_tick": 1300}, got)
 	for _, wrong := range []string{`[]`, `[{}]`, `{`} {
 		_, err := consumed([]byte(wrong))
 		assert.Error(t, err, wrong)

@@ -19,14 +19,14 @@ import (
 func (s *session) day(name, what string, recorded bool) scenario {
 	full := 8280
 	if recorded {
-		full /= 2 // what a sample takes on disk is the same for half a day, and the run has two hours
+		full /= 2 // what a sample takes on disk is the same for half a day
 	}
 	sh := shape{hosts: 500, metrics: 10, steps: s.sized(full, 1080, 720), step: 10 * time.Second,
-		width: 10 * time.Second, streams: 4, perMessage: 125, recorded: recorded, trimmed: true,
+		width: 10 * time.Second, streams: 4, perMessage: 125, recorded: recorded,
 		back: 23*time.Hour + 20*time.Minute}
-	goals := []int{5, 7}
+	goals := []int{6, 8}
 	if recorded {
-		goals = []int{5}
+		goals = []int{6}
 	}
 	ours := subject{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
 		f, err := s.fill(ctx, dir, sh)
@@ -51,29 +51,28 @@ func (s *session) day(name, what string, recorded bool) scenario {
 		_, _, err = v.End()
 		return out, err
 	}}
-	theirs := func(name string) subject {
-		return subject{name, func(ctx context.Context, dir string) (figures, error) {
-			h, err := s.hold(ctx, name, dir, sh)
-			if err != nil {
-				return nil, err
-			}
-			out, err := h.end(ctx, dir)
-			if err != nil || recorded {
-				return out, err
-			}
-			p, err := h.Start(ctx, dir)
-			if err != nil {
-				return nil, err
-			}
-			started = append(started, p)
-			if err := s.ask(ctx, p, sh, h.load.StartMs, false, out); err != nil {
-				return nil, err
-			}
-			_, _, err = p.End()
+	theirs := subject{"victoria", func(ctx context.Context, dir string) (figures, error) {
+		h, err := s.hold(ctx, "victoria", dir, sh)
+		if err != nil {
+			return nil, err
+		}
+		out, err := h.end(ctx, dir)
+		if err != nil || recorded {
 			return out, err
-		}}
-	}
-	return scenario{name, what, goals, sh.String(), []subject{ours, theirs("victoria"), theirs("prometheus")}}
+		}
+		p, err := h.Start(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		started = append(started, p)
+		if err := s.ask(ctx, p, sh, h.load.StartMs, false, out); err != nil {
+			return nil, err
+		}
+		_, _, err = p.End()
+		return out, err
+	}}
+	return scenario{name: name, what: what, goals: goals, scale: sh.String(), subjects: []subject{ours, theirs},
+		once: recorded}
 }
 
 // asks is how often a question is asked after a first time, whose answer is compared: their mean counts, so that what

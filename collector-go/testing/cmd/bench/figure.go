@@ -9,13 +9,13 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/bench/goal"
 )
 
-// growthFile shows goal 10.
+// growthFile shows goal 9.
 const growthFile = "growth.svg"
 
 // drawGrowth draws what a sample costs as work grows; nothing where nothing of it was measured.
 func (s *session) drawGrowth(all goal.Pieces, path string) error {
-	plot := chart.Plot{Name: "growth", Title: "CPU a sample as work grows", YLabel: "CPU a sample, ns",
-		XNames: []string{"least", "x 10 (24 h)", "x 100 (168 h)", "x 1,000 (720 h)"}}
+	plot := chart.Plot{Name: "growth", Title: "CPU per sample as work grows", YLabel: "CPU per sample, ns",
+		XNames: []string{"least", "x 10", "x 100", "x 1,000"}}
 	for i, g := range goal.Growth {
 		line := chart.Points{Name: g.What, Colour: chart.Series(i), Joined: true}
 		for place, size := range g.Sizes {

@@ -20,41 +20,41 @@ import (
 // rowsBack is how far back rows begin: what is older than a day is not taken, and the run takes time itself.
 const rowsBack = 22 * time.Hour
 
-func (s *session) ownSlice(name, what string, recorded bool) scenario {
-	full, quick := 480, 120
-	if recorded {
-		full, quick = 240, 60
-	}
-	sh := shape{hosts: 4000, metrics: 10, steps: s.sized(full, quick, 12), step: 10 * time.Second,
-		width: 10 * time.Second, streams: 4, perMessage: 1000, recorded: recorded, back: rowsBack}
-	return scenario{name, what, []int{1}, sh.String(),
-		[]subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh), s.intoPeer("questdb", sh),
-			s.intoPeer("prometheus", sh)}}
+func (s *session) ownSlice() scenario {
+	sh := shape{hosts: 4000, metrics: 10, steps: s.sized(240, 60, 12), step: 10 * time.Second, width: 10 * time.Second,
+		streams: 4, perMessage: 1000, back: rowsBack}
+	return scenario{name: goal.OwnSlice, what: "TSBS rows, each sample its own slice", goals: []int{1},
+		scale: sh.String(), subjects: []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh),
+			s.intoPeer("questdb", sh)}}
 }
 
-func (s *session) sixtyToOne() scenario {
-	minutes := s.sized(120, 12, 2)
-	sh := shape{hosts: 4000, metrics: 10, steps: 60 * minutes, step: time.Second, width: time.Minute, streams: 4,
-		perMessage: 1000, back: rowsBack}
-	return scenario{goal.SixtyToOne, "1 s rows into slices of 60 s", []int{2}, sh.String(),
-		[]subject{{goal.Ours, s.intoOurs(sh)}, {goal.Floor8, s.intoFloor(sh, 8)}, {goal.Floor12, s.intoFloor(sh, 12)}}}
+// aggregated is minutes of 1 s rows that go into slices of a width.
+func (s *session) aggregated(name string, width time.Duration, minutes int) scenario {
+	sh := shape{hosts: 4000, metrics: 10, steps: 60 * s.sized(minutes, 2, 1), step: time.Second, width: width,
+		streams: 4, perMessage: 1000, back: rowsBack}
+	subjects := []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh)}
+	if name == goal.SixtyToOne {
+		subjects = append(subjects, subject{goal.Floor, s.intoFloor(sh)})
+	}
+	return scenario{name: name, what: fmt.Sprintf("1 s rows into slices of %s", width), goals: []int{2},
+		scale: sh.String(), subjects: subjects}
 }
 
 func (s *session) smallMessages() scenario {
-	sh := shape{hosts: 500, metrics: 100, steps: 10 * s.sized(36, 6, 2), step: time.Second, width: 10 * time.Second,
-		streams: 500, perMessage: 1, back: rowsBack}
-	return scenario{goal.SmallMessages, "500 streams, 100 samples a message, as fast as they are taken", []int{4},
-		sh.String(),
-		[]subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh), s.intoPeer("otelcol", sh)}}
+	sh := shape{hosts: 500, metrics: 100, steps: 10 * s.sized(36, 6, 2), step: 10 * time.Second,
+		width: 10 * time.Second, streams: 500, perMessage: 1, back: rowsBack}
+	return scenario{name: goal.SmallMessages, what: "500 streams, 100 samples per message, as fast as they are taken",
+		goals: []int{5}, scale: sh.String(),
+		subjects: []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh)}}
 }
 
 // sustained is rows for minutes, the clients on the same machine.
 func (s *session) sustained(name string, step, width, full time.Duration) scenario {
 	duration := time.Duration(s.sized(int(full.Seconds()), 20, 2)) * time.Second
-	return scenario{name, fmt.Sprintf("rows every %s into slices of %s from 4 clients on the same machine", step,
-		width), []int{3},
-		fmt.Sprintf("4,000 hosts x 10 metrics for %s of the clock, or until a day's window is used up", duration),
-		[]subject{{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
+	return scenario{name: name, goals: []int{3}, once: true,
+		what:  fmt.Sprintf("rows every %s into slices of %s from 4 clients on the same machine", step, width),
+		scale: fmt.Sprintf("4,000 hosts x 10 metrics for %s, or until a day's window is used up", duration),
+		subjects: []subject{{goal.Ours, func(ctx context.Context, dir string) (figures, error) {
 			o := bench.Ingest{Seed: s.seed, Hosts: 4000, Metrics: 10, RowsPerBatch: 1000, InFlight: 4, Step: step,
 				Width: width, Duration: duration, WorkerSamples: 100, Program: s.program, Dir: dir}
 			r, err := o.Measure(ctx, 4)
@@ -76,7 +76,7 @@ func (s *session) sustained(name string, step, width, full time.Duration) scenar
 }
 
 // intoFloor is a load into the floor program, which is this one.
-func (s *session) intoFloor(sh shape, sampleBytes int) measurement {
+func (s *session) intoFloor(sh shape) measurement {
 	return func(ctx context.Context, dir string) (figures, error) {
 		program, err := os.Executable()
 		if err != nil {
@@ -94,7 +94,7 @@ func (s *session) intoFloor(sh shape, sampleBytes int) measurement {
 			return nil, err
 		}
 		load := floor.Load{Streams: sh.streams, PerMessage: sh.perMessage, Steps: sh.steps,
-			StepsASlice: int(sh.width / sh.step), SampleBytes: sampleBytes, InFlight: 64}
+			StepsASlice: int(sh.width / sh.step), SampleBytes: 8, InFlight: 64}
 		p, err := bench.Start(ctx, program, []string{floorCommand, "--listen", wire, "--http", web, "--log",
 			filepath.Join(dir, "data"),
 			"--series", strconv.Itoa(sh.hosts * sh.metrics), "--slices", strconv.Itoa(load.Slices())}, "http://"+web,

@@ -48,15 +48,15 @@ func loadAverage() float64 {
 // versions are what is measured, by name; what is not there is left out.
 func (s *session) versions() map[string]string {
 	versions := map[string]string{"Go": runtime.Version()}
-	if out, err := exec.Command(s.program, "--version").Output(); err == nil {
-		versions["bullet-metrics"] = strings.TrimPrefix(strings.TrimSpace(strings.SplitN(string(out), "\n", 2)[0]),
-			"bullet-metrics version ")
+	for name, program := range map[string]string{"bullet-metrics": s.program, goal.Base: s.base} {
+		if out, err := exec.Command(program, "--version").Output(); err == nil {
+			versions[name] = strings.TrimPrefix(strings.TrimSpace(strings.SplitN(string(out), "\n", 2)[0]),
+				"bullet-metrics version ")
+		}
 	}
 	for _, built := range []struct{ name, program, module string }{
 		{"VictoriaMetrics", "victoria-metrics", "github.com/VictoriaMetrics/VictoriaMetrics"},
-		{"Prometheus", "prometheus", "github.com/prometheus/prometheus"},
 		{"InfluxDB", "influxd", "github.com/influxdata/influxdb"},
-		{"OpenTelemetry Collector", "otelcol", "go.opentelemetry.io/collector/otelcol"},
 	} {
 		if v := moduleVersion(filepath.Join(s.tools, built.program), built.module); v != "" {
 			versions[built.name] = v

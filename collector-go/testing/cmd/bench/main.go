@@ -20,13 +20,14 @@ import (
 
 // session is the command line, and what all measurements share.
 type session struct {
-	program, tools, repository string
-	out, dir                   string
-	profiles                   string
-	quick, list, table, docs   bool
-	scale                      float64
-	rounds                     int
-	seed                       uint64
+	program, base            string
+	tools, repository        string
+	out, dir                 string
+	profiles                 string
+	quick, list, table, docs bool
+	scale                    float64
+	rounds                   int
+	seed                     uint64
 }
 
 func main() {
@@ -36,6 +37,8 @@ func main() {
 	}
 	s := session{}
 	flag.StringVar(&s.program, "program", "build/bullet-metrics", "the collector")
+	flag.StringVar(&s.base, "base", "",
+		"another build of the collector, measured by turns with it in the place of the peers; its differences are printed")
 	flag.StringVar(&s.tools, "tools", "build/tools", "directory of the peers, as make bench-peers builds them")
 	flag.StringVar(&s.repository, "repository", ".",
 		"the repository, whose jars and captures the plugin is measured with")
@@ -45,7 +48,7 @@ func main() {
 	flag.StringVar(&s.profiles, "profiles", "",
 		"directory for CPU profiles of our collector, which cost it some; none where it is not set")
 	flag.BoolVar(&s.quick, "quick", os.Getenv("BENCH_QUICK") == "1",
-		"smaller sets and one round: under 20 minutes; so does BENCH_QUICK=1")
+		"smaller sets and one round: about 20 minutes; so does BENCH_QUICK=1")
 	flag.Float64Var(&s.scale, "scale", 1, "how much of each set is sent")
 	flag.IntVar(&s.rounds, "rounds", 0, "rounds of which medians are taken (default 3, with --quick 1)")
 	flag.Uint64Var(&s.seed, "seed", 1, "what the rows are made from")
@@ -94,6 +97,11 @@ func (s *session) main(ctx context.Context, wanted []string) error {
 	chosen, err := choose(s.scenarios(), wanted)
 	if err != nil {
 		return err
+	}
+	if s.base != "" {
+		if chosen, err = s.besideBase(chosen); err != nil {
+			return err
+		}
 	}
 	return s.measure(ctx, chosen, len(wanted) > 0)
 }

@@ -135,7 +135,11 @@ func (f *filled) end(ctx context.Context, s *session, dir string) (figures, erro
 	out["wire_bytes_per_sample"], out["journal_bytes_per_sample"] = float64(f.wire)/all, f.journaled/all
 	out["written_bytes_per_sample"] = float64(written) / all
 	store, err := bench.BytesIn(filepath.Join(dir, "data", "grid"))
-	out["disk_bytes_per_sample"] = float64(store) / all
+	if err != nil {
+		return nil, err
+	}
+	data, err := bench.BytesIn(filepath.Join(dir, "data"))
+	out["disk_bytes_per_sample"], out["data_bytes_per_sample"] = float64(store)/all, float64(data)/all
 	return out, err
 }
 

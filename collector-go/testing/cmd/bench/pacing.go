@@ -15,10 +15,10 @@ const pacedStreams = 4
 
 // paced is 50,000 samples a second as they fall due: 500 workers, 100 samples of each a second in a message.
 func (s *session) paced() scenario {
-	seconds := s.sized(60, 20, 3)
-	return scenario{goal.Paced, "500 workers, 100 samples a second each, as they fall due over 4 streams", []int{4, 6},
-		fmt.Sprintf("50,000 samples/s for %d s", seconds),
-		[]subject{{goal.Ours, s.paceOurs(500, 100, seconds)},
+	seconds := s.sized(40, 20, 3)
+	return scenario{name: goal.Paced, what: "500 workers, 100 samples per second each, as they fall due over 4 streams",
+		goals: []int{7}, scale: fmt.Sprintf("50,000 samples/s for %d s", seconds),
+		subjects: []subject{{goal.Ours, s.paceOurs(500, 100, seconds)},
 			{"influxdb", func(ctx context.Context, dir string) (figures, error) {
 				p, err := s.openPeer("influxdb")
 				if err != nil {
@@ -50,14 +50,6 @@ func (s *session) paced() scenario {
 				return figures{"cores": cpu.Seconds() / took.Seconds(), "rss_mib": float64(resident) / (1 << 20),
 					"ack_p50_ms": ack.P50, "ack_p99_ms": ack.P99, "ack_p999_ms": ack.P999}, err
 			}}}}
-}
-
-// stages is as many samples a second in batches of 60.
-func (s *session) stages() scenario {
-	seconds := s.sized(60, 20, 3)
-	return scenario{goal.Stages, "833 workers, a batch of 60 samples a second each, as they fall due over 4 streams",
-		[]int{6}, fmt.Sprintf("49,980 samples/s for %d s", seconds),
-		[]subject{{goal.Ours, s.paceOurs(833, 60, seconds)}}}
 }
 
 func (s *session) paceOurs(workers, samples, seconds int) measurement {

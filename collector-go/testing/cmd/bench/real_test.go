@@ -42,7 +42,7 @@ func TestOursAndTheFloorAreMeasured(t *testing.T) {
 	}
 	f := measure()
 	for _, of := range []struct{ scenario, subject string }{{goal.SixtyToOne, goal.Ours},
-		{goal.SixtyToOne, goal.Floor8}, {goal.SmallMessages, goal.Ours}} {
+		{goal.SixtyToOne, goal.Floor}, {goal.SmallMessages, goal.Ours}} {
 		figure := f.Pieces.Figure(of.scenario, of.subject, "samples_per_cpu_second")
 		require.Empty(t, figure.Why, "%s of %s", of.scenario, of.subject)
 		assert.Positive(t, figure.Value, "%s of %s", of.scenario, of.subject)

@@ -66,7 +66,11 @@ func (s *session) measure(ctx context.Context, chosen []scenario, again bool) er
 		return err
 	}
 	for _, sc := range chosen {
-		for round := 1; round <= s.rounds; round++ {
+		rounds := s.rounds
+		if sc.once {
+			rounds = 1
+		}
+		for round := 1; round <= rounds; round++ {
 			for _, sub := range inTurn(sc.subjects, round) {
 				key := goal.Key{Scenario: sc.name, Subject: sub.name, Round: round}
 				if f.Pieces.Measured(key) && !again {
@@ -85,11 +89,14 @@ func (s *session) measure(ctx context.Context, chosen []scenario, again bool) er
 		}
 	}
 	f.Complete = f.Complete || !again
+	fmt.Println()
+	if s.base != "" {
+		return errors.Join(f.Write(s.path()), goal.PrintDifferences(os.Stdout, f.Pieces.Differences()))
+	}
 	f.Goals = goal.Judge(f.Pieces)
 	if err := errors.Join(f.Write(s.path()), s.drawGrowth(f.Pieces, filepath.Join(s.out, growthFile))); err != nil {
 		return err
 	}
-	fmt.Println()
 	return f.Table(os.Stdout)
 }
 

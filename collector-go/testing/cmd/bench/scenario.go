@@ -28,22 +28,26 @@ type scenario struct {
 	goals      []int
 	scale      string
 	subjects   []subject
+	// once is set where a round takes minutes of the clock, or counts bytes, which hardly differ between rounds.
+	once bool
 }
 
 // scenarios are all, in the order in which they are measured.
 func (s *session) scenarios() []scenario {
 	all := []scenario{
-		s.ownSlice(goal.OwnSlice, "TSBS rows, each sample its own slice", false),
-		s.ownSlice(goal.OwnSliceRecorded, "recorded heap and CPU, each sample its own slice", true),
-		s.sixtyToOne(),
+		s.traffic(goal.Traffic, false),
+		s.traffic(goal.TrafficPaced, true),
+		s.ownSlice(),
+		s.aggregated(goal.TenToOne, 10*time.Second, 3),
+		s.aggregated(goal.SixtyToOne, time.Minute, 6),
 		s.sustained(goal.Sustained1s, time.Second, time.Minute, 5*time.Minute),
 		s.sustained(goal.Sustained10s, 10*time.Second, 10*time.Second, 5*time.Minute),
 		s.smallMessages(),
 		s.paced(),
-		s.stages(),
 		s.day(goal.Day, "a day of 500 workers, TSBS rows", false),
-		s.day(goal.DayRecorded, "a day of 500 workers, recorded heap and CPU", true),
-		s.memory(),
+		s.day(goal.DayRecorded, "half a day of 500 workers, recorded heap and CPU", true),
+		s.memory(goal.Memory, 200_000),
+		s.memory(goal.MemoryMillion, 1_000_000),
 		s.start(),
 		s.plugin(),
 	}
@@ -77,6 +81,24 @@ func choose(all []scenario, wanted []string) (chosen []scenario, err error) {
 		}
 	}
 	return chosen, nil
+}
+
+// besideBase are scenarios whose subjects are the two builds. The plugin is in neither.
+func (s *session) besideBase(chosen []scenario) (both []scenario, err error) {
+	other := *s
+	other.program = s.base
+	for _, sc := range chosen {
+		if sc.name == goal.Plugin {
+			continue
+		}
+		base, err := choose(other.scenarios(), []string{sc.name})
+		if err != nil {
+			return nil, err
+		}
+		sc.subjects = []subject{{goal.Base, base[0].subjects[0].measure}, sc.subjects[0]}
+		both = append(both, sc)
+	}
+	return both, nil
 }
 
 // print prints the scenarios.

@@ -9,12 +9,10 @@ import (
 
 // raised are the limits and settings that differ from their defaults.
 var raised = []string{
-	"ours: limits.streams 2000 (a topology alone may have two thirds); limits.series_per_topology 1,100,000 for memory and start, twice the series elsewhere from 250,000 on; no built-in rules; store.embedded.retention_time 0s and retention_bytes 0 for hours of history",
-	"VictoriaMetrics: -retentionPeriod=100y, -search.maxUniqueTimeseries=2000000, -search.disableCache, so that no answer is kept",
-	"Prometheus: --web.enable-remote-write-receiver, --storage.tsdb.retention.time 100y",
-	"QuestDB: what it would listen at beside HTTP is off, and its telemetry",
+	"ours: limits.streams 2000 (a topology alone may have two thirds); limits.series_per_topology 1,100,000 for memory and start, twice the series elsewhere from 250,000 on; built-in rules with recorded traffic only",
+	"VictoriaMetrics: -retentionPeriod=100y, -search.maxUniqueTimeseries=2000000, -search.disableCache, so that no answer is kept; -streamAggr.config with count_samples and sum_samples, and -search.latencyOffset=1s, where ours puts several samples into a slice",
+	"QuestDB: all listeners except HTTP are off, and so is its telemetry",
 	"InfluxDB: no log of requests, no monitoring of itself, no reporting",
-	"OpenTelemetry Collector: no batching and no queue, messages of up to 64 MiB",
 }
 
 // server is our collector, as it is measured.

@@ -14,7 +14,6 @@ type shape struct {
 	step, width           time.Duration
 	streams, perMessage   int
 	recorded              bool
-	trimmed               bool          // as the plugin sends values
 	back                  time.Duration // how far before now it begins
 }
 
@@ -31,7 +30,7 @@ func (sh shape) load(startMs int64) bench.Load {
 	// many at once would be answered with FULL
 	return bench.Load{Topology: topology, Clients: sh.streams, RowsPerBatch: sh.perMessage,
 		InFlight: max(4096/sh.streams, 4),
-		StartMs:  startMs, Step: sh.step, Lead: 64, Trimmed: sh.trimmed}
+		StartMs:  startMs, Step: sh.step, Lead: 64}
 }
 
 // toPeer is how they are sent to a peer.

@@ -31,10 +31,18 @@ func (s *session) openPeer(name string) (peer.Peer, error) {
 	return kind.Open(s.tools)
 }
 
+// openFor opens a peer for a shape's rows: one that aggregates, where ours puts several of them into a slice.
+func (s *session) openFor(name string, sh shape) (peer.Peer, error) {
+	if sh.width > sh.step && name == "victoria" {
+		return peer.NewAggregatingVictoria(s.tools, sh.width)
+	}
+	return s.openPeer(name)
+}
+
 // hold starts a peer, sends a shape's rows to it, waits until all of them answer and it no longer works on them, and
 // checks count and sum.
 func (s *session) hold(ctx context.Context, name, dir string, sh shape) (*held, error) {
-	p, err := s.openPeer(name)
+	p, err := s.openFor(name, sh)
 	if err != nil {
 		return nil, err
 	}
@@ -56,13 +64,6 @@ func (s *session) hold(ctx context.Context, name, dir string, sh shape) (*held, 
 
 // settle waits and checks.
 func (h *held) settle(ctx context.Context, begun time.Time, sums []float64) error {
-	if o, storesNothing := h.Peer.(interface {
-		Accepted(context.Context) (int, error)
-	}); storesNothing {
-		err := bench.Await(ctx, h.sh.samples(), o.Accepted)
-		h.seconds = time.Since(begun).Seconds()
-		return err
-	}
 	want := h.sh.hosts * h.sh.steps
 	err := h.uncounted(ctx, func() error {
 		return bench.Await(ctx, want, func(ctx context.Context) (int, error) {
@@ -126,8 +127,9 @@ func (h *held) end(ctx context.Context, dir string) (figures, error) {
 	return figures{"samples_per_cpu_second": all / cpu.Seconds(), "cpu_s": cpu.Seconds(),
 		"queryable_after_s": h.seconds, "rss_mib": float64(resident) / (1 << 20),
 		"bytes_per_series":      float64(resident-h.empty) / float64(h.sh.hosts*h.sh.metrics),
-		"disk_bytes_per_sample": float64(disk) / all, "written_bytes_per_sample": float64(written) / all,
-		"settled": quiet}, nil
+		"disk_bytes_per_sample": float64(disk) / all, "data_bytes_per_sample": float64(disk) / all,
+		"written_bytes_per_sample": float64(written) / all,
+		"settled":                  quiet}, nil
 }
 
 // intoPeer is a load into a peer, until it has ended.

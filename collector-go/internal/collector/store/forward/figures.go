@@ -1,17 +1,17 @@
 package forward
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 )
 
 // figures are the store's own metrics about requests. The feed counts what happens to slices.
 type figures struct {
-	registerer prometheus.Registerer
-	all        []prometheus.Collector
+	*instrument.Set
 
 	requests       *prometheus.CounterVec
 	seconds        prometheus.Histogram
@@ -23,30 +23,20 @@ type figures struct {
 }
 
 func newFigures(o Options) *figures {
-	labels := prometheus.Labels{"store": o.Name}
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: "bullet_metrics_forward_" + name, Help: help,
-			ConstLabels: labels})
-	}
-	f := &figures{
-		registerer: cmp.Or[prometheus.Registerer](o.Registerer, prometheus.NewRegistry()), refused: map[string]bool{},
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "bullet_metrics_forward_requests_total", ConstLabels: labels,
-			Help: "Requests to a network store, by outcome: acknowledged, refused (it is sent again in smaller parts) or failed (it is sent again).",
-		}, []string{"outcome"}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "bullet_metrics_forward_request_seconds", ConstLabels: labels,
-			Help:    "Duration of requests to a network store, in seconds.",
-			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8),
-		}),
-		bytes: counter("request_bytes_total", "Size of the requests to a network store before compression, in bytes."),
-		repeated: counter("slices_repeated_total",
+	make := instrument.New("bullet_metrics_forward_", prometheus.Labels{"store": o.Name})
+	f := &figures{Set: make, refused: map[string]bool{},
+		requests: make.Counters("requests_total",
+			"Requests to a network store, by outcome: acknowledged, refused (it is sent again in smaller parts) or failed (it is sent again).", "outcome"),
+		seconds: make.Histogram("request_seconds", "Duration of requests to a network store, in seconds.", false,
+			prometheus.ExponentialBuckets(0.001, 4, 8)),
+		bytes: make.Counter("request_bytes_total",
+			"Size of the requests to a network store before compression, in bytes."),
+		repeated: make.Counter("slices_repeated_total",
 			"Duplicate slices: they were sent again after a failure or a restart, and the store refused them because it has them already."),
-		cursorFailures: counter("cursor_failures_total",
+		cursorFailures: make.Counter("cursor_failures_total",
 			"Failed writes of the cursor. A restart then sends more slices a second time."),
 	}
-	f.all = []prometheus.Collector{f.requests, f.seconds, f.bytes, f.repeated, f.cursorFailures}
-	f.registerer.MustRegister(f.all...)
+	make.Register(o.Registerer)
 	return f
 }
 
@@ -69,11 +59,4 @@ func (f *figures) firstRefusal(reason string) bool {
 	first := !f.refused[reason]
 	f.refused[reason] = true
 	return first
-}
-
-// unregister removes the metrics, so that a store can be opened again with the same registerer.
-func (f *figures) unregister() {
-	for _, c := range f.all {
-		f.registerer.Unregister(c)
-	}
 }

@@ -187,7 +187,7 @@ func (s *Store) Close(context.Context) (err error) {
 	s.closing.Do(func() {
 		s.closed = true
 		s.protocol.Close()
-		s.figures.unregister()
+		s.figures.Unregister()
 		if err = s.save(); err != nil {
 			err = fmt.Errorf("forward to %s: %w", s.options.Name, err)
 		}

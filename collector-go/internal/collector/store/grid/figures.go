@@ -1,17 +1,17 @@
 package grid
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/instrument"
 )
 
 // figures are the store's own metrics. Metrics that the previous store, Prometheus' tsdb, had as well keep their names
 // ("compaction", "blocks").
 type figures struct {
-	registerer prometheus.Registerer
-	all        []prometheus.Collector
+	*instrument.Set
 
 	stored, repeated prometheus.Counter
 	rejected         *prometheus.CounterVec
@@ -29,87 +29,64 @@ type figures struct {
 }
 
 // prefix begins the name of each of the store's metrics.
-const prefix = "bullet_metrics_embedded_"
-
 func newFigures(s *Store) *figures {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: prefix + name, Help: help})
-	}
-	vector := func(name, label, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, []string{label})
-	}
-	f := &figures{
-		registerer: cmp.Or[prometheus.Registerer](s.options.Registerer, prometheus.NewRegistry()),
-		stored: counter("slices_stored_total",
+	make := instrument.New("bullet_metrics_embedded_", nil)
+	f := &figures{Set: make,
+		stored: make.Counter("slices_stored_total",
 			"Slices added to the memory of the embedded store. Slices that a restart replays from the journal count again."),
-		repeated: counter("slices_repeated_total",
+		repeated: make.Counter("slices_repeated_total",
 			"Duplicate slices: the journal was read again, and the store had them already."),
-		rejected: vector("slices_rejected_total", "reason", "Slices that the embedded store rejected, by reason."),
-		expiredParts: vector("blocks_expired_total", "bound",
-			"Parts deleted by retention since the store was created, by limit: time, bytes or free (space on the disk)."),
-		expiredSlices: vector("slices_expired_total", "bound",
-			"Slices deleted by retention since the store was created, by limit: time, bytes or free (space on the disk)."),
-		writes: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name:    prefix + "compaction_seconds",
-			Help:    "Time to write the slices in memory into parts, in seconds.",
-			Buckets: prometheus.ExponentialBuckets(0.01, 4, 8),
-		}),
-		writesFailed: counter("compaction_failures_total",
+		rejected: make.Counters("slices_rejected_total", "Slices that the embedded store rejected, by reason.", "reason"),
+		expiredParts: make.Counters("blocks_expired_total",
+			"Parts deleted by retention since the store was created, by limit: time, bytes or free (space on the disk).", "bound"),
+		expiredSlices: make.Counters("slices_expired_total",
+			"Slices deleted by retention since the store was created, by limit: time, bytes or free (space on the disk).", "bound"),
+		writes: make.Histogram("compaction_seconds", "Time to write the slices in memory into parts, in seconds.", false,
+			prometheus.ExponentialBuckets(0.01, 4, 8)),
+		writesFailed: make.Counter("compaction_failures_total",
 			"Failed writes of slices into parts. The slices stay in memory and in the journal."),
-		mergesFailed: counter("merge_failures_total", "Failed merges of parts. The parts stay unchanged."),
-		merged:       counter("merges_total", "Merges of several parts into one."),
-		damaged: vector("damaged_total", "what",
-			"Damage found on disk, by type: manifest, part (it was set aside), missing (a part) or page."),
-		asidesExpired: vector("damaged_expired_total", "bound",
-			"Damaged files that were set aside and then deleted by retention, by limit: time, bytes or free (space on the disk)."),
-		asideBytes: prometheus.NewGauge(prometheus.GaugeOpts{Name: prefix + "damaged_bytes",
-			Help: "Size of all damaged files that are set aside, in bytes."}),
-		flushedSlices: counter("flushed_slices_total", "Slices written from memory into parts."),
-		flushedBytes:  counter("flushed_bytes_total", "Size of the parts written from memory, in bytes."),
+		mergesFailed: make.Counter("merge_failures_total", "Failed merges of parts. The parts stay unchanged."),
+		merged:       make.Counter("merges_total", "Merges of several parts into one."),
+		damaged: make.Counters("damaged_total",
+			"Damage found on disk, by type: manifest, part (it was set aside), missing (a part) or page.", "what"),
+		asidesExpired: make.Counters("damaged_expired_total",
+			"Damaged files that were set aside and then deleted by retention, by limit: time, bytes or free (space on the disk).", "bound"),
+		asideBytes:    make.Gauge("damaged_bytes", "Size of all damaged files that are set aside, in bytes."),
+		flushedSlices: make.Counter("flushed_slices_total", "Slices written from memory into parts."),
+		flushedBytes:  make.Counter("flushed_bytes_total", "Size of the parts written from memory, in bytes."),
 	}
-	f.all = append(f.gauges(s), f.stored, f.repeated, f.rejected, f.expiredParts, f.expiredSlices, f.writes,
-		f.writesFailed, f.mergesFailed, f.merged, f.damaged, f.asidesExpired, f.asideBytes, f.flushedSlices,
-		f.flushedBytes)
+	f.gauges(s)
 	return f
 }
 
 // gauges returns metrics that are read from the store at each scrape, under its lock.
-func (f *figures) gauges(s *Store) []prometheus.Collector {
-	gauge := func(name, help string, read func() int) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: prefix + name, Help: help}, func() float64 {
+func (f *figures) gauges(s *Store) {
+	gauge := func(name, help string, read func() int) {
+		f.Func(name, help, func() float64 {
 			s.lock.RLock()
 			defer s.lock.RUnlock()
 			return float64(read())
 		})
 	}
-	return []prometheus.Collector{
-		gauge("head_series", "Series in the memory of the embedded store.", func() int { return s.live.table.live() }),
-		gauge("series_limit", "Series limit of the embedded store's memory.",
-			func() int { return s.options.MaxSeries }),
-		gauge("head_slices", "Slices in the memory of the embedded store that are not in a part yet.", func() int {
-			n := s.live.slices()
-			if s.frozen != nil {
-				n += s.frozen.slices()
-			}
-			return n
-		}),
-		gauge("head_bytes", "Memory used by slices, in bytes.", s.sliceBytes),
-		gauge("head_limit_bytes", "Memory limit for slices, in bytes.", func() int { return s.options.HeadBytes }),
-		gauge("series_bytes", "Memory used by the labels and the index of all series, in bytes.",
-			func() int { return s.live.table.memory() }),
-		gauge("blocks", "Parts on disk.", func() int { return len(s.pieces) }),
-		gauge("blocks_bytes", "Size of all parts on disk, in bytes.", func() int { return int(s.manifest.bytes()) }),
-		gauge("durable_position", "Journal position up to which all slices are in parts.",
-			func() int { return int(s.manifest.position) }),
-		gauge("queries", "Queries that are reading the embedded store.", func() int { return s.readers }),
-	}
-}
-
-// unregister removes the metrics, so that a store can be opened again with the same registerer.
-func (f *figures) unregister() {
-	for _, c := range f.all {
-		f.registerer.Unregister(c)
-	}
+	gauge("head_series", "Series in the memory of the embedded store.", func() int { return s.live.table.live() })
+	gauge("series_limit", "Series limit of the embedded store's memory.",
+		func() int { return s.options.MaxSeries })
+	gauge("head_slices", "Slices in the memory of the embedded store that are not in a part yet.", func() int {
+		n := s.live.slices()
+		if s.frozen != nil {
+			n += s.frozen.slices()
+		}
+		return n
+	})
+	gauge("head_bytes", "Memory used by slices, in bytes.", s.sliceBytes)
+	gauge("head_limit_bytes", "Memory limit for slices, in bytes.", func() int { return s.options.HeadBytes })
+	gauge("series_bytes", "Memory used by the labels and the index of all series, in bytes.",
+		func() int { return s.live.table.memory() })
+	gauge("blocks", "Parts on disk.", func() int { return len(s.pieces) })
+	gauge("blocks_bytes", "Size of all parts on disk, in bytes.", func() int { return int(s.manifest.bytes()) })
+	gauge("durable_position", "Journal position up to which all slices are in parts.",
+		func() int { return int(s.manifest.position) })
+	gauge("queries", "Queries that are reading the embedded store.", func() int { return s.readers })
 }
 
 // count adds the counts of one hand-over.

@@ -118,7 +118,7 @@ func Open(dir string, options Options) (_ *Store, err error) {
 		return nil, errors.Join(err, s.closeParts(), s.locked.Close())
 	}
 	s.live = newHead(newTable())
-	s.figures.registerer.MustRegister(s.figures.all...)
+	s.figures.Register(s.options.Registerer)
 	return s, nil
 }
 
@@ -161,7 +161,7 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 	s.stop()
 	s.lock.Unlock()
-	s.figures.unregister()
+	s.figures.Unregister()
 	var flushed error
 	if ctx.Err() == nil {
 		flushed = s.flush(ctx)

@@ -5,8 +5,13 @@ package plan
 
 import (
 	"context"
+	"errors"
+	"math"
+	"time"
 
 	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/util/annotations"
 )
 
 // Instants are the evaluation times FirstMs, FirstMs+StepMs, ... up to LastMs. At each of them a query uses only the
@@ -67,4 +72,87 @@ func With(ctx context.Context, p *Plan) context.Context { return context.WithVal
 func From(ctx context.Context) *Plan {
 	p, _ := ctx.Value(key{}).(*Plan)
 	return p
+}
+
+// Text is a query as the user wrote it, with its time or range.
+type Text struct {
+	Expression string
+	Start, End time.Time
+	Step       time.Duration // used if Range is true
+	Range      bool          // if false, the query is evaluated only at Start
+}
+
+// Evaluating is a store with its own engine, which evaluates whole queries.
+type Evaluating interface {
+	// Evaluate returns the same result as the Prometheus engine would.
+	Evaluate(ctx context.Context, q Text) (parser.Value, annotations.Annotations, error)
+}
+
+// Function is the function that a query computes over each window.
+type Function uint8
+
+// These are the functions that a store may compute. Each equals PromQL's function of that name.
+const (
+	MaxOverTime Function = iota
+	MinOverTime
+	AvgOverTime
+	SumOverTime
+	CountOverTime
+	LastOverTime
+	Rate
+	Increase
+)
+
+// Windows are the windows (t-RangeMs, t], for each instant t, of which a query needs only the result of one function.
+// The time of a result is OffsetMs after the end of its window.
+type Windows struct {
+	Instants
+	RangeMs  int64 // positive
+	OffsetMs int64
+	Function Function
+}
+
+// EdgeFrom returns the first beginning or end of a window that is not before ms, or math.MaxInt64 if there is none.
+// Slices that end after one edge and at or before the next are in the same windows.
+func (w Windows) EdgeFrom(ms int64) int64 {
+	edge := int64(math.MaxInt64)
+	left := Instants{FirstMs: w.FirstMs - w.RangeMs, LastMs: w.LastMs - w.RangeMs, StepMs: w.StepMs}
+	for _, edges := range [...]Instants{w.Instants, left} {
+		if at, some := edges.AtOrAfter(ms); some {
+			edge = min(edge, at)
+		}
+	}
+	return edge
+}
+
+// Computing is implemented by stores whose queriers can compute windows. For a selector with Windows, a querier returns
+// the results of each series instead of its samples, with the labels that PromQL gives results. There is a result for
+// every instant; a window without one gets the marker of a gap. If some values are not numbers, the querier cannot
+// compute and ends with ErrNotComputed.
+type Computing interface{ ComputesWindows() bool }
+
+// Computes reports whether a store's queriers can compute windows.
+func Computes(store any) bool {
+	c, is := store.(Computing)
+	return is && c.ComputesWindows()
+}
+
+// ErrNotComputed ends a query if the store could not compute its windows. The query must be repeated without Windows.
+var ErrNotComputed = errors.New("the store cannot compute these windows")
+
+// Compute records that the query needs only a function of windows of a selector. It identifies the selector as Thin
+// does.
+func (p *Plan) Compute(matchers []*labels.Matcher, of Windows) {
+	for _, m := range matchers {
+		p.windows[m] = of
+	}
+}
+
+// Windows returns the windows whose results a selector needs. The result is false if it needs samples.
+func (p *Plan) Windows(matchers []*labels.Matcher) (Windows, bool) {
+	if p == nil || len(matchers) == 0 {
+		return Windows{}, false
+	}
+	of, known := p.windows[matchers[0]]
+	return of, known
 }

@@ -149,7 +149,7 @@ func (c *client) open(o openOrder) error {
 	}
 	c.tasks.Go(func() {
 		<-done
-		c.answer(answer{Opened: &openedAnswer{o.ID}})
+		c.answer(answer{Opened: &numbered{o.ID}})
 	})
 	return nil
 }

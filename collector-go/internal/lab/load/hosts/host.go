@@ -229,7 +229,7 @@ func (h *host) compareClocks(ctx context.Context) error {
 	for i := range exchanges {
 		id, comes := h.expect(ofClock)
 		sent := time.Now()
-		h.send(order{Clock: &clockOrder{id}})
+		h.send(order{Clock: &numbered{id}})
 		a, err := h.await(ctx, comes)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ const mostLine = 1 << 20
 // clock.
 type order struct {
 	Begin *beginOrder `json:"begin,omitempty"`
-	Clock *clockOrder `json:"clock,omitempty"`
+	Clock *numbered   `json:"clock,omitempty"`
 	Hold  *holdOrder  `json:"hold,omitempty"`
 	Open  *openOrder  `json:"open,omitempty"`
 	Count *countOrder `json:"count,omitempty"`
@@ -48,8 +48,8 @@ type beginOrder struct {
 	BQL               string      `json:"bql,omitempty"`
 }
 
-// clockOrder asks for the client's time.
-type clockOrder struct {
+// numbered is an order or an answer of which there is no more to say than its number.
+type numbered struct {
 	ID int64 `json:"id"`
 }
 
@@ -82,7 +82,7 @@ type answer struct {
 	Ready   *readyAnswer  `json:"ready,omitempty"`
 	Clock   *clockAnswer  `json:"clock,omitempty"`
 	Outcome *load.Outcome `json:"outcome,omitempty"`
-	Opened  *openedAnswer `json:"opened,omitempty"`
+	Opened  *numbered     `json:"opened,omitempty"`
 	Count   *countAnswer  `json:"count,omitempty"`
 	State   *stateAnswer  `json:"state,omitempty"`
 	End     *endAnswer    `json:"end,omitempty"`
@@ -98,11 +98,6 @@ type readyAnswer struct {
 type clockAnswer struct {
 	ID     int64 `json:"id"`
 	TimeUs int64 `json:"time_us"` // µs since the Unix epoch
-}
-
-// openedAnswer states that all queries of an open order have ended.
-type openedAnswer struct {
-	ID int64 `json:"id"`
 }
 
 type countAnswer struct {

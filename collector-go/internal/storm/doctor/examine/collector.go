@@ -292,7 +292,10 @@ func (a caller) refusals(ctx context.Context, c *doctor.Collector) error {
 	var err, otherErr error
 	c.SetBack, err = rejected("repeated_time")
 	c.Duplicates, otherErr = rejected("duplicate")
-	if err = errors.Join(err, otherErr); err != nil {
+	var samplesErr error
+	c.Samples, samplesErr = a.increases(ctx, fmt.Sprintf("%s{topology=%q}[%s]", catalog.CollectionWorkerSamples,
+		c.Topology, lookback), c.Now.Add(c.Ahead()))
+	if err = errors.Join(err, otherErr, samplesErr); err != nil {
 		return err
 	}
 	found, err := a.values(ctx, "worker", fmt.Sprintf(

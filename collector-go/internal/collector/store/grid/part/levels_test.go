@@ -190,7 +190,9 @@ func TestShapes(t *testing.T) {
 		require.Equal(t, isEven && isRising, e.Rises)
 		seen[[2]bool{isEven, e.Rises}]++
 	})
-	require.Len(t, seen, 3, "%v", seen)
+	if !testing.Short() { // rapid makes a fifth of the cases then, which may lack one of these
+		require.Len(t, seen, 3, "%v", seen)
+	}
 }
 
 func requireWindows(t require.TestingT, p *Part, ref uint32, levelMs int64, greatest bool, fromMs, toMs int64,

@@ -88,7 +88,7 @@ public class ConsumerBenchmark {
     public void start() throws Exception {
         reports = new Reports(new Shapes(Paths.get(System.getProperty("captures"), "capture-storm-2.8.4.jsonl")),
                 Intervals.REGISTER, false);
-        File storm1 = new File(System.getProperty("storm1"));
+        File storm1 = new File(System.getProperty("storm1", ""));
         switch (consumer) {
             case OURS:
                 collector = Collector.real(Paths.get(System.getProperty("collector")));
