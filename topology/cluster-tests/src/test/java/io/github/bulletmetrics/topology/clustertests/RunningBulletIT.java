@@ -25,7 +25,10 @@ import java.util.regex.Pattern;
 @Tag("slow")
 @ExtendWith(ClusterExtension.class)
 class RunningBulletIT {
-    private static final Path PAGE = StormCluster.TOPOLOGY.resolveSibling("docs/running-bullet.md");
+    private static final Path DOCS = StormCluster.TOPOLOGY.resolveSibling("docs");
+    private static final Path PAGE = DOCS.resolve("running-bullet.md");
+    /** The page to which {@link #PAGE} refers for the plugin's settings. */
+    private static final Path PLUGIN_PAGE = DOCS.resolve("get-started/first-metrics.md");
     private static final Duration LIMIT = Duration.ofSeconds(600);
     private static final String STORM = """
         #!/bin/bash
@@ -64,9 +67,9 @@ class RunningBulletIT {
             String settings = Files.readString(StormCluster.SAMPLE_SETTINGS)
                     .replace("http://127.0.0.1:9901", bullet.url("").toString());
             Files.writeString(desk.resolve("bullet_settings.yaml"), settings + "\n"
-                    + block("yaml", "bullet.topology.metrics.classes"));
+                    + block(PLUGIN_PAGE, "yaml", "bullet.topology.metrics.classes"));
 
-            run(block("sh", "--print-config"));
+            run(block(PAGE, "sh", "--print-config"));
             Map<String, Object> effective = new Yaml().load(Files.readString(desk.resolve("effective.yaml")));
             assertThat(effective).containsEntry("topology.workers", 3)
                     .containsEntry("bullet.topology.filter.bolt.parallelism", 4)
@@ -75,7 +78,7 @@ class RunningBulletIT {
                     .contains("io.github.bulletmetrics.storm.");
             assertThat(cluster.run("status").stdout()).doesNotContain("bullet-by-hand");
 
-            run(block("sh", "--name bullet-by-hand"));
+            run(block(PAGE, "sh", "--name bullet-by-hand"));
             bullet.awaitRunning();
 
             assertThat(bullet.workers()).hasSize(2).allSatisfy(worker ->
@@ -88,13 +91,13 @@ class RunningBulletIT {
         return ProcessHandle.of(pid).flatMap(process -> process.info().commandLine()).orElse("");
     }
 
-    /** The one block of the page with this text. */
-    private static String block(String language, String text) throws Exception {
+    /** The one block of a page with this text. */
+    private static String block(Path page, String language, String text) throws Exception {
         Matcher blocks = Pattern.compile("```" + language + "\n(.*?)```", Pattern.DOTALL)
-                .matcher(Files.readString(PAGE));
+                .matcher(Files.readString(page));
         List<String> found = blocks.results().map(block -> block.group(1)).filter(block -> block.contains(text))
                 .toList();
-        assertThat(found).as("blocks of %s with %s", PAGE, text).hasSize(1);
+        assertThat(found).as("blocks of %s with %s", page, text).hasSize(1);
         return found.get(0);
     }
 
