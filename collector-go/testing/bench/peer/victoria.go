@@ -43,9 +43,10 @@ func (v *victoria) Start(ctx context.Context, dir string) (*bench.Process, error
 		"-retentionPeriod=100y", "-search.maxUniqueTimeseries=2000000", "-search.disableCache"}
 	if v.every > 0 {
 		file := filepath.Join(dir, "aggregation.yml")
-		// Intervals begin when it starts: of a burst before the first whole interval of the clock nothing would be kept.
-		rule := fmt.Sprintf("- {interval: %s, outputs: [count_samples, sum_samples], no_align_flush_to_interval: true}\n",
-			v.every)
+		// Intervals begin when it starts. Otherwise it would keep nothing of a burst before the clock's first whole
+		// interval.
+		rule := fmt.Sprintf("- {interval: %s, outputs: [count_samples, sum_samples]", v.every) +
+			", no_align_flush_to_interval: true}\n"
 		if err := errors.Join(os.MkdirAll(dir, 0o750), os.WriteFile(file, []byte(rule), 0o640)); err != nil {
 			return nil, err
 		}
