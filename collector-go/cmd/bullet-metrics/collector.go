@@ -260,6 +260,7 @@ func (col *collector) feedOptions(c config.Config, store string, figures prometh
 func slicerOptions(o slicer.Options, c config.Config) slicer.Options {
 	o.WidthMs, o.LatenessMs, o.Widths = c.Slice.Width.Milliseconds(), c.Slice.Lateness.Milliseconds(),
 		map[string]int64{}
+	o.SoleLatenessMs = c.Slice.LatenessSole.Milliseconds()
 	o.MaxOpenSamples, o.MaxTopologyOpenSamples = c.Limits.OpenSamples, c.Limits.OpenSamplesPerTopology
 	// Series that were forgotten to admit others stay for a while, and so do those of collection health.
 	o.MaxSeries = bounded(o.MaxSeries, 2*c.Memory.Series)

@@ -206,7 +206,7 @@ func TestGrafanaExportForAnOlderPrometheus(t *testing.T) {
 	for version, offset := range map[string]bool{"2.42": false, "2.52.1": false, "2.53": true, "2.53.0": true, "3.0": true} {
 		text, err := rules(version)
 		require.NoError(t, err, version)
-		assert.Equal(t, offset, strings.Contains(text, "query_offset: 41s"), version)
+		assert.Equal(t, offset, strings.Contains(text, "query_offset: 14s"), version)
 		assert.Contains(t, text, map[bool]string{true: "Requires Prometheus 2.53", false: "Requires Prometheus 2.42"}[offset])
 	}
 	for version, says := range map[string]string{"2.41": "the rules need 2.42 or later", "2": "use MAJOR.MINOR",

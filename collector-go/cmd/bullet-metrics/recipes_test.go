@@ -25,7 +25,7 @@ import (
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 )
 
-const p99 = "topology:bullet_filter_latency_seconds:p99_rate2m"
+const p99 = "topology:bullet_filter_latency_seconds:p99_rate3m"
 
 // withFourMinutes starts a collector that has four minutes of a counter, a gauge and a distribution, and results of its
 // rules.

@@ -35,8 +35,9 @@ type scene struct {
 	ticks <-chan time.Time               // when to go on after the past part; nil for once a second
 }
 
-// afterEnd is how long the clock and the rules continue after the end of a source. The rules read the last samples 41 s
-// after their time. Then both stop, because alerts about missing samples would only report the end of the source.
+// afterEnd is how long the clock and the rules continue after the end of a source. The rules read the last samples up
+// to 41 s after their time. Then both stop, because alerts about missing samples would only report the end of the
+// source.
 const afterEnd = time.Minute
 
 // view shows a scene on a page until ctx is done. Its data are in a directory that it removes.

@@ -77,6 +77,7 @@ type Slice struct {
 	Width         time.Duration
 	WidthByMetric map[string]time.Duration
 	Lateness      time.Duration
+	LatenessSole  time.Duration // for topologies with a sole sender, if less
 }
 
 // Journal bounds what is kept of what was acknowledged.
@@ -156,15 +157,15 @@ func Default() Config {
 		GRPC:     GRPC{Listen: "127.0.0.1:4320", Acknowledge: AcknowledgeJournal},
 		HTTP:     HTTP{Listen: "127.0.0.1:9320"},
 		Disk:     Disk{MakeRoomAfter: 5 * time.Minute}, // senders keep an hour
-		// Bullet's own emit interval; three of them
-		Slice:   Slice{Width: 10 * time.Second, Lateness: 30 * time.Second},
+		// Bullet's own emit interval; decision 5 has the latenesses
+		Slice:   Slice{Width: 10 * time.Second, Lateness: 30 * time.Second, LatenessSole: 3 * time.Second},
 		Journal: Journal{MaxBytes: 8 << 30, SegmentBytes: 64 << 20},
 		// the days are Prometheus' default
 		Embedded: Embedded{Enabled: true, RetentionTime: 15 * 24 * time.Hour, RetentionBytes: 8 << 30},
 		Stores:   noStores(), flags: map[string]bool{},
 		Query: Query{Timeout: 2 * time.Minute, MaxSamples: 50_000_000, MaxConcurrent: 20, Lookback: 5 * time.Minute,
 			MaxLength: 64 << 10, MaxDepth: 256, MaxSeries: 500_000, MaxReadSamples: 1_000_000_000},
-		Rules:  Rules{BuiltIn: true, Interval: 15 * time.Second},
+		Rules:  Rules{BuiltIn: true, Interval: 10 * time.Second},
 		Nimbus: Nimbus{Interval: 30 * time.Second},
 		Limits: Limits{SeriesPerTopology: 250_000, OpenSamples: 32 << 20, OpenSamplesPerTopology: 16 << 20,
 			Streams: 384, BatchBytes: 4 << 20},
@@ -269,6 +270,9 @@ func (s Slice) validate() error {
 	}
 	if s.Lateness < 0 || s.Lateness > time.Hour {
 		err = errors.Join(err, fmt.Errorf("slice.lateness is %s: must be between 0s and 1h", s.Lateness))
+	}
+	if s.LatenessSole < 0 || s.LatenessSole > time.Hour {
+		err = errors.Join(err, fmt.Errorf("slice.lateness_sole is %s: must be between 0s and 1h", s.LatenessSole))
 	}
 	return err
 }

@@ -40,7 +40,7 @@ store:
 `), Settings(&c), never)
 	require.NoError(t, err)
 	assert.Equal(t, "/var/lib/bullet-metrics", c.DataDir)
-	assert.Equal(t, Slice{Width: time.Minute, Lateness: 5 * time.Second,
+	assert.Equal(t, Slice{Width: time.Minute, Lateness: 5 * time.Second, LatenessSole: 3 * time.Second,
 		WidthByMetric: map[string]time.Duration{"bullet_active_queries": 2 * time.Minute}}, c.Slice)
 	assert.Equal(t, []string{"metrics.example", "other.example"}, c.HTTP.AllowedHosts)
 	assert.Equal(t, int64(1<<30), c.Journal.MaxBytes)
@@ -206,6 +206,7 @@ func TestWhatDoesNotFitTogetherIsRefused(t *testing.T) {
 			func(c *Config) { c.Slice.WidthByMetric = map[string]time.Duration{"m": 15 * time.Second} },
 			"slice.width_by_metric.m"},
 		"too late":             {func(c *Config) { c.Slice.Lateness = 2 * time.Hour }, "slice.lateness"},
+		"too late alone":       {func(c *Config) { c.Slice.LatenessSole = 2 * time.Hour }, "slice.lateness_sole"},
 		"Nimbus by name alone": {func(c *Config) { c.Nimbus.Addresses = []string{"nimbus"} }, "nimbus.addresses"},
 		"Nimbus without pause": {func(c *Config) { c.Nimbus.Interval = 0 }, "nimbus.interval"},
 		"no store":             {func(c *Config) { c.Embedded.Enabled = false }, "there is no other store"},

@@ -146,10 +146,10 @@ func (h HTTP) External(encrypted bool) (*url.URL, error) {
 // delivery is how long a closed slice may take to arrive in a network store and in the answers of its engine.
 const delivery = 5 * time.Second
 
-// QueryOffset returns how far behind the clock all slices of a source without delay can be queried: the journal's tick,
-// the width and lateness of a slice, and the delivery to a network store.
+// QueryOffset returns how far behind the clock all slices of a topology with a sole sender can be queried: the
+// journal's tick, the width and lateness of a slice, and the delivery to a network store.
 func (c Config) QueryOffset() time.Duration {
-	offset := time.Second + c.Slice.Width + c.Slice.Lateness
+	offset := time.Second + c.Slice.Width + min(c.Slice.Lateness, c.Slice.LatenessSole)
 	if c.Query.URL != "" {
 		offset += delivery
 	}

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/sender"
@@ -24,16 +26,16 @@ import (
 )
 
 // The causes: as many topologies as there are phases of tick, slice and evaluation to be tried, spread over the time in
-// which all repeat.
+// which all repeat. With 25, each has a time of its own since its topology's last report, and since the slice began.
 const (
-	causes       = 24
-	phasesRepeat = 30 * time.Second // slices of 10 s, evaluations each 15 s
+	causes       = 25
+	phasesRepeat = 10 * time.Second // slices of 10 s, evaluations each 10 s
 	reported     = 10 * time.Second // Bullet's own interval
 	warmUp       = 45 * time.Second
 	recordsASec  = 100
 	fastSeconds  = 0.005
 	slowSeconds  = 0.75
-	delayGoal    = 90 * time.Second // and the alert's "for"
+	delayGoal    = 45 * time.Second // and the alert's "for"
 )
 
 // How late alerts are with the settings and rules as they come: from the first slowed record, and from the last sample,
@@ -102,6 +104,7 @@ func slow(t *testing.T, address, topology string, phase time.Duration, cause tim
 	t.Helper()
 	out, err := sender.New(sender.DefaultOptions(address, topology, "host", "FilterBolt"))
 	require.NoError(t, err)
+	stateSoleSender(t, address, topology)
 	s := &slowing{topology: topology, phase: phase, cause: cause}
 	var ctx context.Context
 	ctx, s.stop = context.WithCancel(context.Background())
@@ -119,6 +122,19 @@ func slow(t *testing.T, address, topology string, phase time.Duration, cause tim
 	})
 	t.Cleanup(s.silence)
 	return s
+}
+
+// stateSoleSender states what the plugin does of a topology with one task of the consumer.
+func stateSoleSender(t *testing.T, address, topology string) {
+	stream, err := sender.Dial(t.Context(), address, "", &pb.Open{Topology: topology, Host: "host", Task: 1},
+		func(*pb.ExportResponse) {}, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer stream.Close()
+	consumer := &pb.ComponentInfo{Name: "__metrics_io.github.bulletmetrics.storm.StormMetricsConsumer", Tasks: []int32{1}}
+	require.NoError(t, stream.Send(&pb.Batch{Epoch: make([]byte, 16), Sequence: 1,
+		Topology: &pb.TopologyInfo{Name: topology, Id: topology + "-1-1", Components: []*pb.ComponentInfo{consumer}}}))
+	_, err = stream.Await(t.Context(), 0)
+	require.NoError(t, err)
 }
 
 // silence ends the topology's samples; it may be called twice.

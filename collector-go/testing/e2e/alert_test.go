@@ -160,7 +160,7 @@ func (b *bench) firstSlowSlice(t *testing.T, since time.Time) (end time.Time, is
 // What the two alerts go by.
 const (
 	meanExpression = `max(topology:bullet_filter_latency_mean_seconds:max{topology="` + topology + `"})`
-	p99Expression  = `max(topology:bullet_filter_latency_seconds:p99_rate2m{topology="` + topology + `"})`
+	p99Expression  = `max(topology:bullet_filter_latency_seconds:p99_rate3m{topology="` + topology + `"})`
 )
 
 var latencyExpressions = map[string]string{meanAlert: meanExpression, p99Alert: p99Expression}

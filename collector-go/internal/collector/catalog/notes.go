@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
@@ -34,6 +35,20 @@ func FactsOf(info *bulletmetricsv1.TopologyInfo) Facts {
 		f.Components[c.GetName()] = c.GetKind() == bulletmetricsv1.ComponentKind_COMPONENT_KIND_SPOUT
 	}
 	return f
+}
+
+// ofPlugin begins the names that Storm gives to the plugin's metrics consumers.
+const ofPlugin = "__metrics_io.github.bulletmetrics."
+
+// SoleSender reports whether a topology has one task of the plugin, which then sends all its samples.
+func SoleSender(info *bulletmetricsv1.TopologyInfo) bool {
+	tasks := 0
+	for _, c := range info.GetComponents() {
+		if strings.HasPrefix(c.GetName(), ofPlugin) {
+			tasks += len(c.GetTasks())
+		}
+	}
+	return tasks == 1
 }
 
 // WorkerInfo returns the worker that a note describes, and the constant series whose labels identify its process.

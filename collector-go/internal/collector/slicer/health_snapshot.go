@@ -69,12 +69,13 @@ func (c *coder) healthSeries(t *healthSeries) {
 	}
 }
 
-// intervals codes the report intervals of the metrics of each topology.
+// intervals codes the report intervals of the metrics of each topology, and whether it has a sole sender.
 func (c *coder) intervals(all map[string]*topologyState) {
 	names := slices.Sorted(maps.Keys(all))
 	for name := range metric.Elements(c.Coder, names) {
 		c.String(&name)
 		state := c.s.topologyState(name)
+		c.Bool(&state.sole)
 		c.Int(&state.writtenMs)
 		previous := ""
 		metric.List(c.Coder, &state.intervals, func(known **interval) {

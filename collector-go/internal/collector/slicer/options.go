@@ -10,6 +10,9 @@ type Options struct {
 	Widths  map[string]int64
 	// LatenessMs is how far a sample may lag behind the event time of its source and still be accepted.
 	LatenessMs int64
+	// SoleLatenessMs takes the place of LatenessMs, if it is less, for topologies of which one task sends all samples
+	// (SoleSender). Nothing can overtake them, except between a worker and that task.
+	SoleLatenessMs int64
 	// BacklogMs is how long a source without a connected producer keeps its slices open. It should be as long as a
 	// sender keeps a batch.
 	BacklogMs int64
@@ -38,9 +41,9 @@ type Options struct {
 }
 
 // DefaultOptions returns the options of the feed's default slicer. `serve` replaces width and lateness by the settings
-// in internal/config, whose defaults are the same. Slices are 10 s wide, which is Bullet's report interval, and the
-// lateness is three slices. A sender keeps batches for an hour. The state of a series is kept for a day after it
-// ended.
+// in internal/config, whose defaults are the same. Slices are 10 s wide, which is Bullet's report interval. Decision 5
+// says where the latenesses come from. A sender keeps batches for an hour. The state of a series is kept for a day
+// after it ended.
 //
 // The limit of 16 Mi open samples per topology takes about 200 MB. With slices of 60 s, packs of 10 s and a lateness of
 // 30 s, it suffices for about 150,000 samples per second. With slices of 10 s it suffices for twice that.
@@ -48,6 +51,7 @@ func DefaultOptions() Options {
 	return Options{
 		WidthMs:        10_000,
 		LatenessMs:     30_000,
+		SoleLatenessMs: 3_000,
 		BacklogMs:      3_600_000,
 		KeepMs:         86_400_000,
 		MaxTickStepMs:  5_000,
@@ -69,6 +73,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("slice width %d ms: choose 1 ms to %d ms", o.WidthMs, maxWidthMs)
 	case o.LatenessMs < 0 || o.LatenessMs > maxWidthMs:
 		return fmt.Errorf("lateness %d ms: choose 0 to %d ms", o.LatenessMs, maxWidthMs)
+	case o.SoleLatenessMs < 0 || o.SoleLatenessMs > maxWidthMs:
+		return fmt.Errorf("lateness of a sole sender %d ms: choose 0 to %d ms", o.SoleLatenessMs, maxWidthMs)
 	case o.BacklogMs < 0 || o.KeepMs < o.BacklogMs:
 		return fmt.Errorf("backlog %d ms and keep %d ms: neither may be negative, and keep must not be less than backlog",
 			o.BacklogMs, o.KeepMs)

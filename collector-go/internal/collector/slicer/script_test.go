@@ -109,6 +109,8 @@ func (p *player) do(words []string) (said []string) {
 		p.slicer.Ended(p.id(words[1]))
 	case "disconnect":
 		s.Disconnect(p.id(words[1]))
+	case "sole":
+		s.SoleSender("t", words[1] == "yes")
 	case "started":
 		s.Started()
 	case "batch":

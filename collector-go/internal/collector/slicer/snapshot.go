@@ -15,7 +15,7 @@ import (
 // 0.1.0 wrote, so that a new release can continue from its checkpoint. No release wrote the versions between.
 const (
 	magic   = "BMSLICER"
-	version = 8
+	version = 9
 	oldest  = 3
 )
 

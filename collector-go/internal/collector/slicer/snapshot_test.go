@@ -64,7 +64,7 @@ const goldenRecent = goldenHealth + `batch 7: 2@201=10 2@211=12 2@221=12
 batch 7: 1@240=5
 `
 
-// goldenNow adds what version 8 contains in addition: rows of several origins and a sample whose cell is taken; a
+// goldenNow adds what version 9 contains in addition: rows of several origins and a sample whose cell is taken; a
 // counter whose last sample is of the series that had its output before; clock offsets and the series that report them;
 // undecided falls and a time that occurred again.
 const goldenNow = goldenRecent + `batch 7: 1@241=5 1@241.5=7 1@242=6 2@241=13
@@ -95,9 +95,10 @@ func TestGoldenSnapshots(t *testing.T) {
 		"its counts go on, and what is new begins with what it is")
 	require.NotContains(t, strings.Join(said, "\n"), "NaN")
 
-	const file = "testdata/slicer-v8.snapshot"
+	const file = "testdata/slicer-v9.snapshot"
 	carrying := golden(t, goldenNow)
 	for name := range carrying.topologyStates {
+		carrying.SoleSender(name, true)
 		carrying.Acquire(1, name)
 		carrying.AdvanceTopology(1, 1_000_000)
 	}
@@ -124,7 +125,7 @@ func TestRestoreReturnsWhatIsWrong(t *testing.T) {
 	_, err = Restore(sealed([]byte(magic+"\x0a")), DefaultOptions())
 	assert.ErrorContains(t, err, "version is 10")
 	_, err = Restore(sealed([]byte(magic+"\x07")), DefaultOptions())
-	assert.EqualError(t, err, "restore the slicer: its format is version 7, but this program supports only 3 and 8")
+	assert.EqualError(t, err, "restore the slicer: its format is version 7, but this program supports only 3 and 9")
 	_, err = Restore(data, Options{})
 	assert.ErrorContains(t, err, "slice width 0 ms")
 }

@@ -159,6 +159,43 @@ func (s *Slicer) moves(src *source) bool {
 		(src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs || s.setBack(src) || s.ended(src))
 }
 
+// SoleSender states whether one sender sends all samples of a topology. Until it is stated, it is not assumed.
+func (s *Slicer) SoleSender(topology string, sole bool) {
+	r := s.topologyState(topology)
+	if r.sole == sole {
+		return
+	}
+	r.sole = sole
+	for _, src := range s.sources {
+		if src.topology == r {
+			src.closeMs = 0
+		}
+	}
+}
+
+// latenessMs returns how far a sample of a source may be behind its event time. It is short if nothing can overtake the
+// samples: they come from a sole sender, and no other sender of them is connected.
+func (s *Slicer) latenessMs(src *source) int64 {
+	connected := 0
+	for _, p := range src.carriers {
+		if p.connected {
+			connected++
+		}
+	}
+	if connected > 1 {
+		return s.options.LatenessMs
+	}
+	return s.leastLatenessMs(src.topology)
+}
+
+// leastLatenessMs returns the least that latenessMs returns for sources of a topology.
+func (s *Slicer) leastLatenessMs(r *topologyState) int64 {
+	if r.sole {
+		return min(s.options.SoleLatenessMs, s.options.LatenessMs)
+	}
+	return s.options.LatenessMs
+}
+
 // setBack reports whether a source's clock was set back for longer than its slices stay open. The source is then heard,
 // but all its samples have been useless for that long.
 func (s *Slicer) setBack(src *source) bool {
@@ -200,7 +237,7 @@ func (s *Slicer) advance(src *source) {
 	if ended {
 		awayMs = s.clockMs - src.heardMs
 	}
-	closed := false
+	closed, latenessMs := false, s.latenessMs(src)
 	for _, t := range src.states {
 		passed := src.eventMs
 		if silentMs >= s.options.LatenessMs+2*t.intervalMs {
@@ -213,16 +250,16 @@ func (s *Slicer) advance(src *source) {
 		if ended { // no pack can arrive any more
 			packMs = 0
 		}
-		endMs := t.lastEndBefore(passed - s.options.LatenessMs - packMs)
+		endMs := t.lastEndBefore(passed - latenessMs - packMs)
 		if back { // the open slices are complete: later samples of their time are refused
 			endMs = max(endMs, t.endOf(src.eventMs))
 		}
 		closed = s.closeTo(t, endMs) || closed
 	}
 	if closed {
-		src.closeMs = math.MaxInt64
+		src.closeMs, latenessMs = math.MaxInt64, s.leastLatenessMs(src.topology)
 		for _, t := range src.states {
-			src.closeMs = min(src.closeMs, t.endAfter(t.closedTo)+s.options.LatenessMs+t.packMs+1)
+			src.closeMs = min(src.closeMs, t.endAfter(t.closedTo)+latenessMs+t.packMs+1)
 		}
 	}
 	if t := src.finest(); closed && t != nil { // when all have closed, so that a period includes all their slices

@@ -17,6 +17,7 @@ type topologyState struct {
 	open  int // samples
 	pages int
 	infos []*info // as in topologies
+	sole  bool    // one sender sends all samples (SoleSender)
 
 	intervals []*interval // in order of the metrics' names
 	writtenMs int64       // end of the newest period that one of its workers wrote

@@ -43,6 +43,10 @@ func newTwin(w *world, o Options) *twin {
 			tw.eventMs[worker] = max(tw.eventMs[worker], x.timeMs)
 		}
 	}
+	closesMs := o.LatenessMs
+	if w.sole {
+		closesMs = o.SoleLatenessMs
+	}
 	for id, samples := range tw.byID {
 		slices.SortFunc(samples, func(a, b ordered) int {
 			return cmp.Or(cmp.Compare(a.timeMs, b.timeMs), cmp.Compare(a.producer, b.producer),
@@ -50,7 +54,7 @@ func newTwin(w *world, o Options) *twin {
 		})
 		rule := w.rules[id]
 		_, width, key := tw.touch(&rule)
-		passed := (tw.eventMs[rule.Worker] - o.LatenessMs - rule.PackSpanMs - 1) / width * width
+		passed := (tw.eventMs[rule.Worker] - closesMs - rule.PackSpanMs - 1) / width * width
 		newest := (samples[len(samples)-1].timeMs + width - 1) / width * width
 		tw.closedTo[key] = max(tw.closedTo[key], passed, newest)
 	}
@@ -283,16 +287,36 @@ func TestOrderOfArrivalDoesNotMatter(t *testing.T) {
 			s, err := New(DefaultOptions())
 			require.NoError(t, err)
 			got := w.run(t, s, batches)
-			require.Equal(t, sortedKeys(want), sortedKeys(got))
-			for name := range want {
-				require.Equal(t, want[name], got[name], name)
-			}
-			counts := s.Counts()
-			require.Zero(t, counts.Late+counts.Open)
-			require.Equal(t, w.samples(), counts.InSlices)
-			requireNoFalls(t, s.Closed())
+			w.requireAll(t, s, want, got)
 		}
 	})
+}
+
+// TestASoleSenderNeedsLessLateness checks that the slices of a sole sender are exactly the same although they close
+// earlier, in any order within the lateness of a sole sender.
+func TestASoleSenderNeedsLessLateness(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := DefaultOptions()
+		w := drawWorld(t).ofOneSender(t, o.SoleLatenessMs)
+		want := newTwin(w, o).run()
+		for _, batches := range [][]testBatch{w.batches, w.shuffled(t, o.SoleLatenessMs)} {
+			s, err := New(o)
+			require.NoError(t, err)
+			w.requireAll(t, s, want, w.run(t, s, batches))
+		}
+	})
+}
+
+// requireAll checks that a slicer stored what its twin did, with no sample late.
+func (w *world) requireAll(t require.TestingT, s *Slicer, want, got stored) {
+	require.Equal(t, sortedKeys(want), sortedKeys(got))
+	for name := range want {
+		require.Equal(t, want[name], got[name], name)
+	}
+	counts := s.Counts()
+	require.Zero(t, counts.Late+counts.Open)
+	require.Equal(t, w.samples(), counts.InSlices)
+	requireNoFalls(t, s.Closed())
 }
 
 func (w *world) samples() (n uint64) {
@@ -416,7 +440,7 @@ func drawSteps(t *rapid.T, w *world) []step {
 	for _, b := range w.shuffled(t, 60_000) {
 		steps = append(steps, step{kind: "batch", batch: b}, step{kind: "tick", n: b.last() + 2000})
 		switch kind := rapid.SampledFrom([]string{"", "", "", "", "connect", "disconnect", "started", "detach",
-			"withdraw", "describe", "tick", "beats", "idle", "again", "faster", "refused", "dropped"}).Draw(t,
+			"withdraw", "describe", "tick", "beats", "idle", "again", "faster", "refused", "dropped", "sole"}).Draw(t,
 			"kind"); kind {
 		case "":
 		case "detach", "withdraw", "again", "faster", "refused":
@@ -500,6 +524,8 @@ func (p *stepper) do(t require.TestingT, x step) {
 		s.Disconnect(uint32(x.n))
 	case "started":
 		s.Started()
+	case "sole":
+		s.SoleSender("t", x.n == 1)
 	case "detach":
 		s.Detach(uint32(x.n))
 	case "withdraw":

@@ -41,6 +41,7 @@ func (b *testBatch) last() int64 {
 type world struct {
 	rules   map[uint32]metric.Rule
 	batches []testBatch
+	sole    bool // one sender sends everything, and says so
 }
 
 const worldStartMs = 1_000_000_000
@@ -147,13 +148,25 @@ func drawSamples(t *rapid.T, id uint32, rule *metric.Rule, lives []int64, durati
 
 // drawBatches distributes the samples to two producers in turn, as a shuffle grouping does, and divides what each has
 // into batches.
-func drawBatches(t *rapid.T, all []worldSample) (batches []testBatch) {
+func drawBatches(t *rapid.T, all []worldSample) []testBatch {
+	return batchesOf(all, 2, rapid.Int64Range(1, 5000).Draw(t, "batchSpan"))
+}
+
+// ofOneSender returns the same world with one producer, whose batches span at most the time.
+func (w *world) ofOneSender(t *rapid.T, spanMs int64) *world {
+	var all []worldSample
+	for _, b := range w.batches {
+		all = append(all, b.samples...)
+	}
+	return &world{w.rules, batchesOf(all, 1, rapid.Int64Range(1, spanMs).Draw(t, "batchSpan")), true}
+}
+
+func batchesOf(all []worldSample, producers int, spanMs int64) (batches []testBatch) {
 	sort.SliceStable(all, func(i, j int) bool { return all[i].timeMs < all[j].timeMs })
-	spanMs := rapid.Int64Range(1, 5000).Draw(t, "batchSpan")
 	sequences := map[uint32]uint64{}
 	current := map[uint32]int{}
 	for i, x := range all {
-		producer := uint32(i % 2)
+		producer := uint32(i % producers)
 		at, open := current[producer]
 		if !open || x.timeMs-batches[at].samples[0].timeMs > spanMs {
 			sequences[producer]++
@@ -191,6 +204,7 @@ func (w *world) run(t require.TestingT, s *Slicer, batches []testBatch) stored {
 	for _, id := range sortedIDs(w.rules) {
 		s.Define(id, w.rules[id])
 	}
+	s.SoleSender("t", w.sole)
 	for _, b := range batches {
 		send(t, s, b)
 	}

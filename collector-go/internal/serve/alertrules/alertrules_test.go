@@ -33,8 +33,8 @@ func rules(t *testing.T) rulefmt.RuleGroup {
 func TestRulesWaitForWholeSlices(t *testing.T) {
 	group := rules(t)
 	require.NotNil(t, group.QueryOffset)
-	assert.Equal(t, 41*time.Second, time.Duration(*group.QueryOffset))
-	assert.Equal(t, 15*time.Second, time.Duration(group.Interval))
+	assert.Equal(t, 14*time.Second, time.Duration(*group.QueryOffset))
+	assert.Equal(t, 10*time.Second, time.Duration(group.Interval))
 }
 
 // Scaled rules are the same rules with all durations multiplied by a factor. Everything else is unchanged.
@@ -170,7 +170,7 @@ func TestLatencyAlertsNameTheirStatistic(t *testing.T) {
 	}
 	assert.Contains(t, words["BulletFilterLatencyMeanHigh"], "The value is the mean that Bullet reports")
 	assert.Contains(t, words["BulletFilterLatencyP99High"],
-		"The value is the 99th percentile over all tasks and the last 2 minutes")
+		"The value is the 99th percentile over all tasks and the last 3 minutes")
 }
 
 type provisioned struct {
@@ -202,14 +202,14 @@ func TestGrafanaHasTheSameAlerts(t *testing.T) {
 		assert.Equal(t, "B", r.Condition)
 		require.Len(t, r.Data, 2)
 		assert.Equal(t, "source", r.Data[0].DatasourceUID)
-		assert.Equal(t, 41, r.Data[0].RelativeTimeRange.To)
+		assert.Equal(t, 14, r.Data[0].RelativeTimeRange.To)
 		assert.Equal(t, "threshold", r.Data[1].Model.Type)
 		for _, recorded := range alertrules.Recordings() {
 			assert.NotContains(t, r.Data[0].Model.Expr, recorded.Name)
 		}
 		if a.Hold > 0 {
 			assert.Equal(t, "KeepLast", r.NoDataState, "%s: missing data must not resolve it", a.Name)
-			assert.Equal(t, !strings.Contains(a.Value, "reason:"), r.Missing == int(a.Hold.Seconds())/15,
+			assert.Equal(t, !strings.Contains(a.Value, "reason:"), r.Missing == int(a.Hold.Seconds())/10,
 				"%s: nor may the data of one among others; one that has left is 0", a.Name)
 		}
 	}

@@ -21,7 +21,7 @@ const (
 
 const (
 	needsOffset = "# Requires Prometheus " + OffsetSince + " or later, because of query_offset. For older versions and vmalert (tested with " + Vmalert + "): bullet-metrics grafana export --prometheus-version " + OldestKnown + ".\n"
-	needsOldest = "# Requires Prometheus " + OldestKnown + " or later, because of keep_firing_for. Without query_offset, rules also read the newest 41 s, which are incomplete.\n"
+	needsOldest = "# Requires Prometheus " + OldestKnown + " or later, because of keep_firing_for. Without query_offset, rules also read the newest 14 s, which are incomplete.\n"
 )
 
 // GroupName is the name of the rule group.

@@ -40,8 +40,8 @@ const (
 
 	meanOfWorker, meanOf, meanRaised = "topology_worker:bullet_filter_latency_mean_seconds:max",
 		"topology:bullet_filter_latency_mean_seconds:max", "topology_worker:bullet_filter_latency_mean_seconds:raised"
-	p99OfWorker, p99Of, p99Raised = "topology_worker:bullet_filter_latency_seconds:p99_rate2m",
-		"topology:bullet_filter_latency_seconds:p99_rate2m", "topology_worker:bullet_filter_latency_seconds:raised"
+	p99OfWorker, p99Of, p99Raised = "topology_worker:bullet_filter_latency_seconds:p99_rate3m",
+		"topology:bullet_filter_latency_seconds:p99_rate3m", "topology_worker:bullet_filter_latency_seconds:raised"
 	lagOfWorker, lagOf, lagRaised = "topology_worker:bullet_source_lag_seconds:deriv5m",
 		"topology:bullet_source_lag_seconds:deriv5m", "topology_worker:bullet_source_lag_seconds:raised"
 
@@ -77,7 +77,7 @@ const (
 	lagLimit      = 30   // seconds
 	stealLimit    = 0.05 // of a host's CPU time
 	// blindFrom is the clock lag from which rules miss a topology's data, in seconds. Rules read at least the last 2
-	// minutes, and data are 41 s old in the normal case.
+	// minutes, and data are 14 s old in the normal case.
 	blindFrom = 60 // seconds
 	// enoughRecords is the number of records per second above which each report of FilterBolt has a latency.
 	enoughRecords = 1
@@ -136,9 +136,9 @@ var recordings = []Recording{
 	{meanOfWorker, `max by (topology, worker) (bullet_filter_latency_mean_seconds) > -Inf`},
 	{meanOf, `max by (topology) (` + meanOfWorker + `)`},
 	{meanRaised, ofRaised(meanOfWorker, meanOf, latencyLimit, filterGone)},
-	// When samples stop, the rate falls for two more minutes. These values mean nothing and are excluded.
-	{p99OfWorker, `histogram_quantile(0.99, sum by (topology, worker) (rate(bullet_filter_latency_seconds[2m]))) > -Inf and on (topology, worker) bullet_filter_latency_seconds`},
-	{p99Of, `histogram_quantile(0.99, sum by (topology) (rate(bullet_filter_latency_seconds[2m]))) > -Inf`},
+	// When samples stop, the rate falls for three more minutes. These values mean nothing and are excluded.
+	{p99OfWorker, `histogram_quantile(0.99, sum by (topology, worker) (rate(bullet_filter_latency_seconds[3m]))) > -Inf and on (topology, worker) bullet_filter_latency_seconds`},
+	{p99Of, `histogram_quantile(0.99, sum by (topology) (rate(bullet_filter_latency_seconds[3m]))) > -Inf`},
 	{p99Raised, ofRaised(p99OfWorker, p99Of, latencyLimit, filterGone)},
 	{clientGone, ofClientGone},
 	{queryOfClient, `histogram_quantile(0.99, sum by (topology, class, worker) (rate(bullet_query_latency_seconds[5m]))) > -Inf and on (topology, class, worker) bullet_query_latency_seconds`},

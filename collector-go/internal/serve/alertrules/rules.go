@@ -6,16 +6,16 @@ import (
 )
 
 // The delays that rules have to wait for. A complete slice is in the store one tick, one slice width and the lateness
-// after its end.
+// after its end. The lateness is that of a topology with a sole sender.
 const (
 	tick       = time.Second
 	sliceWidth = 10 * time.Second
-	lateness   = 30 * time.Second
+	lateness   = 3 * time.Second
 
 	// QueryOffset is how far in the past rules are evaluated, so that all slices they read are complete.
 	QueryOffset = tick + sliceWidth + lateness
 	// Interval is the time between two evaluations.
-	Interval = 15 * time.Second
+	Interval = 10 * time.Second
 )
 
 const day = 24 * time.Hour
@@ -40,8 +40,8 @@ var (
 	ofClient = []string{"topology", "class", "worker"}
 )
 
-// latencyBursts joins bursts of slow records to one alert. With the 2 minutes over which a percentile is taken, bursts
-// that are up to 4 minutes apart are one alert.
+// latencyBursts joins bursts of slow records to one alert. With the 3 minutes over which a percentile is taken, bursts
+// that are up to 5 minutes apart are one alert.
 const latencyBursts = 2 * time.Minute
 
 // overLimit is a template for a filter latency that is above its limit, or was within Alert.Bursts.
@@ -58,9 +58,9 @@ var alerts = []Alert{
 		Description: "The slowest FilterBolt task of {topology} filters records {value} after their timestamp on average; the limit is 200 ms. The value is the mean that Bullet reports (bullet_filter_latency_mean_seconds)."},
 	{Name: "BulletFilterLatencyP99High", Severity: Warning,
 		Value: p99Of, Raised: p99Raised, Limit: latencyLimit, Unit: Seconds,
-		For: time.Minute, Bursts: latencyBursts, Keep: 30 * time.Second, Hold: day, HoldBy: ofWorker,
+		For: 0, Bursts: latencyBursts, Keep: 30 * time.Second, Hold: day, HoldBy: ofWorker,
 		Summary:     "Filter latency of {topology} " + overLimit("p99"),
-		Description: "1% of the records of {topology} are filtered more than {value} after their timestamp; the limit is 200 ms. The value is the 99th percentile over all tasks and the last 2 minutes (bullet_filter_latency_seconds)."},
+		Description: "1% of the records of {topology} are filtered more than {value} after their timestamp; the limit is 200 ms. The value is the 99th percentile over all tasks and the last 3 minutes (bullet_filter_latency_seconds)."},
 	{Name: "BulletQueryLatencyP99High", Severity: Warning,
 		Value: queryLatency, Raised: queryRaised, Limit: queryLimit, Unit: Seconds,
 		For: 5 * time.Minute, Keep: 5 * time.Minute, Hold: day, HoldBy: ofClient,

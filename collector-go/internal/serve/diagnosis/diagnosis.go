@@ -191,7 +191,8 @@ func (a *Answer) judge(ctx context.Context, p Ports, now time.Time) {
 	}
 }
 
-// evidenceDelay is how long data may take until a rule reads it: the rules' offset of 41 s and one evaluation.
+// evidenceDelay is how long data may take until a rule reads it: 41 s if several senders share a worker's samples, and
+// one evaluation.
 const evidenceDelay = time.Minute
 
 // lastCause returns the last time at which a worker's silence may have caused the alert: before the alert's last

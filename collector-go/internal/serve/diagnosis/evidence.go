@@ -32,7 +32,7 @@ type LostWorker struct {
 const (
 	ofClocks = "BulletClockSkew"
 	// fresh is the maximum age of the evidence of an alert that is raised by current measurements. Rules read data
-	// that are 41 s old, every 15 s.
+	// that are 14 s old, every 10 s.
 	fresh = 2 * time.Minute
 )
 

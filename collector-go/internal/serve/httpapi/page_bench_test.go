@@ -38,7 +38,7 @@ const pageStep = 900 // s: three slices of 5 minutes, which the page uses for a 
 
 var pageFigures = []struct{ figure, expression string }{
 	{"latency-mean", `max(max_over_time(bullet_filter_latency_mean_seconds{topology="bullet"}[900s]))`},
-	{"latency-p99-kept", `max_over_time(topology:bullet_filter_latency_seconds:p99_rate2m{topology="bullet"}[900s])`},
+	{"latency-p99-kept", `max_over_time(topology:bullet_filter_latency_seconds:p99_rate3m{topology="bullet"}[900s])`},
 	{"busy", `max by (component) (avg_over_time(storm_capacity_ratio{topology="bullet",component!~"__.*"}[900s]))`},
 	{"queue", `max by (component) (avg_over_time(storm_receive_queue_sojourn_seconds{topology="bullet",component!~"__.*"}[900s]))`},
 	{"records-read", `sum(rate(bullet_source_records_total{topology="bullet"}[910s]))`},
@@ -243,7 +243,7 @@ func fillDay(b *testing.B, store dayStore, every int64) {
 			of("storm_skipped_seconds_total", "reason", "backpressure")...)
 	}
 	define(metric.KindGauge, func(t float64) float64 { return 0.05 + float64(int64(t)%600)*0.0002 },
-		model.MetricNameLabel, "topology:bullet_filter_latency_seconds:p99_rate2m")
+		model.MetricNameLabel, "topology:bullet_filter_latency_seconds:p99_rate3m")
 	define(metric.KindGauge, func(t float64) float64 { return 0.3 + float64(int64(t)%90)*0.001 }, model.MetricNameLabel,
 		"topology:bullet_host_cpu_stolen_cores:max_rate2m")
 	define(metric.KindGauge, func(float64) float64 { return 1 }, model.MetricNameLabel, "bullet_topology_info")

@@ -34,7 +34,7 @@ type Options struct {
 	Dir string
 	// Files are the rule files with their complete text.
 	Files []File
-	// Interval is the evaluation interval of groups that set none. The default is 15 s.
+	// Interval is the evaluation interval of groups that set none. The default is 10 s.
 	Interval time.Duration
 	// QueryOffset is how far in the past groups are evaluated, if they do not set an offset. After that time, slices
 	// of a source that is on time are complete. The value must be the journal's tick plus the slice width plus the
@@ -64,7 +64,7 @@ type Options struct {
 // DefaultOptions returns the default settings, with the results in dir.
 func DefaultOptions(dir string) Options {
 	return Options{
-		Dir: dir, Interval: 15 * time.Second, Retention: 15 * 24 * time.Hour, SendTimeout: 10 * time.Second,
+		Dir: dir, Interval: 10 * time.Second, Retention: 15 * 24 * time.Hour, SendTimeout: 10 * time.Second,
 		QueueCapacity: 10_000, ResendDelay: time.Minute, ExternalURL: &url.URL{Scheme: "http", Host: "127.0.0.1:9320"},
 		Client: commonconfig.DefaultHTTPClientConfig,
 	}

@@ -54,7 +54,7 @@ export const figures = [
         expression: (t, step, i) =>
           `histogram_quantile(0.99, sum(rate(bullet_filter_latency_seconds{topology=${t}}[${counter(step, i)}])))`,
         recorded: (t, step) =>
-          `max_over_time(topology:bullet_filter_latency_seconds:p99_rate2m{topology=${t}}[${step}s])`,
+          `max_over_time(topology:bullet_filter_latency_seconds:p99_rate3m{topology=${t}}[${step}s])`,
       },
     ],
   },

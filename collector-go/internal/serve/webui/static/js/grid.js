@@ -1,7 +1,7 @@
 // The times at which charts are queried. Pure. All times are Unix seconds.
 
 // A slice is complete after a tick, its width and the lateness (default settings).
-export const settled = 41;
+export const settled = 14;
 
 // The maximum number of values in a chart. More could not be drawn within a frame or distinguished.
 const mostValues = 60_000;
