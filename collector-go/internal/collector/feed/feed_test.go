@@ -88,6 +88,7 @@ type world struct {
 	ids      []journal.SeriesID
 	sequence uint64
 	clock    int64
+	tasks    []int32 // the tasks of the plugin that the sender states; nil if it states nothing
 }
 
 func newWorld(t *testing.T) *world {
@@ -152,6 +153,11 @@ func (w *world) second() {
 		add(w.ids[3], 0.25)
 		b.Notes = &bulletmetricsv1.Batch{Workers: []*bulletmetricsv1.WorkerInfo{{Host: "h", Port: 6700, Pid: 42}}}
 	}
+	if w.sequence == 1 && w.tasks != nil {
+		b.Notes = &bulletmetricsv1.Batch{Topology: &bulletmetricsv1.TopologyInfo{Components: []*bulletmetricsv1.ComponentInfo{
+			{Name: "FilterBolt", Tasks: []int32{1, 2}},
+			{Name: "__metrics_io.github.bulletmetrics.storm.StormMetricsConsumer", Tasks: w.tasks}}}}
+	}
 	w.append(b)
 	require.NoError(w.t, w.journal.AppendControl(&journal.Tick{TimeMs: w.clock}))
 }
@@ -207,6 +213,27 @@ func TestAStoreThatCrashesAnywhereEndsAsOneThatNeverDid(t *testing.T) {
 	require.NotEmpty(t, steady.durable)
 	assert.Equal(t, keys(steady.durable), keys(crashing.durable))
 	assert.Equal(t, steady.durable, crashing.durable)
+}
+
+// The slices of a topology with one task of the plugin close after 3 s, those of others after 30 s.
+func TestSlicesOfASoleSenderCloseEarlier(t *testing.T) {
+	for name, x := range map[string]struct {
+		tasks  []int32
+		newest int64
+	}{"one task": {[]int32{3}, 50_000}, "two tasks": {[]int32{3, 4}, 20_000}, "not stated": {nil, 20_000}} {
+		w, store := newWorld(t), newMemory()
+		w.tasks = x.tasks
+		for range 60 {
+			w.second()
+		}
+		w.runToEnd(store, options(t.TempDir()))
+		store.sync()
+		key := func(afterMs int64) string {
+			return fmt.Sprintf(`{__name__="bullet_active_queries", component="JoinBolt", task="7", topology="t", worker="h:6700"}@%d`, t0+afterMs)
+		}
+		assert.Contains(t, store.durable, key(x.newest), name)
+		assert.NotContains(t, store.durable, key(x.newest+10_000), name)
+	}
 }
 
 func keys(m map[string]uint64) []string {
