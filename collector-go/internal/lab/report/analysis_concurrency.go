@@ -139,6 +139,9 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 // attempts.
 const measuredSteps = "measured (hollow: not OK)"
 
+// otherSteps names the points of the steps that a cost was not fitted to.
+const otherSteps = "other steps, not fitted (hollow: not OK)"
+
 // costNames are the legend names of the points that a cost was fitted to, by the source of the points.
 var costNames = map[tuning.CostSource]string{"": "measured", tuning.FromClimb: "measured, OK capacity steps",
 	tuning.FromMirroredLoads: "measured, cost steps"}
@@ -157,11 +160,11 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 	plot := newPlot("concurrency-cpu", "CPU time of a worker over simultaneous queries", simultaneousQueries,
 		"CPU ms per minute, mean over workers (60K is one core)", points)
 	if len(others) > 0 {
-		rest := measuredPoints("other steps, not fitted (hollow: not OK)", 2, others, load, cpu)
+		rest := measuredPoints(otherSteps, 2, others, load, cpu)
 		rest.Full = tuning.Each(others, func(p tuning.CostPoint) bool { return p.Verdict == tuning.OK })
 		plot.Points = append(plot.Points, rest)
 	}
-	if c.CPUFit.Slope.Known() {
+	if c.Marginal.Value.Known() { // a slope that was refused is not drawn either
 		plot.Points = append(plot.Points, fitOver("least squares", 1, points.X, 0, 0, c.CPUFit.At)...)
 	}
 	return plot

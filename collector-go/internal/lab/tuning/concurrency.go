@@ -336,7 +336,8 @@ func (c *Concurrency) fitCost() (notes []string) {
 // costPoints are points of CPU over queries, one per measurement.
 type costPoints struct {
 	x, y []float64
-	few  int // left out because they have too few slices
+	of   []LaunchCost // the measurement of each point
+	few  int          // left out because they have too few slices
 	from CostSource
 }
 
@@ -354,7 +355,7 @@ func (c *Concurrency) costs(cost func(LaunchCost) Figure, take func(ConcurrencyS
 				p.few++
 				continue
 			}
-			p.x, p.y = append(p.x, float64(s.Queries)), append(p.y, float64(v))
+			p.x, p.y, p.of = append(p.x, float64(s.Queries)), append(p.y, float64(v)), append(p.of, measured)
 		}
 	}
 	return p
@@ -362,23 +363,24 @@ func (c *Concurrency) costs(cost func(LaunchCost) Figure, take func(ConcurrencyS
 
 // CostPoint is a step's CPU, for a chart of the cost.
 type CostPoint struct {
-	Queries               int
-	AverageCPUMsPerMinute Figure
-	Verdict               Verdict
+	Queries                                    int
+	AverageCPUMsPerMinute, TotalCPUMsPerMinute Figure
+	Verdict                                    Verdict
 }
 
 // CostPoints returns the points that CPUFit is fitted to, one per measurement, and the steps that it does not use.
 func (c *Concurrency) CostPoints() (fitted, others []CostPoint) {
 	p := c.costs(averageCost, everyStep)
 	for i := range p.x {
-		fitted = append(fitted, CostPoint{int(p.x[i]), Figure(p.y[i]), OK})
+		fitted = append(fitted, CostPoint{int(p.x[i]), p.of[i].AverageCPUMsPerMinute,
+			p.of[i].TotalCPUMsPerMinute, OK})
 	}
 	for _, s := range c.Steps {
 		own := c.CostFrom == FromMirroredLoads && len(s.mirrored) > 0 && len(s.launches) == 0
 		if own || c.CostFrom != FromMirroredLoads && slices.Contains(p.x, float64(s.Queries)) {
 			continue
 		}
-		others = append(others, CostPoint{s.Queries, s.AverageCPUMsPerMinute, s.Verdict})
+		others = append(others, CostPoint{s.Queries, s.AverageCPUMsPerMinute, s.TotalCPUMsPerMinute, s.Verdict})
 	}
 	return fitted, others
 }
