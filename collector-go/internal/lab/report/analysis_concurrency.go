@@ -131,7 +131,7 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 	figure func(tuning.ConcurrencyStep) Figure) chart.Points {
 	queries := func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
 	points := measuredPoints(name, colour, c.Steps, queries, figure)
-	points.Full = tuning.Each(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.Verdict == tuning.OK })
+	points.Full = tuning.Each(c.Steps, tuning.ConcurrencyStep.Complete)
 	return points
 }
 
@@ -161,7 +161,7 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 		"CPU ms per minute, mean over workers (60K is one core)", points)
 	if len(others) > 0 {
 		rest := measuredPoints(otherSteps, 2, others, load, cpu)
-		rest.Full = tuning.Each(others, func(p tuning.CostPoint) bool { return p.Verdict == tuning.OK })
+		rest.Full = tuning.Each(others, func(p tuning.CostPoint) bool { return p.Complete })
 		plot.Points = append(plot.Points, rest)
 	}
 	if c.Marginal.Value.Known() { // a slope that was refused is not drawn either

@@ -68,6 +68,16 @@ func TestTheLimiterIsThatOfTheFirstFail(t *testing.T) {
 	}
 }
 
+// A FAIL that several launches share is named once.
+func TestTheLeadNamesABoundOnce(t *testing.T) {
+	one, other := climbOf(tuning.LimitedByGC), climbOf(tuning.LimitedByGC)
+	other.repeatOf = 1
+	_, page := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{one, other}))
+	lead, _, _ := strings.Cut(page, "\n![")
+	assert.Equal(t, 1, strings.Count(lead, " 200 queries: "), lead)
+	assert.Contains(t, lead, "\n- First FAIL: as it is (repeat 2), 200 queries: limited by garbage collection: it was full.\n")
+}
+
 // The first figure shows what the first lines state.
 func TestTheFirstFigureShowsTheFirstLines(t *testing.T) {
 	r, page := written(t, asRun(t, runstore.OfConcurrency, runstore.Queries, []column{climbOf(tuning.LimitedByGC)}))

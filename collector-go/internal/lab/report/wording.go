@@ -189,8 +189,8 @@ func (r *RunReport) why() (lines []string) {
 	for _, t := range r.Trials {
 		for _, s := range t.explained() {
 			steps++
-			bounds := firstFail != nil && t.Number == firstFail.trial.Number && s.Value == firstFail.step.Value &&
-				s.Kind == firstFail.step.Kind
+			bounds := firstFail != nil && t.Configuration == firstFail.trial.Configuration &&
+				s.Value == firstFail.step.Value && s.Kind == firstFail.step.Kind // in any launch
 			if s.Verdict != tuning.OK && !bounds {
 				others = append(others, trialStep{t, s})
 			}
@@ -257,7 +257,7 @@ func (r *RunReport) bounds(row RowReport) (lastOK, firstFail *trialStep) {
 // number of steps for each verdict. The text must be short, because the lead is at the top of the report.
 func (r *RunReport) others(all []trialStep) []string {
 	if len(all) <= mostNamedSteps {
-		return tuning.Each(all, r.firstReason)
+		return tuning.Each(all, func(p trialStep) string { return capital(r.firstReason(p)) })
 	}
 	counts := map[tuning.Verdict]int{}
 	for _, p := range all {
@@ -266,9 +266,9 @@ func (r *RunReport) others(all []trialStep) []string {
 	return []string{fmt.Sprintf("Other steps: %s, with reasons below.", tuning.Listed(VerdictCounts(counts)))}
 }
 
-// at returns the name of a step, with its trial if there are several configurations.
+// at returns the name of a step, with its trial if there are several.
 func (r *RunReport) at(p trialStep) string {
-	if len(r.Rows) > 1 {
+	if len(r.Trials) > 1 {
 		return p.trial.name() + ", " + p.step.Name
 	}
 	return p.step.Name
@@ -300,7 +300,7 @@ func (r *RunReport) firstReason(p trialStep) string {
 	case !strings.Contains(text, "limited by"):
 		text += ", limited by " + limitedBy(*l)
 	}
-	return fmt.Sprintf("%s: %s.", capital(r.at(p)), text)
+	return fmt.Sprintf("%s: %s.", r.at(p), text)
 }
 
 // mostHeld states the largest capacity of a configuration in a line, and names the configurations of which nothing was
