@@ -54,12 +54,6 @@ func (r *RunReport) costCell(row RowReport) string {
 	})
 }
 
-// withoutNote returns an estimate without its note, which is in the section of the analysis.
-func withoutNote(e tuning.Estimate) tuning.Estimate {
-	e.Note = ""
-	return e
-}
-
 // eachRepeat is the heading of the column with the capacities of the repeats.
 const eachRepeat = "Capacity of each repeat"
 
