@@ -35,7 +35,7 @@ var stairs = map[string][]string{
 		"trial_document.go", "ingest.go",
 		"measured.go", "read_trials.go", "tables.go", "results.go",
 		"operand.go", "comparison.go",
-		"wording.go", "data_quality.go", "run_timeline.go", "manifest.go", "open.go",
+		"wording.go", "data_quality.go", "run_timeline.go", "manifest.go", "open.go", "capacity_chart.go",
 		"run_document.go",
 	},
 }

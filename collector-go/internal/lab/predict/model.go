@@ -214,12 +214,11 @@ func (m *Model) capacities(p *Prediction, q Question) {
 		if m.latency.has(terms...) {
 			// How far the capacity lies beyond the measurements is known only after this first estimate.
 			first := m.estimate(m.latency.capacities(along, q.Setup, q.LimitMs, p.Scatter, random(name)))
-			at := along(float64(first.Value))
-			further := scatter(reach(m.observed, at, q.Setup))
+			further := scatter(reach(m.observed, along(float64(first.Value)), q.Setup))
 			e := m.estimate(m.latency.capacities(along, q.Setup, q.LimitMs, further, random(name)))
-			for _, r := range reach(m.observed, at, q.Setup) {
-				if r.What == unit {
-					e.Note = r.Text()
+			for _, r := range reach(m.observed, along(float64(e.Value)), q.Setup) {
+				if r.What == unit { // without the number, which is rounded in the table
+					_, e.Note, _ = strings.Cut(r.Text(), ": ")
 				}
 			}
 			p.Capacity = append(p.Capacity, Forecast{name, unit, e})
@@ -339,8 +338,8 @@ func (m *Model) notes(p *Prediction, q Question) {
 	varies("filter bolts", func(_ Load, s Setup) float64 { return s.filterBolts() })
 	launches := len(launchesOf(m.observed))
 	if launches < leastLaunches {
-		p.Notes = append(p.Notes, fmt.Sprintf("the variation between launches is assumed to be 4%%, within a factor of 2.5, because only %d were measured",
-			launches))
+		p.Notes = append(p.Notes, fmt.Sprintf("the variation between launches is assumed to be 4%%, within a factor of 2.5, because only %s measured",
+			map[bool]string{true: "1 launch was", false: fmt.Sprint(launches, " were")}[launches == 1]))
 	}
 }
 

@@ -38,6 +38,12 @@ func joined(points chart.Points) chart.Points {
 	return points
 }
 
+// withoutNote returns an estimate without its note, which is in the section of the analysis.
+func withoutNote(e tuning.Estimate) tuning.Estimate {
+	e.Note = ""
+	return e
+}
+
 // fitOver draws a line that was fitted to points at some x values. It is solid between the smallest and the largest of
 // them, and dashed beyond, as far as [from, to] reaches. Every chart with a fit uses this function, so that a reader
 // never takes an extrapolation for a measurement.

@@ -131,13 +131,16 @@ func overQueries(name string, colour int, c *tuning.Concurrency,
 	figure func(tuning.ConcurrencyStep) Figure) chart.Points {
 	queries := func(s tuning.ConcurrencyStep) Figure { return Figure(s.Queries) }
 	points := measuredPoints(name, colour, c.Steps, queries, figure)
-	points.Full = tuning.Each(c.Steps, func(s tuning.ConcurrencyStep) bool { return s.Verdict == tuning.OK })
+	points.Full = tuning.Each(c.Steps, tuning.ConcurrencyStep.Complete)
 	return points
 }
 
 // measuredSteps names the points in a legend. A hollow point is a step that was not OK, or that was OK in only some
 // attempts.
 const measuredSteps = "measured (hollow: not OK)"
+
+// otherSteps names the points of the steps that a cost was not fitted to.
+const otherSteps = "other steps, not fitted (hollow: not OK)"
 
 // costNames are the legend names of the points that a cost was fitted to, by the source of the points.
 var costNames = map[tuning.CostSource]string{"": "measured", tuning.FromClimb: "measured, OK capacity steps",
@@ -157,11 +160,11 @@ func costChart(c *tuning.Concurrency) chart.Plot {
 	plot := newPlot("concurrency-cpu", "CPU time of a worker over simultaneous queries", simultaneousQueries,
 		"CPU ms per minute, mean over workers (60K is one core)", points)
 	if len(others) > 0 {
-		rest := measuredPoints("other steps, not fitted (hollow: not OK)", 2, others, load, cpu)
-		rest.Full = tuning.Each(others, func(p tuning.CostPoint) bool { return p.Verdict == tuning.OK })
+		rest := measuredPoints(otherSteps, 2, others, load, cpu)
+		rest.Full = tuning.Each(others, func(p tuning.CostPoint) bool { return p.Complete })
 		plot.Points = append(plot.Points, rest)
 	}
-	if c.CPUFit.Slope.Known() {
+	if c.Marginal.Value.Known() { // a slope that was refused is not drawn either
 		plot.Points = append(plot.Points, fitOver("least squares", 1, points.X, 0, 0, c.CPUFit.At)...)
 	}
 	return plot

@@ -252,6 +252,7 @@ func stepReport(run *runstore.Figures, step runstore.Step, axis runstore.Axis) S
 		Shares: step.Shares, StartMs: step.StartMs, MeasuredFromMs: step.MeasuredFromMs,
 		EndMs: step.EndMs, FilterLatency: step.FilterLatency, Sharing: step.Sharing, Verdict: step.Verdict,
 		Reasons: append([]string{}, step.Reasons...), Notes: step.Notes, Limitation: step.Limitation,
-		Evidence: step.Evidence, ForCost: step.Kind == runstore.CostStep, launch: step.Launch, slices: used.Slices,
+		Evidence: step.Evidence, ForCost: step.Kind == runstore.CostStep, launch: step.Launch, value: step.Value,
+		slices: used.Slices,
 	}
 }

@@ -81,7 +81,7 @@ func collectionBlocks(c *collection.Collection) []document.Block {
 		samplesColumn("Missing", func(w worker) uint64 { return w.Missing }),
 		samplesColumn("Late", func(w worker) uint64 { return w.Late }),
 		document.Text("Refused", func(w worker) string { return reasonsOf(w.Refused) }),
-		secondsColumn("Longest interval", "intervals", func(w worker) *float64 { return w.IntervalSeenRatio }),
+		secondsColumn("Longest / nominal interval", "", func(w worker) *float64 { return w.IntervalSeenRatio }),
 		secondsColumn("Clock skew", "s", func(w worker) *float64 { return w.SkewSeconds }),
 		samplesColumn("Restarts", func(w worker) uint64 { return w.Restarts }),
 	)

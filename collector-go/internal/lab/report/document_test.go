@@ -32,6 +32,8 @@ type cell struct {
 	cores, bytesPerS float64
 	// busy is the share of a core that the busiest JoinBolt executor used. 0 means not measured.
 	busy float64
+	// limiter is what limited the step. "" means that no evidence was gathered.
+	limiter tuning.Limiter
 }
 
 // column is a configuration with its steps.
@@ -148,6 +150,12 @@ func asRun(t *testing.T, analysis runstore.Analysis, axis runstore.Axis, columns
 					e.Source.BytesPerSecond = report.Figure(at.bytesPerS)
 				}
 				step.Evidence = &e
+			}
+			if at.limiter != "" {
+				step.Limitation = &tuning.Limitation{Limiters: []tuning.Limiter{at.limiter},
+					Text:     fmt.Sprintf("limited by %s: it was full; and more", at.limiter),
+					Findings: []tuning.LimiterFinding{{Limiter: at.limiter, State: tuning.Reached, Says: "it was full"}}}
+				step.Reasons = append(step.Reasons, step.Limitation.Text)
 			}
 			require.NoError(t, w.FinishStep(trial, step, step.EndMs))
 			for end := start + 10_000; end <= step.EndMs; end += 10_000 {

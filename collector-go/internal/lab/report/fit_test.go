@@ -59,10 +59,12 @@ func TestTheCostsFigureDrawsWhatWasFitted(t *testing.T) {
 	}
 }
 
-// A step that was OK in one attempt and FAIL in another is inconclusive, so its point is hollow.
+// A step that was OK in one attempt and FAIL in another is inconclusive, so its point is hollow. A step without queries
+// is filled, although it is called a baseline.
 func TestAStepWhoseAttemptsDisagreeIsHollow(t *testing.T) {
-	c := &tuning.Concurrency{Steps: []tuning.ConcurrencyStep{{Queries: 100, Verdict: tuning.OK, AverageResultSize: 10},
+	c := &tuning.Concurrency{Steps: []tuning.ConcurrencyStep{{Queries: 0, Verdict: tuning.Baseline},
+		{Queries: 100, Verdict: tuning.OK, AverageResultSize: 10},
 		{Queries: 200, Verdict: tuning.Inconclusive, AverageResultSize: 5},
 		{Queries: 400, Verdict: tuning.Fail, AverageResultSize: 4}}}
-	assert.Equal(t, []bool{true, false, false}, completenessChart(c).Points[0].Full)
+	assert.Equal(t, []bool{true, true, false, false}, completenessChart(c).Points[0].Full)
 }

@@ -29,14 +29,29 @@ func (r *RunReport) rowTable() document.Table {
 	} else {
 		columns = append(columns, r.capacityColumns()...)
 	}
-	t := document.TableOf(r.Rows, append(columns, document.Text("Limited by",
-		func(row RowReport) string { return cmp.Or(strings.Join(row.Limiters, "; "), document.Unknown) }),
+	columns = append(columns, document.Text("Limited by",
+		func(row RowReport) string { return cmp.Or(strings.Join(r.limiters(row), "; "), document.Unknown) }))
+	if slices.ContainsFunc(r.Rows, func(row RowReport) bool { return r.costOf(row) != nil }) {
+		columns = append(columns, document.Number("Each query adds,", "ms/min of CPU", r.costCell))
+	}
+	t := document.TableOf(r.Rows, append(columns,
 		percentColumn(idleHead(r.host())+", minimum", func(row RowReport) Figure { return row.LeastHostIdle }),
 		countColumn("Launches", func(row RowReport) int { return row.Launches }))...)
 	if r.Analysis == runstore.OfTimeline {
 		t = t.WithoutBlank()
 	}
 	return r.withVolumes(t)
+}
+
+// costCell returns the cost of a query in the whole topology with its interval.
+func (r *RunReport) costCell(row RowReport) string {
+	c := r.costOf(row)
+	return knownOr(c != nil, func() string {
+		if !c.MarginalTotal.Value.Known() {
+			return "not determined"
+		}
+		return withoutNote(c.MarginalTotal).Text(c.Confidence, "")
+	})
 }
 
 // eachRepeat is the heading of the column with the capacities of the repeats.
@@ -93,8 +108,7 @@ func (r *RunReport) meansColumn(head string, of func(NamedTimeline) tuning.Estim
 		if only.Low.Known() && only.High.Known() && !(only.High > only.Low) {
 			only.Low = Unknown // do not show an interval without a width
 		}
-		only.Note = ""
-		return only.Text(tuning.DefaultConfidence, "")
+		return withoutNote(only).Text(tuning.DefaultConfidence, "")
 	})
 }
 
@@ -145,7 +159,10 @@ func (r *RunReport) document() *document.Document {
 	d := &document.Document{Title: r.Title, Verdict: string(r.Verdict), Lead: why[0], Reasons: why[1:],
 		Summary: r.summary()}
 	analyses, measured := r.analyses(), r.reported()
-	if d.Main = takeMainFigure(analyses); d.Main == nil && len(measured) > 0 {
+	if plot := r.capacityChart(); plot != nil {
+		figure := plot.Figure()
+		d.Main = &figure
+	} else if d.Main = takeMainFigure(analyses); d.Main == nil && len(measured) > 0 {
 		figure := measured[0].timeline().Figure()
 		d.Main = &figure
 	}
@@ -220,8 +237,10 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 		return
 	}
 	parts := document.Document{}
-	parts.Add("Steps", document.Tabled(t.Report.stepTable()),
-		document.List(append(t.Report.reasons(), t.Report.doubts()...)))
+	climb, cost := t.Report.byLoad()
+	parts.Add("Steps", document.Tabled(t.Report.stepTable(climb)),
+		document.List(append(t.Report.reasons(), t.Report.doubts()...)),
+		document.Heading("Steps for the cost of a query"), document.Tabled(t.Report.stepTable(cost)))
 	parts.Add("Limiters", document.Tabled(t.Report.evidenceTable()))
 	parts.Add("Figures over time", document.Drawn(t.timeline().Figure()),
 		document.Paragraph("Single figures: %s.", t.panelNames()))

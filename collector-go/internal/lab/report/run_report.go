@@ -318,6 +318,9 @@ func (s TrialStep) why() []string {
 	return why
 }
 
+// limited reports whether the limiter of the step is known.
+func (s TrialStep) limited() bool { return s.Limitation != nil && s.Limitation.Known() }
+
 // trialsOf returns the launches of a configuration.
 func (r *RunReport) trialsOf(configuration int) []*TrialReport {
 	return tuning.Those(r.Trials, func(t *TrialReport) bool { return t.Configuration == configuration })

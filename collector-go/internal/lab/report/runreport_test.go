@@ -38,8 +38,8 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 	require.NoError(t, err)
 	for _, want := range []string{
 		"# A made-up grid of filter bolts by queries (FAIL)",
-		"| 1 filter bolts | FAIL | holds 40, fails at 80 | cannot tell | 22% | 1 |",
-		"| 2 filter bolts | OK | at least 80 | – | 2.1% | 1 |",
+		"| 1 filter bolts | FAIL | holds 40, fails at 80 | cannot tell | 300 (95%: 300 to 300) | 22% | 1 |",
+		"| 2 filter bolts | OK | at least 80 | – | 300 (95%: 300 to 300) | 2.1% | 1 |",
 		"| 4 filter bolts | inconclusive | not measured |",
 		"- 1 filter bolts, 80 queries (FAIL): Mean filter latency 812.5 ms is above 200 ms. Average result size 8.40 is below 9.90: records were lost. Limiter unknown: no evidence was gathered.",
 		"4 filter bolts could not be measured: the topology was not submitted: exit status 1.",
@@ -53,7 +53,7 @@ func TestTheReportOfARunsDirectory(t *testing.T) {
 	for _, want := range []string{
 		"\n\nLargest capacity: at least 80 simultaneous queries (2 filter bolts).\n\n- Not measured: 4 filter bolts.\n- Last OK: 2 filter bolts, 80 queries (mean filter latency 13 ms, mean result size 10 records).\n- 1 filter bolts, 80 queries: mean filter latency 812.5 ms is above 200 ms.\n",
 		"](figures/queries-latency.svg)",
-		"| Configuration | Verdict | Capacity, simultaneous queries | Limited by | Host idle, minimum | Mean records/s | Mean MiB/s |\n",
+		"| Configuration | Verdict | Capacity, simultaneous queries | Limited by | Each query adds, ms/min of CPU | Host idle, minimum | Mean records/s |\n",
 	} {
 		assert.Contains(t, first, want, "on the first screen")
 	}

@@ -111,7 +111,7 @@ func workerTable(p *runstore.Placement) document.Table {
 
 // sharing calls of for each step that has data about sharing. Steps of older runs have none.
 func (r *Report) sharing(of func(step int, s *runstore.Sharing)) {
-	for i, s := range r.Steps {
+	for i, s := range r.inOrder() {
 		if s.Sharing != nil {
 			of(i, s.Sharing)
 		}
@@ -121,7 +121,7 @@ func (r *Report) sharing(of func(step int, s *runstore.Sharing)) {
 // flowTable has a row for each component and a column for each step. A cell is the queue wait and the execution time of
 // a tuple, in ms. A component that received nothing in any step has no row.
 func (r *Report) flowTable() document.Table {
-	t := newGrid(r.Steps, "Component")
+	t := newGrid(r.inOrder(), "Component")
 	r.sharing(func(step int, s *runstore.Sharing) {
 		for _, c := range s.Components {
 			if c.QueueWaitMs.Known() || c.ExecuteMs.Known() { // otherwise the component received nothing
@@ -155,7 +155,7 @@ func (r *Report) flowNotes() []string {
 // trafficBlocks shows the messages between workers: a row for each pair of workers and a column for each step. The
 // pairs with the most traffic come first; the others are only counted.
 func (r *Report) trafficBlocks() []document.Block {
-	t, left := newGrid(r.Steps, "From", "To"), 0
+	t, left := newGrid(r.inOrder(), "From", "To"), 0
 	most, toAll := map[string]Figure{}, false
 	r.sharing(func(step int, s *runstore.Sharing) {
 		left = max(left, s.TrafficLeftOut)

@@ -91,15 +91,9 @@ func timeColumn(w window, head string, ms func(StepReport) Figure) stepColumn {
 	return figureColumn(head, w.unit(), decimals, func(s StepReport) Figure { return w.beyond(ms(s)) })
 }
 
-// verdictColumn is the column of verdicts. It marks steps for the cost of a query, because they do not limit the
-// capacity.
+// verdictColumn is the column of verdicts.
 func verdictColumn() stepColumn {
-	return document.Text("Verdict", func(s StepReport) string {
-		if s.ForCost {
-			return string(s.Verdict) + " (for the cost)"
-		}
-		return string(s.Verdict)
-	})
+	return document.Text("Verdict", func(s StepReport) string { return string(s.Verdict) })
 }
 
 // idleColumn is the column of the idle share of the host.
@@ -109,8 +103,8 @@ func (r *Report) idleColumn() stepColumn {
 
 // stepTable is the table of Bullet's tuning document: simultaneous queries, average CPU, average result size. The other
 // columns show how far these can be trusted. Blank columns are omitted.
-func (r *Report) stepTable() document.Table {
-	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell),
+func (r *Report) stepTable(steps []StepReport) document.Table {
+	return document.TableOf(steps, document.Number(r.stepHead(), "", r.stepCell),
 		figureColumn("Average CPU", "ms/min", 0, func(s StepReport) Figure { return s.AverageCPUMsPerMinute }),
 		document.Number("Average result size", "", func(s StepReport) string {
 			if s.Queries == 0 {
@@ -141,9 +135,14 @@ func (r *Report) stepTable() document.Table {
 		figureColumn("MiB/s", "", 2, func(s StepReport) Figure { return s.MiBPerSecond })).WithoutBlank()
 }
 
-// summary returns the steps in seven columns for the first screen: the verdicts and the figures behind them.
+// summary returns the climb in seven columns for the first screen: the verdicts and the figures behind them. Without a
+// climb it returns the steps for the cost.
 func (r *Report) summary() document.Table {
-	return document.TableOf(r.Steps, document.Number(r.stepHead(), "", r.stepCell), verdictColumn(),
+	steps, cost := r.byLoad()
+	if len(steps) == 0 {
+		steps = cost
+	}
+	return document.TableOf(steps, document.Number(r.stepHead(), "", r.stepCell), verdictColumn(),
 		figureColumn("Total CPU", "ms/min", 0, func(s StepReport) Figure { return s.TotalCPUMsPerMinute }),
 		figureColumn("Filter latency, mean", "ms", 2, func(s StepReport) Figure { return s.FilterLatencyMeanMs }),
 		figureColumn("Average result size", "", 2, func(s StepReport) Figure { return s.AverageResultSize }),
@@ -202,13 +201,13 @@ func (r *Report) queryTable() document.Table {
 			columns = append(columns, countColumn(about.head, about.count))
 		}
 	}
-	return document.TableOf(r.Steps, columns...)
+	return document.TableOf(r.inOrder(), columns...)
 }
 
 // evidenceTable shows what limited the steps, with the most important evidence. report.json has all evidence. Steps
 // without evidence are left out.
 func (r *Report) evidenceTable() document.Table {
-	known := tuning.Those(r.Steps, func(s StepReport) bool { return s.Evidence != nil && s.Limitation != nil })
+	known := tuning.Those(r.inOrder(), func(s StepReport) bool { return s.Evidence != nil && s.Limitation != nil })
 	return document.TableOf(known, document.Number(r.stepHead(), "", r.stepCell),
 		verdictColumn(),
 		document.Text("Limited by", StepReport.limiterCell),
@@ -243,8 +242,8 @@ func limitedBy(l tuning.Limitation) string { return strings.Join(l.Names(), ", "
 
 // shareTable shows each process' share of the host in each step.
 func (r *Report) shareTable() document.Table {
-	t := newGrid(r.Steps, "Process")
-	for i, s := range r.Steps {
+	t := newGrid(r.inOrder(), "Process")
+	for i, s := range t.steps {
 		for _, share := range s.Shares {
 			t.set(i, tuning.Percent(share.Ratio), share.Process)
 		}
@@ -254,7 +253,7 @@ func (r *Report) shareTable() document.Table {
 
 // reasons returns the stored reasons of the steps that were not OK.
 func (r *Report) reasons() (out []string) {
-	for _, s := range r.Steps {
+	for _, s := range r.inOrder() {
 		for _, reason := range s.Reasons {
 			out = append(out, fmt.Sprintf("%s (%s): %s.", s.Label, s.Verdict, reason))
 		}
@@ -266,12 +265,12 @@ func (r *Report) reasons() (out []string) {
 // those that were OK although records are missing. The latter happens if their goals allow it or if there is no such
 // goal.
 func (r *Report) doubts() (out []string) {
-	for _, s := range r.Steps {
+	for _, s := range r.inOrder() {
 		if s.Limitation != nil && !s.Limitation.Known() && s.Verdict == tuning.Fail {
 			out = append(out, fmt.Sprintf("%s: limiter: %s.", s.Label, s.Limitation.Text))
 		}
 	}
-	for _, s := range r.Steps {
+	for _, s := range r.inOrder() {
 		c := s.Clients
 		if s.Verdict != tuning.OK || c.MissingRecords == 0 || c.ExpectedRecords == 0 {
 			continue
@@ -301,7 +300,7 @@ type hostStep struct {
 // rows, because a client at its limit makes latencies look worse than they are.
 func (r *Report) loadHostBlocks() []document.Block {
 	var rows []hostStep
-	for _, s := range r.Steps {
+	for _, s := range r.inOrder() {
 		for _, h := range s.Clients.Hosts {
 			rows = append(rows, hostStep{s, h})
 		}

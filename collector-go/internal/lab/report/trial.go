@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -128,7 +129,8 @@ type StepReport struct {
 
 	// launch counts the launches of the trial from 1. The figures over time separate the launches.
 	launch int
-	slices int // CPU slices of the worker that has the fewest
+	value  float64 // the step's load
+	slices int     // CPU slices of the worker that has the fewest
 }
 
 // Collection says how completely the samples of the trial arrived. A reader needs it to decide whether to trust the
@@ -153,6 +155,18 @@ type Collection struct {
 func (r *Report) stepAt(startMs int64) *StepReport {
 	return &r.Steps[slices.IndexFunc(r.Steps, func(s StepReport) bool { return s.StartMs == startMs })]
 }
+
+// byLoad returns the steps in the order of their load: those of the climb, and apart from them those for the cost of a
+// query. Attempts at a load stay in the order in which they were measured.
+func (r *Report) byLoad() (climb, cost []StepReport) {
+	steps := slices.SortedStableFunc(slices.Values(r.Steps),
+		func(a, b StepReport) int { return cmp.Compare(a.value, b.value) })
+	return tuning.Those(steps, func(s StepReport) bool { return !s.ForCost }),
+		tuning.Those(steps, func(s StepReport) bool { return s.ForCost })
+}
+
+// inOrder returns the steps of byLoad in one list.
+func (r *Report) inOrder() []StepReport { return slices.Concat(r.byLoad()) }
 
 // busiestStep returns the step with the least idle host, or nil if the idle share is unknown in all steps. If the host
 // was too busy in any step, it was too busy in this one.

@@ -46,7 +46,7 @@ func (r *Report) spectrumBlocks(figureName string) []document.Block {
 		heads = append(heads, document.Numbers("p"+chart.Plain(math.Round(1000*share)/10), "ms"))
 	}
 	t, curves := document.NewTable(heads...), []chart.Points{}
-	for _, s := range r.Steps {
+	for _, s := range r.inOrder() {
 		if s.FilterLatency == nil || len(s.FilterLatency.Spectrum) != len(runstore.SpectrumShares) {
 			continue
 		}

@@ -33,36 +33,49 @@ func (r *RunReport) Answer() (lines []string) {
 	return lines
 }
 
-// limiter returns what limited a configuration, or "" if nothing was measured: the limiter of its first FAIL or, if
-// that is not known, those of its other steps.
-func (r *RunReport) limiter(row RowReport) string {
-	if _, failed := r.bounds(row); failed != nil && failed.step.Limitation != nil && failed.step.Limitation.Known() {
-		return "limited by " + limitedBy(*failed.step.Limitation)
+// limiters returns what limited the capacity of a configuration: the limiters of its first FAIL. Those of its other
+// steps count only if it has no FAIL, because another step may have another cause.
+func (r *RunReport) limiters(row RowReport) []string {
+	switch _, failed := r.bounds(row); {
+	case failed == nil:
+		return row.Limiters
+	case failed.step.Limitation == nil:
+		return []string{tuning.UnknownLimiter}
+	default:
+		return failed.step.Limitation.Names()
 	}
-	known := tuning.Those(row.Limiters, func(name string) bool {
+}
+
+// limiter returns the limiters of a configuration as a part of a sentence, or "" if nothing was measured.
+func (r *RunReport) limiter(row RowReport) string {
+	all := r.limiters(row)
+	known := tuning.Those(all, func(name string) bool {
 		return name != tuning.NoLimiter && name != tuning.UnknownLimiter
 	})
 	switch {
 	case len(known) > 0:
 		return "limited by " + strings.Join(known, ", ")
-	case slices.Contains(row.Limiters, tuning.UnknownLimiter):
+	case slices.Contains(all, tuning.UnknownLimiter):
 		return "the limiter is unknown, because evidence is missing or contradictory"
-	case row.Capacity.LastOK != nil || slices.Contains(row.Limiters, tuning.NoLimiter):
+	case row.Capacity.LastOK != nil || slices.Contains(all, tuning.NoLimiter):
 		return "nothing was at its limit"
 	}
 	return ""
 }
 
+// costOf returns the analysis of a configuration's cost of a query, or nil if there is none.
+func (r *RunReport) costOf(row RowReport) *tuning.Concurrency {
+	ofRow := func(c NamedConcurrency) bool { return c.Label == row.Label }
+	c, _ := tuning.First(slices.Concat(r.Results.Concurrency, r.Results.Costs), ofRow)
+	return c.Concurrency
+}
+
 // cost returns the cost of a query in a configuration with its interval, or the reason why it is unknown. It returns ""
 // if the run does not measure it.
 func (r *RunReport) cost(row RowReport) string {
-	for _, c := range slices.Concat(r.Results.Concurrency, r.Results.Costs) {
-		if c.Label != row.Label {
-			continue
-		}
-		if total := c.MarginalTotal; total.Value.Known() {
-			return "each query adds " + total.Text(c.Confidence, "ms/min of CPU in the whole topology")
-		}
+	if c := r.costOf(row); c != nil && c.MarginalTotal.Value.Known() {
+		return "each query adds " + c.MarginalTotal.Text(c.Confidence, "ms/min of CPU in the whole topology")
+	} else if c != nil {
 		return "cost per query not determined: " + c.MarginalTotal.Note
 	}
 	if r.Analysis == runstore.OfConcurrency && r.Axis == runstore.Queries && r.limiter(row) != "" {
@@ -161,19 +174,23 @@ type trialStep struct {
 	step  TrialStep
 }
 
-// why explains the verdict in lines: the load that was held, what a query costs, the two steps that bound the capacity
-// with their reasons, and the other steps that were not OK. If the run missed its record rate, its question is not
+// why explains the verdict in lines: the load that was held, the two steps that bound the capacity with their reasons,
+// what a query costs, and the other steps that were not OK. If the run missed its record rate, its question is not
 // answered, so that is the first line.
 func (r *RunReport) why() (lines []string) {
 	held := r.mostHeld()
+	var cost []string // with several configurations, it is in the table
+	if len(r.Rows) == 1 && r.cost(r.Rows[0]) != "" {
+		cost = []string{capital(r.cost(r.Rows[0])) + "."}
+	}
 	lastOK, firstFail := r.bounding()
 	steps := 0
 	var others []trialStep
 	for _, t := range r.Trials {
 		for _, s := range t.explained() {
 			steps++
-			bounds := firstFail != nil && t.Number == firstFail.trial.Number && s.Value == firstFail.step.Value &&
-				s.Kind == firstFail.step.Kind
+			bounds := firstFail != nil && t.Configuration == firstFail.trial.Configuration &&
+				s.Value == firstFail.step.Value && s.Kind == firstFail.step.Kind // in any launch
 			if s.Verdict != tuning.OK && !bounds {
 				others = append(others, trialStep{t, s})
 			}
@@ -182,25 +199,26 @@ func (r *RunReport) why() (lines []string) {
 	switch {
 	case r.unanswered != "":
 		return append([]string{capital(r.unanswered) + ". The figures hold for the record rate that was measured.",
-			tuning.RateAdvice}, held...)
+			tuning.RateAdvice}, slices.Concat(held, cost)...)
 	case steps == 0:
 		return []string{"No step was measured."}
 	case !r.Finished:
 		lines = append(lines, "The run has not ended.")
 	}
 	lines = append(lines, held...)
+	if lastOK != nil && (firstFail != nil || len(others) > 0) {
+		lines = append(lines, fmt.Sprintf("Last OK: %s.", r.metAt(*lastOK)))
+	}
+	if firstFail != nil {
+		lines = append(lines, "First FAIL: "+r.firstReason(*firstFail))
+	}
+	lines = append(lines, cost...)
 	if firstFail == nil && len(others) == 0 {
 		met := fmt.Sprintf("Every goal was met in %s.", tuning.Counted(steps, "step"))
 		if r.Verdict == tuning.Inconclusive && r.Finished {
 			met += " The search ended at its last value without a FAIL, so the capacity has no upper bound. Continue with larger values."
 		}
 		return append(lines, met)
-	}
-	if lastOK != nil {
-		lines = append(lines, fmt.Sprintf("Last OK: %s.", r.metAt(*lastOK)))
-	}
-	if firstFail != nil {
-		lines = append(lines, "First FAIL: "+r.firstReason(*firstFail))
 	}
 	return append(lines, r.others(others)...)
 }
@@ -215,7 +233,8 @@ func (r *RunReport) bounding() (lastOK, firstFail *trialStep) {
 	return r.bounds(slices.MaxFunc(r.Rows, func(a, b RowReport) int { return a.Capacity.Compare(b.Capacity) }))
 }
 
-// bounds returns the steps between which the capacity of a configuration lies.
+// bounds returns the steps between which the capacity of a configuration lies: the last attempt at each, unless only an
+// earlier one has a known limiter.
 func (r *RunReport) bounds(row RowReport) (lastOK, firstFail *trialStep) {
 	find := func(value *float64, verdict tuning.Verdict) (found *trialStep) {
 		for _, t := range r.Trials {
@@ -223,7 +242,8 @@ func (r *RunReport) bounds(row RowReport) (lastOK, firstFail *trialStep) {
 				continue
 			}
 			for _, s := range t.Steps {
-				if s.Value == *value && s.Verdict == verdict && s.Kind != runstore.CostStep {
+				if s.Value == *value && s.Verdict == verdict && s.Kind != runstore.CostStep &&
+					(found == nil || s.limited() || !found.step.limited()) {
 					found = &trialStep{t, s}
 				}
 			}
@@ -237,7 +257,7 @@ func (r *RunReport) bounds(row RowReport) (lastOK, firstFail *trialStep) {
 // number of steps for each verdict. The text must be short, because the lead is at the top of the report.
 func (r *RunReport) others(all []trialStep) []string {
 	if len(all) <= mostNamedSteps {
-		return tuning.Each(all, r.firstReason)
+		return tuning.Each(all, func(p trialStep) string { return capital(r.firstReason(p)) })
 	}
 	counts := map[tuning.Verdict]int{}
 	for _, p := range all {
@@ -246,9 +266,9 @@ func (r *RunReport) others(all []trialStep) []string {
 	return []string{fmt.Sprintf("Other steps: %s, with reasons below.", tuning.Listed(VerdictCounts(counts)))}
 }
 
-// at returns the name of a step, with its trial if there are several configurations.
+// at returns the name of a step, with its trial if there are several.
 func (r *RunReport) at(p trialStep) string {
-	if len(r.Rows) > 1 {
+	if len(r.Trials) > 1 {
 		return p.trial.name() + ", " + p.step.Name
 	}
 	return p.step.Name
@@ -265,22 +285,26 @@ func (r *RunReport) metAt(p trialStep) string {
 	return r.at(p) + tuning.InBrackets(strings.Join(figures, ", "))
 }
 
-// firstReason describes a step by its first reason and its limiter, as a sentence. It omits the limiter if the reason
-// already names one.
+// firstReason describes a step by its first reason and its limiter, as a sentence. If the reason is a limiter, it adds
+// only what was measured about the first one.
 func (r *RunReport) firstReason(p trialStep) string {
 	s := p.step
 	why, text := s.why(), string(s.Verdict)
 	if len(why) > 0 {
 		text = strings.TrimSuffix(why[0], ".")
 	}
-	if l := s.Limitation; l != nil && l.Known() && !strings.Contains(text, "limited by") {
+	switch l := s.Limitation; {
+	case l == nil || !l.Known():
+	case text == l.Text:
+		text = fmt.Sprintf("limited by %s: %s", limitedBy(*l), saysOf(l, l.Limiters[0]))
+	case !strings.Contains(text, "limited by"):
 		text += ", limited by " + limitedBy(*l)
 	}
-	return fmt.Sprintf("%s: %s.", capital(r.at(p)), text)
+	return fmt.Sprintf("%s: %s.", r.at(p), text)
 }
 
 // mostHeld states the largest capacity of a configuration in a line, and names the configurations of which nothing was
-// measured. For a single configuration it also states the limiter and the cost of a query. It returns nothing if no
+// measured. For a single configuration it also states the limiter. It returns nothing if no
 // configuration held a load.
 func (r *RunReport) mostHeld() (lines []string) {
 	var most, unmeasured []RowReport
@@ -310,9 +334,6 @@ func (r *RunReport) mostHeld() (lines []string) {
 	}
 	if len(r.Rows) == 1 {
 		lines = append(lines, fmt.Sprintf("Capacity: %s %s, %s.", held, r.axis(), r.limiter(most[0])))
-		if cost := r.cost(most[0]); cost != "" {
-			lines = append(lines, capital(cost)+".")
-		}
 	} else {
 		lines = append(lines, fmt.Sprintf("Largest capacity: %s %s (%s).", held, r.axis(), labelsOf(most)))
 	}

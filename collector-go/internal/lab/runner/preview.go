@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -126,7 +127,9 @@ func (p *Preview) trials(out io.Writer) {
 		if t.Repeat > 1 {
 			label += fmt.Sprintf(" (repeat %d)", t.Repeat)
 		}
-		values := tuning.Each(t.Steps, func(s runstore.PlannedStep) string { return fmt.Sprint(s.Value) })
+		values := tuning.Each(t.Steps, func(s runstore.PlannedStep) string {
+			return strconv.FormatFloat(s.Value, 'f', -1, 64) // never 1e+06
+		})
 		needed, again := p.Plan.Needs(len(t.Steps))
 		count := fmt.Sprintf("%d of %d steps", needed, len(t.Steps))
 		if again > 0 {

@@ -273,7 +273,8 @@ func (c *Runner) sayStep(t *runstore.Trial, s runstore.Step) {
 	if c.run.Plan.Launch == runstore.CommandLaunch {
 		host = "tune run's host"
 	}
-	c.progress.Say("trial %d, %g %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number, s.Value, c.run.Plan.Axis.Unit(),
+	c.progress.Say("trial %d, %s %s%s: %s%s; %s records/s, %s idle %.0f%%", t.Number,
+		tuning.Digits(tuning.Figure(s.Value)), c.run.Plan.Axis.Unit(),
 		which, s.Verdict, figures, recordsText(s.RecordsPerSecond), host, 100*float64(s.HostIdle))
 	for _, reason := range s.Reasons {
 		c.progress.Say("  %s", reason)

@@ -258,10 +258,10 @@ type LaunchCost struct {
 	Slices int
 }
 
-// complete reports whether the CPU of a step counts for the cost of a query: the verdict is OK, or the step is a
+// Complete reports whether the CPU of a step counts for the cost of a query: the verdict is OK, or the step is a
 // baseline without queries. An inconclusive or limited step was not measured well enough. A failed step may have done
 // less work than requested, which would make a query look too cheap.
-func (s ConcurrencyStep) complete() bool {
+func (s ConcurrencyStep) Complete() bool {
 	return s.Verdict == OK || s.Verdict == Baseline && !s.doubtful
 }
 
@@ -315,8 +315,8 @@ const LeastSlices = 3
 // intervals. It returns notes about the limits of the fit.
 func (c *Concurrency) fitCost() (notes []string) {
 	c.CostFrom = c.costFrom()
-	average, averageComplete := c.costs(averageCost, everyStep), c.costs(averageCost, ConcurrencyStep.complete)
-	total, totalComplete := c.costs(totalCost, everyStep), c.costs(totalCost, ConcurrencyStep.complete)
+	average, averageComplete := c.costs(averageCost, everyStep), c.costs(averageCost, ConcurrencyStep.Complete)
+	total, totalComplete := c.costs(totalCost, everyStep), c.costs(totalCost, ConcurrencyStep.Complete)
 	c.CPUFit, c.TotalFit = average.line(c.Confidence), total.line(c.Confidence)
 	c.TotalFitWhileComplete = totalComplete.line(c.Confidence)
 	c.Marginal, c.MarginalWhileComplete = average.slope(c.Confidence), averageComplete.slope(c.Confidence)
@@ -336,7 +336,8 @@ func (c *Concurrency) fitCost() (notes []string) {
 // costPoints are points of CPU over queries, one per measurement.
 type costPoints struct {
 	x, y []float64
-	few  int // left out because they have too few slices
+	of   []LaunchCost // the measurement of each point
+	few  int          // left out because they have too few slices
 	from CostSource
 }
 
@@ -354,31 +355,32 @@ func (c *Concurrency) costs(cost func(LaunchCost) Figure, take func(ConcurrencyS
 				p.few++
 				continue
 			}
-			p.x, p.y = append(p.x, float64(s.Queries)), append(p.y, float64(v))
+			p.x, p.y, p.of = append(p.x, float64(s.Queries)), append(p.y, float64(v)), append(p.of, measured)
 		}
 	}
 	return p
 }
 
-// CostPoint is a step's CPU, for a chart of the cost.
+// CostPoint is a step's CPU, for a chart of the cost. Complete is that of its step.
 type CostPoint struct {
-	Queries               int
-	AverageCPUMsPerMinute Figure
-	Verdict               Verdict
+	Queries                                    int
+	AverageCPUMsPerMinute, TotalCPUMsPerMinute Figure
+	Complete                                   bool
 }
 
 // CostPoints returns the points that CPUFit is fitted to, one per measurement, and the steps that it does not use.
 func (c *Concurrency) CostPoints() (fitted, others []CostPoint) {
 	p := c.costs(averageCost, everyStep)
 	for i := range p.x {
-		fitted = append(fitted, CostPoint{int(p.x[i]), Figure(p.y[i]), OK})
+		fitted = append(fitted, CostPoint{int(p.x[i]), p.of[i].AverageCPUMsPerMinute,
+			p.of[i].TotalCPUMsPerMinute, true})
 	}
 	for _, s := range c.Steps {
 		own := c.CostFrom == FromMirroredLoads && len(s.mirrored) > 0 && len(s.launches) == 0
 		if own || c.CostFrom != FromMirroredLoads && slices.Contains(p.x, float64(s.Queries)) {
 			continue
 		}
-		others = append(others, CostPoint{s.Queries, s.AverageCPUMsPerMinute, s.Verdict})
+		others = append(others, CostPoint{s.Queries, s.AverageCPUMsPerMinute, s.TotalCPUMsPerMinute, s.Complete()})
 	}
 	return fitted, others
 }

@@ -217,7 +217,12 @@ func endpointRule(e Evidence) LimiterFinding {
 	if !never.Known() {
 		return finding(limiter, NotKnown, nil, "it is unknown how many of the submitted queries were active")
 	}
-	says := fmt.Sprintf("%s queries submitted, %s active", Digits(q.Submitted), Digits(min(q.ActiveMost, q.Submitted)))
+	says := Digits(q.Submitted) + " queries submitted, "
+	if never > 0 {
+		says += Digits(q.ActiveMost) + " active"
+	} else {
+		says += "all of them active"
+	}
 	if never <= max(0.5, neverActiveBound*q.Submitted) {
 		return finding(limiter, NotReached, numbers, "%s", says)
 	}

@@ -306,7 +306,11 @@ func (l *legend) add(keys []Key, mostRows int) {
 	l.rows++
 	for i, k := range keys {
 		more := fmt.Sprintf("and %d more", len(keys)-i)
-		k.Name = clipped(label, l.room-keyWidth-label.Width(more)-32, k.Name)
+		room := l.room - keyWidth
+		if mostRows < math.MaxInt32 {
+			room -= label.Width(more) + 32
+		}
+		k.Name = clipped(label, room, k.Name)
 		needed := keyWidth + label.Width(k.Name) + 16
 		left := l.room - x
 		if l.rows == last && i < len(keys)-1 {

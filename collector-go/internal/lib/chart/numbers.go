@@ -120,6 +120,9 @@ var (
 	paper  = rgb(0xffffff)
 
 	limitColour = rgb(0xd13b3b)
+	// Good and Bad are the colours of marks at values that were good or bad.
+	Good = rgb(0x1a7f37)
+	Bad  = rgb(0xcf222e)
 	// Change is the colour of an annotation.
 	Change = rgb(0x8f5ae8)
 )
@@ -127,7 +130,7 @@ var (
 // variables are the page's names of the colours that differ between light and dark mode.
 var variables = map[Colour]string{
 	Ink: "var(--ink)", Muted: "var(--muted)", rule: "var(--rule)",
-	shade: "var(--shade)", warmUp: "var(--warm-up)", paper: "var(--paper)",
+	shade: "var(--shade)", warmUp: "var(--warm-up)", paper: "var(--paper)", Good: "var(--ok)", Bad: "var(--fail)",
 }
 
 // series are colours that most colour-blind readers can distinguish (after Okabe and Ito). They repeat after the last

@@ -83,11 +83,16 @@ func (p Points) line(c draw.Canvas, x, y func(float64) vg.Length) {
 }
 
 func (p Points) dot(c draw.Canvas, at vg.Point, full bool) {
-	shape := draw.GlyphDrawer(draw.CircleGlyph{})
-	if !full {
-		shape = draw.RingGlyph{}
+	if full {
+		c.DrawGlyph(draw.GlyphStyle{Color: p.Colour, Radius: 3, Shape: draw.CircleGlyph{}}, at)
+		return
 	}
-	c.DrawGlyph(draw.GlyphStyle{Color: p.Colour, Radius: 3, Shape: shape}, at)
+	c.SetLineStyle(stroke(p.Colour, 1.4)) // a RingGlyph is too thin on a dark page
+	ring := vg.Path{}
+	ring.Move(vg.Point{X: at.X + 3, Y: at.Y})
+	ring.Arc(at, 3, 0, 2*math.Pi)
+	ring.Close()
+	c.Stroke(ring)
 }
 
 // upright draws a vertical interval. One without an upper end is drawn as an arrow.
@@ -106,11 +111,27 @@ func (p Points) upright(c draw.Canvas, x, low, high vg.Length, open bool) {
 	}
 }
 
-// keys returns the legend's keys for all points with a name.
-func keys(all []Points) (k Keys) {
-	for _, p := range all {
-		if p.Name != "" {
-			k.Keys = append(k.Keys, Key{Name: p.Name, draw: p.key})
+// Mark is a vertical line at a value of the x axis. Its name is in the legend.
+type Mark struct {
+	Name   string
+	Colour Colour
+	At     float64
+}
+
+// Plot implements plot.Plotter.
+func (m Mark) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	c.StrokeLine2(stroke(m.Colour, 1.4), x(m.At), c.Min.Y, x(m.At), c.Max.Y)
+}
+
+// keys returns the legend's keys for all marks, and for all points with a name.
+func (p Plot) keys() (k Keys) {
+	for _, m := range p.Marks {
+		k.Keys = append(k.Keys, Key{Name: m.Name, Colour: m.Colour})
+	}
+	for _, points := range p.Points {
+		if points.Name != "" {
+			k.Keys = append(k.Keys, Key{Name: points.Name, draw: points.key})
 		}
 	}
 	return k
@@ -124,6 +145,7 @@ type Plot struct {
 	Crop           bool // the x axis begins at the first point instead of 0
 	Limit          Limit
 	Points         []Points
+	Marks          []Mark
 	// XNames are labels of the x axis at 1, 2, ... that replace numbers.
 	XNames []string
 	Nines  bool // the x axis shows shares; Nine computes the positions
@@ -138,12 +160,12 @@ func (p Plot) Figure() Figure {
 
 // headHeight returns the height of the part above the plot, which is the legend and the label of the y axis.
 func (p Plot) headHeight(width vg.Length) vg.Length {
-	return newLegend(width, keys(p.Points)).height() + legendRow + 4
+	return newLegend(width, p.keys()).height() + legendRow + 4
 }
 
 func (p Plot) draw(canvas draw.Canvas) {
 	width := canvas.Max.X - canvas.Min.X
-	newLegend(width, keys(p.Points)).draw(canvas)
+	newLegend(width, p.keys()).draw(canvas)
 	top := p.headHeight(width)
 	label := clipped(style(textSize, Muted), width-2*sideMargin, p.YLabel)
 	canvas.FillText(style(textSize, Muted), vg.Point{X: sideMargin, Y: canvas.Max.Y - top + 5}, label)
@@ -159,6 +181,9 @@ func (p Plot) plot(width vg.Length) *plot.Plot {
 	plt := newPlot(p.XLabel, width)
 	p.scale(plt, width)
 	plt.Add(plotter(rules), p.Limit)
+	for _, mark := range p.Marks {
+		plt.Add(mark)
+	}
 	for _, points := range p.Points {
 		plt.Add(points)
 	}
