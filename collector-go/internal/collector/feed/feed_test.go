@@ -154,9 +154,9 @@ func (w *world) second() {
 		b.Notes = &bulletmetricsv1.Batch{Workers: []*bulletmetricsv1.WorkerInfo{{Host: "h", Port: 6700, Pid: 42}}}
 	}
 	if w.sequence == 1 && w.tasks != nil {
-		b.Notes = &bulletmetricsv1.Batch{Topology: &bulletmetricsv1.TopologyInfo{Components: []*bulletmetricsv1.ComponentInfo{
-			{Name: "FilterBolt", Tasks: []int32{1, 2}},
-			{Name: "__metrics_io.github.bulletmetrics.storm.StormMetricsConsumer", Tasks: w.tasks}}}}
+		components := []*bulletmetricsv1.ComponentInfo{{Name: "FilterBolt", Tasks: []int32{1, 2}},
+			{Name: "__metrics_io.github.bulletmetrics.storm.StormMetricsConsumer", Tasks: w.tasks}}
+		b.Notes = &bulletmetricsv1.Batch{Topology: &bulletmetricsv1.TopologyInfo{Components: components}}
 	}
 	w.append(b)
 	require.NoError(w.t, w.journal.AppendControl(&journal.Tick{TimeMs: w.clock}))
