@@ -97,44 +97,32 @@ type slowing struct {
 	stop        context.CancelFunc
 	running     sync.WaitGroup
 	fast, slow  uint64
+	batches     uint64
 }
 
-// slow runs a topology until it is silenced.
+// slow runs a topology until it is silenced. It has one task of the plugin, as the first batch states.
 func slow(t *testing.T, address, topology string, phase time.Duration, cause time.Time) *slowing {
 	t.Helper()
-	out, err := sender.New(sender.DefaultOptions(address, topology, "host", "FilterBolt"))
-	require.NoError(t, err)
-	stateSoleSender(t, address, topology)
-	s := &slowing{topology: topology, phase: phase, cause: cause}
 	var ctx context.Context
+	s := &slowing{topology: topology, phase: phase, cause: cause}
 	ctx, s.stop = context.WithCancel(context.Background())
-	s.running.Go(func() { assert.NoError(t, out.Run(ctx)) })
+	t.Cleanup(s.silence)
+	stream, err := sender.Dial(ctx, address, "", &pb.Open{Topology: topology, Host: "host", Port: 6700, Task: 1},
+		func(*pb.ExportResponse) {}, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
 	s.running.Go(func() {
+		defer stream.Close()
 		for at := time.Now().Truncate(reported).Add(reported + phase); ; at = at.Add(reported) {
 			select {
 			case <-time.After(time.Until(at)):
-				out.Offer(s.report(at))
+				assert.NoError(t, stream.Send(s.report(at)))
 				s.last = at
 			case <-ctx.Done():
 				return
 			}
 		}
 	})
-	t.Cleanup(s.silence)
 	return s
-}
-
-// stateSoleSender states what the plugin does of a topology with one task of the consumer.
-func stateSoleSender(t *testing.T, address, topology string) {
-	stream, err := sender.Dial(t.Context(), address, "", &pb.Open{Topology: topology, Host: "host", Task: 1},
-		func(*pb.ExportResponse) {}, grpc.WithTransportCredentials(insecure.NewCredentials()))
-	require.NoError(t, err)
-	defer stream.Close()
-	consumer := &pb.ComponentInfo{Name: "__metrics_io.github.bulletmetrics.storm.StormMetricsConsumer", Tasks: []int32{1}}
-	require.NoError(t, stream.Send(&pb.Batch{Epoch: make([]byte, 16), Sequence: 1,
-		Topology: &pb.TopologyInfo{Name: topology, Id: topology + "-1-1", Components: []*pb.ComponentInfo{consumer}}}))
-	_, err = stream.Await(t.Context(), 0)
-	require.NoError(t, err)
 }
 
 // silence ends the topology's samples; it may be called twice.
@@ -143,23 +131,36 @@ func (s *slowing) silence() {
 	s.running.Wait()
 }
 
-// report is what there is to tell of the interval that ended at a time: Bullet's mean, the hook's histogram, the heap.
-func (s *slowing) report(at time.Time) []sender.Sample {
+// report is what the plugin tells of the interval that ended at a time: Bullet's mean, the heap, the hook's histogram.
+func (s *slowing) report(at time.Time) *pb.Batch {
 	slowed := min(max(at.Sub(s.cause), 0), reported).Seconds()
 	mean := (slowed*slowSeconds + (reported.Seconds()-slowed)*fastSeconds) / reported.Seconds()
 	s.slow += uint64(slowed * recordsASec)
 	s.fast += uint64((reported.Seconds() - slowed) * recordsASec)
-	// Of schema 0, bucket -7 ends at 8 ms and bucket 0 at 1 s.
-	histogram := &pb.HistogramSample{ZeroThreshold: 0.0005, Count: s.fast + s.slow, Sum: float64(s.fast)*fastSeconds +
-		float64(s.slow)*slowSeconds,
-		PositiveSpans:  []*pb.BucketSpan{{Offset: -7, Length: 1}, {Offset: 6, Length: 1}},
-		PositiveCounts: []uint64{s.fast, s.slow}}
-	return []sender.Sample{
-		{Series: sender.Series{Name: "bullet_filter_latency", Interval: reported}, Time: at, Value: mean * 1000},
-		{Series: sender.Series{Name: "bullet_filter_latency_seconds", Interval: reported, Histogram: true,
-			Cumulative: true}, Time: at, Histogram: histogram},
-		{Series: sender.Series{Name: "memory.heap.used", Interval: reported}, Time: at, Value: 100 << 20},
+	s.batches++
+	b := &pb.Batch{Epoch: make([]byte, 16), Sequence: s.batches,
+		Samples: &pb.SampleColumns{BaseTimeMs: at.UnixMilli(), SeriesIds: []uint32{1, 2}, TimeOffsetsMs: []int64{0, 0},
+			Values: []float64{mean * 1000, 100 << 20}},
+		// Of schema 0, bucket -7 ends at 8 ms and bucket 0 at 1 s.
+		Histograms: []*pb.HistogramSample{{SeriesId: 3, TimeMs: at.UnixMilli(), ZeroThreshold: 0.0005,
+			Count: s.fast + s.slow, Sum: float64(s.fast)*fastSeconds + float64(s.slow)*slowSeconds,
+			PositiveSpans:  []*pb.BucketSpan{{Offset: -7, Length: 1}, {Offset: 6, Length: 1}},
+			PositiveCounts: []uint64{s.fast, s.slow}}}}
+	if s.batches > 1 {
+		return b
 	}
+	consumer := "__metrics_io.github.bulletmetrics.storm.StormMetricsConsumer"
+	b.Topology = &pb.TopologyInfo{Name: s.topology, StormVersion: "2.8.3", Components: []*pb.ComponentInfo{
+		{Name: consumer, Tasks: []int32{1}}, {Name: "FilterBolt", Tasks: []int32{2}}}}
+	define := func(id uint32, component string, task int32, name string, shape pb.Shape, temporality pb.Temporality) {
+		b.Series = append(b.Series, &pb.SeriesDefinition{Id: id, Host: "host", Port: 6700, Component: component, Task: task,
+			Name: name, Shape: shape, Temporality: temporality, IntervalMs: uint32(reported.Milliseconds())})
+	}
+	define(1, "FilterBolt", 2, "bullet_filter_latency", pb.Shape_SHAPE_NUMBER, pb.Temporality_TEMPORALITY_GAUGE)
+	define(2, "__system", -1, "memory.heap.used", pb.Shape_SHAPE_NUMBER, pb.Temporality_TEMPORALITY_GAUGE)
+	define(3, "FilterBolt", 2, "bullet_filter_latency_seconds", pb.Shape_SHAPE_HISTOGRAM,
+		pb.Temporality_TEMPORALITY_CUMULATIVE)
+	return b
 }
 
 // measureDelays waits until each topology's alert was notified, and prints how long after its beginning.
