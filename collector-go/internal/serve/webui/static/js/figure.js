@@ -99,6 +99,9 @@ export class Figure {
       times === 1 ? c.values : c.values.map((v) => (v == null ? null : v * times)),
     );
     const looks = this.columns.map((c) => this.looks(c));
+    const empty = lastKnown(this.columns) < 0; // then it is one line
+    const changed = this.element.classList.contains('empty') !== empty;
+    this.element.classList.toggle('empty', empty);
     const form = JSON.stringify([
       this.unit,
       this.columns.map((c) => c.metric.worker),
@@ -106,6 +109,7 @@ export class Figure {
     ]);
     if (this.chart && form === this.form) {
       this.chart.setData([this.middles, ...values]);
+      if (changed) this.resize();
     } else {
       this.chart?.destroy();
       this.form = form;
@@ -181,7 +185,7 @@ export class Figure {
   parts(at) {
     if (!this.together) {
       const shown = this.columns.filter(
-        (c) => c.order >= 0 && (c.values[at] != null || !this.definition.lines[c.order]?.sparse),
+        (c) => c.order >= 0 && (c.values[at] != null || !this.definition.lines?.[c.order]?.sparse),
       );
       const more = this.columns.filter((c) => c.order < 0).length;
       return [
