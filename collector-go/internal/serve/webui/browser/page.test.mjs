@@ -439,9 +439,11 @@ test('a collector that does not respond leaves nothing green, and is found again
     /Unknown since \d\d:\d\d:\d\d: the collector does not respond/,
   );
   assert.equal(await page.locator('#live').textContent(), 'No response');
+  assert.equal(await page.locator('.stale').count(), 1, 'and nothing has colours');
   assert.match(await page.locator('#alerts-body').textContent(), /Unknown: the collector does not respond\./);
   assert.doesNotMatch(await page.locator('main').textContent(), /rules are being evaluated/);
   await page.unroute('**/api/**');
-  await page.locator('#state .sentence:not(.unknown)').waitFor();
+  await page.locator('#state', { hasNotText: 'Unknown since' }).waitFor();
+  assert.equal(await page.locator('.stale').count(), 0);
   assert.equal(await page.locator('#live').textContent(), 'Live');
 });

@@ -422,6 +422,7 @@ function showState() {
       at('alerts').focus();
     };
   showTiles();
+  document.body.classList.toggle('stale', Boolean(lost));
   if (lost) return; // the order of the charts stays
   const burning = found.kind === 'firing';
   const alert = found.alert ?? (burning ? alerts.alarms[0] : null);

@@ -60,9 +60,10 @@ export class Tiles {
     const alarm =
       tile.alerts && this.alarms.find((a) => a.labels.alertname === tile.alerts[line.mean ? 'mean' : 'p99']);
     const value = alarm ? Number(alarm.value) : line.values[i];
-    const bad = tile.bad?.(value, known) ?? false;
     const { times, write } = units[figure.unit];
-    const says = late(figure, i) || tile.says?.(value, line, known);
+    const past = late(figure, i);
+    const bad = !past && Boolean(tile.bad?.(value, known));
+    const says = past || tile.says?.(value, line, known);
     return el(
       'a',
       {
