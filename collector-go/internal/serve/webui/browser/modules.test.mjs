@@ -5,7 +5,7 @@ import { adviceOf, headOf, nameOfSeries, rowsOf, shortNames } from '../static/js
 import { figures, quote } from '../static/js/expressions.js';
 import { layersOf, levelOf, streamsOf } from '../static/js/layers.js';
 import { orderFor, alarmsOf } from '../static/js/order.js';
-import { alertmanagerLink, stateOf } from '../static/js/sentence.js';
+import { alertmanagerLink, grafanaLink, stateOf } from '../static/js/sentence.js';
 import { momentsOf } from '../static/js/diagnosis.js';
 import { gridOf, moved, timesOf } from '../static/js/grid.js';
 import { byName, columnsOf, largest, lastKnown, together } from '../static/js/matrix.js';
@@ -670,7 +670,14 @@ for (const [name, [known, kind, text, more = {}]] of Object.entries(situations))
     for (const [key, value] of Object.entries(more)) assert.deepEqual(state[key], value, key);
   });
 
-test('an alert is silenced by its labels', () => {
+test('links lead to the alert in Alertmanager and to the topology in Grafana', () => {
+  const live = { topology: 'a&b', range: '6h', from: null, to: null };
+  const overview = 'https://grafana.example/sub/d/bullet-overview?var-topology=a%26b';
+  assert.equal(grafanaLink('https://grafana.example/sub/', live), `${overview}&from=now-6h&to=now`);
+  assert.equal(
+    grafanaLink('https://grafana.example/sub', { ...live, from: 5, to: 6 }),
+    `${overview}&from=5000&to=6000`,
+  );
   assert.equal(
     decodeURIComponent(
       alertmanagerLink('https://am.example/am/api/v2/alerts', 'silences/new', { alertname: 'A', topology: 'a "b"' }),

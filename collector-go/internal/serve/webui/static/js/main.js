@@ -4,7 +4,7 @@ import { ask, outdated } from './api.js';
 import { Board, emptyNote } from './board.js';
 import { Controls, foldOn } from './controls.js';
 import { momentsOf } from './diagnosis.js';
-import { clip, el, fill } from './dom.js';
+import { clip, el, fill, link } from './dom.js';
 import { lastAlert, lastSample, ofTopologies, quote } from './expressions.js';
 import { gridOf } from './grid.js';
 import { showHealth, windowOf } from './health.js';
@@ -14,7 +14,7 @@ import { loopback, pasteFor } from './paste.js';
 import { showPlacement } from './placement.js';
 import { QueryBox } from './querybox.js';
 import { showRuns } from './runs.js';
-import { blind, linksOf, registered, sentence, stateOf, when } from './sentence.js';
+import { blind, grafanaLink, linksOf, registered, sentence, stateOf, when } from './sentence.js';
 import { chosen, format, isFixed, parse, ranges, sliceOf } from './state.js';
 import { Tiles } from './tiles.js';
 import { mostAnnotations, showChanges } from './timeline.js';
@@ -44,6 +44,7 @@ const page = {
   figuresOf: new Map(), // by topology: values of the list
   answeredAt: null, // time of the collector's last response, s
   lost: null, // {at, words} while the collector does not respond
+  grafana: '', // its URL
   withoutRuns: false, // the collector has no directory of runs
 };
 const snippet = at('snippet').textContent;
@@ -213,7 +214,7 @@ async function refresh() {
     showAlerts(),
     some && !(page.paused && board.grid) && showFigures(),
     slow && listRuns(),
-    slow && findAlertmanagers(),
+    slow && findServices(),
     slow && !some && several && findFiguresOf(),
   ]);
   if (some && slow) await Promise.all([showCollection(), showSharing()]);
@@ -387,11 +388,15 @@ function showTiles() {
 }
 
 // An Alertmanager on the collector's loopback address cannot be opened from another machine.
-async function findAlertmanagers() {
-  const { activeAlertmanagers: all } = await ask('alertmanagers', '/api/v1/alertmanagers').catch(() => ({}));
+async function findServices() {
+  const [{ activeAlertmanagers: all }, { 'http.grafana_url': grafana }] = await Promise.all([
+    ask('alertmanagers', '/api/v1/alertmanagers').catch(() => ({})),
+    ask('services', '/api/v1/status/flags').catch(() => ({})),
+  ]);
   const isHere = loopback.test(location.hostname);
   if (all)
     alerts.alertmanagers = all.map(({ url }) => url).filter((url) => isHere || !loopback.test(new URL(url).hostname));
+  page.grafana = grafana ?? page.grafana;
 }
 
 const seconds = (time) => (time ? Date.parse(time) / 1000 : null);
@@ -413,7 +418,9 @@ function showState() {
     range: isFixed(state) ? state : null,
     paused: page.paused,
   });
-  fill(at('state'), sentence(found, topology, linksOf(found.alert, alerts.alertmanagers)));
+  const links = linksOf(found.alert, alerts.alertmanagers);
+  if (page.grafana) links.push(link(grafanaLink(page.grafana, state), 'Grafana'));
+  fill(at('state'), sentence(found, topology, links));
   const lead = at('to-alert');
   if (lead)
     lead.onclick = (event) => {

@@ -154,7 +154,7 @@ export function sentence(state, topology, links = []) {
     line('cause', 'Cause', cause?.text),
     line('advice', 'What to do', cause?.advice),
     ...also.map((one) => line(null, 'Also', one)),
-    alert || count || aside
+    alert || count || aside || links.length
       ? el(
           'p',
           { class: 'note links' },
@@ -196,4 +196,10 @@ export function linksOf(alert, alertmanagers) {
 export function alertmanagerLink(url, page, labels) {
   const filter = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `${url.replace(/api\/v2\/alerts$/, '')}#/${page}?filter=${encodeURIComponent(`{${filter.join(', ')}}`)}`;
+}
+
+/** grafanaLink returns the URL of a topology's overview in Grafana, for the time range of the page. */
+export function grafanaLink(url, { topology, range, from, to }) {
+  const [start, end] = from == null ? [`now-${range}`, 'now'] : [from * 1000, to * 1000];
+  return `${url.replace(/\/$/, '')}/d/bullet-overview?${new URLSearchParams({ 'var-topology': topology, from: start, to: end })}`;
 }
