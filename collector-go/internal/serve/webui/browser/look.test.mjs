@@ -89,7 +89,7 @@ test('a diagnosis is marked on the figures, and its rows lead to their moment', 
   });
   const moment = Date.parse(decodeURIComponent(at)) / 1000;
   assert.ok(moment > pointed[0] - 1 && moment <= pointed[1], `${moment} in ${pointed}`);
-  await picture(page, 'burning-1440-light');
+  await picture(page, 'diagnosis-1440-light');
   const copy = await open(t, { hash, width: 1440 });
   await copy.waitForFunction(
     () => globalThis.bulletPage.board.pointed != null && document.activeElement.id === 'figure-busy',
