@@ -516,6 +516,22 @@ const situations = {
     'A worker is lost: h:1 last reported at 15:51, 20 min ago; 2 of 3 workers report',
     { also: [isNow] },
   ],
+  'a lost worker, after the collector was away': [
+    { alarms: [workerSilent], answers: [current(workerSilent, away)], lostWorkers: lostWorkers.slice(1), workers: 2 },
+    'firing',
+    'A worker is lost: h:1 last reported at 15:51, 20 min ago; 2 of 3 workers report',
+    { cause: { advice: "Read the worker's log: the most frequent reason is lack of memory" }, alert: workerSilent },
+  ],
+  'a lost worker, beside a client that does not report': [
+    {
+      alarms: [alarm('BulletMetricsCollectorBlind', 'critical', { worker: 'c:0', class: 'raw' })],
+      lostWorkers: lostWorkers.slice(1),
+      workers: 2,
+    },
+    'firing',
+    'A worker is lost: h:1 last reported at 15:51, 20 min ago; 2 of 3 workers report',
+    { alert: undefined, also: ['BulletMetricsCollectorBlind is 418 ms'] },
+  ],
   'a worker that was lost and is back': [
     {
       alarms: [latency],

@@ -78,6 +78,12 @@ test('all times are of one zone, which the page names', async (t) => {
   const hours = (text) => Number(/(\d\d):\d\d:\d\d$/.exec(text)[1]);
   await page.waitForFunction((text) => document.querySelector('#figure-busy time').textContent !== text, ended);
   assert.equal((hours(ended) - hours(await page.locator('#figure-busy time').textContent()) + 24) % 24, 9);
+  const axis = () =>
+    page.evaluate(() => {
+      const { _splits: times, _values: labels } = globalThis.bulletPage.board.byName.get('busy').chart.axes[0];
+      return times.map((s, i) => [new Date(s * 1000).toISOString().slice(11, 16), labels[i].slice(0, 5)]);
+    });
+  for (const [time, label] of await axis()) assert.equal(label, time, 'of the axis too');
   await page.selectOption('#range', 'fixed');
   await page.waitForFunction(
     () => Date.parse(`${document.getElementById('to').value}Z`) === globalThis.bulletPage.page.state.to * 1000,

@@ -3,7 +3,7 @@ import { chartOf, colour, recolour } from './chart.js';
 import { clip, el } from './dom.js';
 import { columnsOf, lastKnown, nameOf, byName, meanOf, together } from './matrix.js';
 import { dash, distinct, lineColour } from './palette.js';
-import { clock, units, whenever } from './units.js';
+import { clock, units, whenever, zone } from './units.js';
 
 /** Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i). */
 export class Figure {
@@ -104,6 +104,7 @@ export class Figure {
     this.element.classList.toggle('empty', empty);
     const form = JSON.stringify([
       this.unit,
+      zone() ?? '',
       this.columns.map((c) => c.metric.worker),
       looks.map((l) => [l.show, l.width]),
     ]);

@@ -40,22 +40,23 @@ function firstOf(known) {
     const also = others.slice(0, mostAlso).map((a) => textOf(a, answerOf(a)?.alert, now));
     return { alert, also, more: others.length - also.length };
   };
-  const causesOf = (some) => some.map((a) => answerOf(a)?.cause).filter((c) => c?.figure === 'workers');
+  const causeOf = (some, fits) => some.map((a) => answerOf(a)?.cause).find((c) => c && fits(c));
+  const silent = (ofWorker) => lines.find(({ labels }) => isSilence(labels) && Boolean(labels.worker) === ofWorker);
   const end = endOf(known);
   if (end)
     return {
       ...end,
       kind: lines.length && end.kind === 'unknown' ? 'firing' : end.kind,
-      cause: causesOf(lines)[0],
-      ...first(lines.find((a) => a.labels.alertname === blind)),
+      cause: causeOf(lines, (c) => c.figure === 'workers'),
+      ...first(silent(false)),
     };
-  const missing = lostOf(known, causesOf(held));
+  const missing = lostOf(known) ?? causeOf(held, isLoss)?.text;
   if (missing)
     return {
       kind: 'firing',
       text: missing,
-      cause: { advice: causesOf(lines)[0]?.advice ?? lostAdvice },
-      ...first(lines.find((a) => a.labels.alertname === blind && a.labels.worker)),
+      cause: { advice: causeOf(lines, isLoss)?.advice ?? lostAdvice },
+      ...first(silent(true)),
     };
   const [worst] = lines;
   if (worst)
@@ -70,6 +71,13 @@ function firstOf(known) {
     return { kind: 'pending', text: `Pending alert: ${textOf(pending, null, now)}`, ...first(pending, alarms) };
   return quiet(known);
 }
+
+// Not those about a client, or about one metric of a worker that still reports.
+const isSilence = (labels) => labels.alertname === blind && !labels.class && !labels.metric;
+
+// A diagnosis may find a lost worker some minutes before the registry. Its other causes about workers are in the past,
+// because those workers are back.
+const isLoss = (cause) => /\b(is|are) lost: /.test(cause.text);
 
 /** textOf is an alert's summary. If no current measurement raises it, it has the past tense and the last value's age. */
 export const textOf = (alert, evidence, now) =>
@@ -102,10 +110,9 @@ function endOf({ condition, alive, lastSeen, now }) {
   return null;
 }
 
-// The workers that do not report. The registry knows them after some minutes. Before, a diagnosis may have found them;
-// its other causes about workers are in the past, because those workers are back.
-function lostOf({ lostWorkers = [], workers, now }, causes) {
-  if (!lostWorkers.length) return causes.find((c) => /^A worker is lost: /.test(c.text))?.text;
+// The workers that do not report, as the registry knows.
+function lostOf({ lostWorkers = [], workers, now }) {
+  if (!lostWorkers.length) return null;
   const [worker, ...others] = [...lostWorkers].sort((a, b) => Date.parse(a.last_seen) - Date.parse(b.last_seen));
   const last = `${clip(worker.worker, 80)} last reported at ${when(Date.parse(worker.last_seen) / 1000, now)}`;
   const count = `${workers} of ${workers + lostWorkers.length} workers report`;

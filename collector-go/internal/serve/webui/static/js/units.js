@@ -69,18 +69,15 @@ const lasting = /(^|[\s(])(\d+(?:\.\d+)?)(ms|s|m|h|d)(?=$|[\s,.;:)])/g;
 /** spoken converts the times in a text of the API to the page's zone, and its numbers and durations to its format. */
 export const spoken = (sentence, now = Date.now() / 1000) =>
   sentence
-    .replace(written, (time) => {
-      const at = Date.parse(time) / 1000;
-      return Math.abs(now - at) < 43_200 ? minute(at) : whenever(at).slice(0, 16);
-    })
+    .replace(written, (time) => shortly(Date.parse(time) / 1000, now))
     .replace(counted, (_, before, number) => `${before}${plain(Number(number))}`)
     .replace(lasting, (_, before, number, unit) => `${before}${number} ${unit === 'm' ? 'min' : unit}`);
 
 let formatter;
 
 /** setZone chooses the time zone of everything on the page: 'utc', or otherwise the browser's own. */
-export function setZone(zone) {
-  const timeZone = zone === 'utc' ? 'UTC' : undefined;
+export function setZone(choice) {
+  const timeZone = choice === 'utc' ? 'UTC' : undefined;
   const two = '2-digit';
   formatter = {
     zone: timeZone,
@@ -92,6 +89,9 @@ export function setZone(zone) {
 }
 setZone('local');
 
+/** zone returns the name of the page's time zone, or undefined for the browser's own. */
+export const zone = () => formatter.zone;
+
 const formatted = (name) => (s) => formatter[name].format(new Date(s * 1000));
 
 /** Formats of Unix seconds in the page's time zone: 15:51:00, 15:51, 21 Nov, 2026-11-21 15:51:00. */
@@ -100,8 +100,8 @@ export const minute = formatted('minute');
 export const day = formatted('day');
 export const whenever = (s) => `${formatted('date')(s)} ${clock(s)}`;
 
-/** shortly formats a time to the minute, with its date unless it is within a day of now. */
-export const shortly = (s, now) => (Math.abs(now - s) < 86_400 ? minute(s) : whenever(s).slice(0, 16));
+/** shortly formats a time to the minute, with its date unless it is within half a day of now. */
+export const shortly = (s, now) => (Math.abs(now - s) < 43_200 ? minute(s) : whenever(s).slice(0, 16));
 
 /** inZone returns the form of a date that uPlot needs to place ticks; tzDate is uPlot's. */
 export const inZone = (date, tzDate) => (formatter.zone ? tzDate(date, formatter.zone) : date);
