@@ -6,8 +6,8 @@ import { ask, collectors, data, figuresShown, near, numberIn, open, picture } fr
 const noRuns = { expected: ['404'] };
 const topology = (name, more = {}) => `#${new URLSearchParams({ topology: name, ...more })}`;
 
-// What a tile has, asked otherwise than the page asks, at the tile's own time over its own slice. The latency is that of
-// the alert.
+// What a tile has, asked otherwise than the page asks, at the tile's own time over its own slice. The latency is the
+// alert's.
 const questions = {
   queries: [
     (t, w) =>
@@ -164,15 +164,33 @@ for (const [name, base, figure, cause, advice] of [
 test('a slow worker that was lost 20 minutes ago: the lost worker comes first, and what it reported is in the past', async (t) => {
   const page = await open(t, { hash: topology('lost-slow'), width: 1440 });
   await page.locator('.verdict-line', { hasText: 'A worker is lost' }).waitFor();
-  assert.match(
-    await page.locator('#state').textContent(),
-    /A worker is lost: 2 workers report since \d\d:\d\d \(3 before\).*Also: Filter latency of lost-slow was 426 ms .* \(last measured \d\d:\d\d, (19|2\d) min ago\)/,
-  );
+  const said = await page.locator('#state').textContent();
+  assert.match(said, /A worker is lost: 2 workers report since \d\d:\d\d \(3 before\).*Also: /);
+  assert.match(said, /Also: Filter latency of lost-slow was 426 ms .* \(last measured \d\d:\d\d, (19|2\d) min ago\)/);
   assert.match(await page.locator('.alert.firing').textContent(), /was 426 ms/, 'nor does the list say that it is');
   assert.equal(await page.locator('#lead .figure').first().getAttribute('id'), 'figure-workers');
   const workers = page.locator('#tile-workers');
   assert.match(await workers.textContent(), /2.*of 3/);
   assert.match(await workers.getAttribute('class'), /\bbad\b/);
+});
+
+test('an alert leads to its runbook, to Alertmanager and to Grafana', async (t) => {
+  const page = await open(t, { hash: topology('slow-filter'), width: 1440 });
+  for (const [path, data] of [
+    ['alertmanagers', { activeAlertmanagers: [{ url: 'http://am.example:9093/api/v2/alerts' }] }],
+    ['status/flags', { 'http.grafana_url': 'https://grafana.example' }],
+  ])
+    await page.route(`**/api/v1/${path}`, (route) => route.fulfill({ json: { status: 'success', data } }));
+  await page.evaluate(() => {
+    globalThis.bulletPage.page.slowAt = 0;
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  const to = (name) => page.locator('#state').getByRole('link', { name }).getAttribute('href').then(decodeURIComponent);
+  const labels = '{alertname="BulletFilterLatencyMeanHigh", severity="critical", topology="slow-filter"}';
+  assert.equal(await to('Silence'), `http://am.example:9093/#/silences/new?filter=${labels}`);
+  assert.equal(await to('Alertmanager'), `http://am.example:9093/#/alerts?filter=${labels}`);
+  assert.match(await to('Grafana'), /^https:\/\/grafana\.example\/d\/bullet-overview\?var-topology=slow-filter&/);
+  assert.equal(await to('Runbook'), 'https://example.org/runbooks/BulletFilterLatencyMeanHigh');
 });
 
 test('on a phone the alert is at most six tab stops away', async (t) => {

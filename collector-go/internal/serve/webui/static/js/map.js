@@ -41,8 +41,8 @@ export class TopologyMap {
   }
 
   /**
-   * load requests the topology at the end of the grid, or at the time that the reader chose with the slider. Busy shares
-   * are taken over busyWindow.
+   * load requests the topology at the end of the grid, or at the time that the reader chose with the slider. Busy
+   * shares are taken over busyWindow.
    */
   async load(topology, grid, busyWindow) {
     const follows =
