@@ -112,7 +112,7 @@ var sweepReasons = []struct {
 	{regexp.MustCompile(`=DIR/bom$`), "an empty file"},
 	{regexp.MustCompile(`^serve (--)?[a-z.-]+[._-](urls|hosts|addresses|files)= *$`), "a list without entries"},
 	{regexp.MustCompile(`^serve (--)?store[.-]influxdb[.-](m[.])?\w+=`), "a name at InfluxDB, which judges it"},
-	{regexp.MustCompile(`^serve (http.external_url|query.url|pprof)=$`), "none"},
+	{regexp.MustCompile(`^serve (http.(external|grafana)_url|query.url|pprof)=$`), "none"},
 	{regexp.MustCompile(`^serve (--)?(data|runs)[._-]dir=`), "a path may be relative, and have any name"},
 }
 

@@ -65,6 +65,7 @@ type HTTP struct {
 	TokenFile     string // "": who writes is asked for what GRPC.TokenFile knows
 	AllowedHosts  []string
 	ExternalURL   string
+	GrafanaURL    string // for links on the page
 }
 
 // Disk is what happens on one that is short of space.
@@ -204,6 +205,7 @@ func (c Config) Validate() error {
 		positive("query.timeout", int64(c.Query.Timeout)),
 		wholeSeconds("rules.interval", c.Rules.Interval),
 		validateURL("http.external_url", c.HTTP.ExternalURL, "https://collector.example:9320", "http.web_config_file"),
+		validateURL("http.grafana_url", c.HTTP.GrafanaURL, "https://grafana.example", "Grafana's own login"),
 		validateHosts("http.allowed_hosts", c.HTTP.AllowedHosts),
 		c.Alertmanager.validate(),
 		c.Nimbus.validate(),

@@ -63,6 +63,8 @@ func Settings(c *Config) []Setting {
 			list(&c.HTTP.AllowedHosts)},
 		{"http.external_url", "URL of this collector in the links of alerts; http.listen if not set",
 			text(&c.HTTP.ExternalURL)},
+		{"http.grafana_url", "URL of a Grafana with the exported dashboards, to which the page links",
+			text(&c.HTTP.GrafanaURL)},
 		{"disk.make_room_after",
 			"how long the data directory's disk must be short of space before the oldest data are deleted; until then, senders wait",
 			duration(&c.Disk.MakeRoomAfter)},

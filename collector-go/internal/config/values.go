@@ -77,8 +77,8 @@ func NeedRestart(before, after map[string]string) (keys []string) {
 	return keys
 }
 
-// Public returns the settings that say when a sample can be queried, for how long, and what a plugin must set to send
-// samples. listening is the address of the gRPC port.
+// Public returns the settings that say when a sample can be queried, for how long, what a plugin must set to send
+// samples, and where the page links to. listening is the address of the gRPC port.
 func (c Config) Public(listening string) map[string]string {
 	all := map[string]string{
 		"grpc.listen": c.senderAddress(listening), "grpc.tls": strconv.FormatBool(c.GRPC.TLSCertFile != ""),
@@ -87,7 +87,7 @@ func (c Config) Public(listening string) map[string]string {
 	}
 	for _, s := range Settings(&c) {
 		if strings.HasPrefix(s.Key, "slice.") || strings.HasPrefix(s.Key, "store.embedded.") ||
-			strings.HasPrefix(s.Key, "journal.") || s.Key == "rules.interval" {
+			strings.HasPrefix(s.Key, "journal.") || s.Key == "rules.interval" || s.Key == "http.grafana_url" {
 			all[s.Key] = s.Default()
 		}
 	}

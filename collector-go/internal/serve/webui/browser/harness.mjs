@@ -103,6 +103,13 @@ export async function look(page, viewport, colorScheme) {
 
 export const figuresShown = (page) =>
   page.waitForFunction(() => performance.getEntriesByName('figures-shown').length > 0);
+/** unfold shows the charts that an alert has folded. */
+export async function unfold(page) {
+  await page.waitForFunction(() => globalThis.bulletPage.page.burning != null);
+  await page.locator('#rest').evaluate((d) => {
+    d.open = true;
+  });
+}
 export const again = (page) => page.evaluate(() => performance.clearMarks('figures-shown'));
 /** picture takes a screenshot. UPDATE_IMAGES=1 replaces those that the documentation shows. */
 export function picture(page, name, fullPage = true) {

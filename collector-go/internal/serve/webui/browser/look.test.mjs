@@ -6,9 +6,9 @@ import { ask, collectors, data, figuresShown, near, numberIn, open, picture } fr
 const noRuns = { expected: ['404'] };
 const topology = (name, more = {}) => `#${new URLSearchParams({ topology: name, ...more })}`;
 
-// What a tile has, asked otherwise than the page asks, at the tile's own time over its own slice.
+// What a tile has, asked otherwise than the page asks, at the tile's own time over its own slice. The latency is the
+// alert's.
 const questions = {
-  latency: [(t, w) => `max(max_over_time(bullet_filter_latency_mean_seconds{topology="${t}"}[${w}s])) * 1000`],
   queries: [
     (t, w) =>
       `sum(sum_over_time(bullet_active_queries{topology="${t}",component="JoinBolt"}[${w}s]) / count_over_time(bullet_active_queries{topology="${t}",component="JoinBolt"}[${w}s]))`,
@@ -39,6 +39,14 @@ for (const [width, colorScheme] of [
       near(numberIn(await tile.locator('b').textContent()), Number(answer.value[1]), `${name} at ${width} px`);
       assert.ok(new URL(await tile.getAttribute('href'), page.url()).hash.includes(`figure=${name}`));
     }
+    await page.waitForFunction(() => {
+      const text = (selector) => document.querySelector(selector)?.textContent;
+      return (
+        text('#state').includes(` is ${text('#tile-latency b')} `) &&
+        text('.alert.firing').includes(` is ${text('#tile-latency b')} `) &&
+        text('.box[data-component="FilterBolt"] [data-busy]') === `saturated ${text('#tile-busy b')}`
+      );
+    }); // one value for one thing
     assert.match(await page.locator('#tile-busy').textContent(), /FilterBolt/);
     assert.match(await page.locator('#tile-workers').textContent(), /of 3/);
     await page.locator('#tile-lag').click();
@@ -81,7 +89,7 @@ test('a diagnosis is marked on the figures, and its rows lead to their moment', 
   });
   const moment = Date.parse(decodeURIComponent(at)) / 1000;
   assert.ok(moment > pointed[0] - 1 && moment <= pointed[1], `${moment} in ${pointed}`);
-  await picture(page, 'burning-1440-light');
+  await picture(page, 'diagnosis-1440-light');
   const copy = await open(t, { hash, width: 1440 });
   await copy.waitForFunction(
     () => globalThis.bulletPage.board.pointed != null && document.activeElement.id === 'figure-busy',
@@ -136,13 +144,12 @@ for (const [name, base, figure, cause, advice] of [
     );
     assert.match(await page.locator('#cause').textContent(), cause);
     assert.match(await page.locator('#advice').textContent(), advice);
-    for (const part of ['#state', '#cause', '#advice', '#tiles']) {
+    for (const part of ['#state', '#cause', '#advice', '.box[data-component="FilterBolt"]']) {
       const box = await page.locator(part).boundingBox();
       assert.ok(box.y >= 0 && box.y + box.height <= 844, `${part} ends at ${box.y + box.height}`);
     }
-    const first = page.locator('#lead .figure');
-    assert.equal(await first.getAttribute('id'), `figure-${figure}`);
-    assert.ok((await first.boundingBox()).y < 844 - 150, 'the figure begins on the first screen');
+    assert.equal(await page.locator('#lead .figure').first().getAttribute('id'), `figure-${figure}`);
+    assert.equal(await page.locator('#rest').getAttribute('open'), null, 'the other charts are folded');
     assert.equal(await page.locator('#chooser').getAttribute('open'), null, 'choosers are folded');
     await picture(page, `phone-${name}`, false);
     const sentence = await page.locator('#cause').textContent();
@@ -154,17 +161,36 @@ for (const [name, base, figure, cause, advice] of [
   });
 }
 
-test('a slow worker that was lost 20 minutes ago: its alert is in the past, and the lost worker is the cause', async (t) => {
+test('a slow worker that was lost 20 minutes ago: the lost worker comes first, and what it reported is in the past', async (t) => {
   const page = await open(t, { hash: topology('lost-slow'), width: 1440 });
-  await page.locator('#cause').waitFor();
-  assert.match(
-    await page.locator('#state').textContent(),
-    /Filter latency of lost-slow was 426 ms .* \(last measured \d\d:\d\d, (19|2\d) min( \d+ s)? ago\)/,
-  );
-  assert.match(await page.locator('#cause').textContent(), /A worker is lost: 2 workers report since .* \(3 before\)/);
+  await page.locator('.verdict-line', { hasText: 'A worker is lost' }).waitFor();
+  const said = await page.locator('#state').textContent();
+  assert.match(said, /A worker is lost: 2 workers report since \d\d:\d\d \(3 before\).*Also: /);
+  assert.match(said, /Also: Filter latency of lost-slow was 426 ms .* \(last measured \d\d:\d\d, (19|2\d) min ago\)/);
+  assert.match(await page.locator('.alert.firing').textContent(), /was 426 ms/, 'nor does the list say that it is');
+  assert.equal(await page.locator('#lead .figure').first().getAttribute('id'), 'figure-workers');
   const workers = page.locator('#tile-workers');
   assert.match(await workers.textContent(), /2.*of 3/);
   assert.match(await workers.getAttribute('class'), /\bbad\b/);
+});
+
+test('an alert leads to its runbook, to Alertmanager and to Grafana', async (t) => {
+  const page = await open(t, { hash: topology('slow-filter'), width: 1440 });
+  for (const [path, data] of [
+    ['alertmanagers', { activeAlertmanagers: [{ url: 'http://am.example:9093/api/v2/alerts' }] }],
+    ['status/flags', { 'http.grafana_url': 'https://grafana.example' }],
+  ])
+    await page.route(`**/api/v1/${path}`, (route) => route.fulfill({ json: { status: 'success', data } }));
+  await page.evaluate(() => {
+    globalThis.bulletPage.page.slowAt = 0;
+    document.dispatchEvent(new Event('visibilitychange'));
+  });
+  const to = (name) => page.locator('#state').getByRole('link', { name }).getAttribute('href').then(decodeURIComponent);
+  const labels = '{alertname="BulletFilterLatencyMeanHigh", severity="critical", topology="slow-filter"}';
+  assert.equal(await to('Silence'), `http://am.example:9093/#/silences/new?filter=${labels}`);
+  assert.equal(await to('Alertmanager'), `http://am.example:9093/#/alerts?filter=${labels}`);
+  assert.match(await to('Grafana'), /^https:\/\/grafana\.example\/d\/bullet-overview\?var-topology=slow-filter&/);
+  assert.equal(await to('Runbook'), 'https://example.org/runbooks/BulletFilterLatencyMeanHigh');
 });
 
 test('on a phone the alert is at most six tab stops away', async (t) => {
@@ -204,6 +230,9 @@ test('of several topologies there is an overview, the burning first', async (t) 
     rows.find((r) => r.startsWith('well')),
     /OK/,
   );
+  await page.locator('#overview-body tbody tr', { hasText: 'ms (mean)' }).first().waitFor();
+  const [slow] = await page.locator('#overview-body tbody tr', { hasText: 'slow-gc' }).allInnerTexts();
+  assert.match(slow, /slow-gc\tBulletFilterLatencyMeanHigh\t4\d\d ms \(mean\)\t2\d(\.\d)?\t8\d(\.\d)?%\t3\t\d\d:\d\d/);
   assert.ok(rows.findIndex((r) => r.startsWith('slow-gc')) < rows.findIndex((r) => r.startsWith('well')));
   await picture(page, 'overview-768-light');
   await page.getByRole('link', { name: 'well' }).click();

@@ -26,7 +26,7 @@ for (const [width, colorScheme] of [
       );
     const filter = page.locator('.box[data-component="FilterBolt"]');
     const [busy] = await ask(
-      '100 * max(avg_over_time(storm_capacity_ratio{topology="slow-filter",component="FilterBolt"}[150s]))',
+      '100 * max(avg_over_time(storm_capacity_ratio{topology="slow-filter",component="FilterBolt"}[130s]))',
       at,
     );
     near(numberIn(await filter.locator('[data-busy]').textContent()), Number(busy.value[1]), 'busy share');
@@ -67,7 +67,7 @@ test('a click opens a component’s tasks with their workers, and a link does', 
   await page.locator('#map-details tbody tr').first().waitFor();
   const rows = await page.locator('#map-details tbody tr').allTextContents();
   const tasks = await ask(
-    'max by (task, worker) (avg_over_time(storm_capacity_ratio{topology="slow-filter",component="FilterBolt"}[150s]))',
+    'max by (task, worker) (avg_over_time(storm_capacity_ratio{topology="slow-filter",component="FilterBolt"}[130s]))',
     await moment(page),
   );
   assert.equal(rows.length, tasks.length);
@@ -92,7 +92,7 @@ test('the map goes to any moment of the time that is shown', async (t) => {
     return e && e.textContent !== text && /idle/.test(e.textContent);
   }, before);
   const [busy] = await ask(
-    '100 * max(avg_over_time(storm_capacity_ratio{topology="slow-filter",component="FilterBolt"}[150s]))',
+    '100 * max(avg_over_time(storm_capacity_ratio{topology="slow-filter",component="FilterBolt"}[130s]))',
     await moment(page),
   );
   near(

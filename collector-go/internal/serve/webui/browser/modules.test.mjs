@@ -5,7 +5,7 @@ import { adviceOf, headOf, nameOfSeries, rowsOf, shortNames } from '../static/js
 import { figures, quote } from '../static/js/expressions.js';
 import { layersOf, levelOf, streamsOf } from '../static/js/layers.js';
 import { orderFor, alarmsOf } from '../static/js/order.js';
-import { stateOf } from '../static/js/sentence.js';
+import { alertmanagerLink, grafanaLink, stateOf } from '../static/js/sentence.js';
 import { momentsOf } from '../static/js/diagnosis.js';
 import { gridOf, moved, timesOf } from '../static/js/grid.js';
 import { byName, columnsOf, largest, lastKnown, together } from '../static/js/matrix.js';
@@ -14,7 +14,20 @@ import { tasksOf } from '../static/js/placement.js';
 import { chosen, defaults, format, moment, parse, sliceOf } from '../static/js/state.js';
 import { bandsAndMarks } from '../static/js/timeline.js';
 import { webAddress } from '../static/js/dom.js';
-import { duration, plain, spoken, units, zoneOf } from '../static/js/units.js';
+import {
+  ago,
+  clock,
+  day,
+  duration,
+  fieldOf,
+  fieldTime,
+  plain,
+  setZone,
+  spoken,
+  units,
+  whenever,
+  zoneOf,
+} from '../static/js/units.js';
 
 test('a state comes back from its hash', () => {
   for (const part of [
@@ -25,6 +38,7 @@ test('a state comes back from its hash', () => {
     { figure: 'busy', at: 1795276140, component: 'Filter<b>' },
     { query: 'a{b="#&"} + 1', kind: 'instant' },
     { query: '' },
+    { zone: 'utc' },
   ]) {
     const state = { ...defaults, ...part };
     assert.deepEqual(parse(format(state)), state);
@@ -158,6 +172,7 @@ test('a hash that makes no sense is as by default', () => {
     '#from=x&to=y',
     '#from=1',
     '#cpu=<b>',
+    '#zone=Mars',
     '#%%%',
   ])
     assert.deepEqual(parse(hash), defaults, hash);
@@ -349,7 +364,8 @@ test('every alert leads to its own figure first, and no figure is lost', () => {
     assert.equal(order[0], first, alert);
     assert.deepEqual([...order].sort(), all, alert);
   }
-  assert.equal(orderFor('BulletFilterLatencyMeanHigh')[1], 'busy', 'then its causes');
+  assert.equal(orderFor('BulletFilterLatencyMeanHigh')[1], 'busy', 'then its usual causes');
+  assert.deepEqual(orderFor('BulletFilterLatencyMeanHigh', 'gc').slice(0, 3), ['latency', 'gc', 'busy'], 'its cause');
 });
 
 test('the worst alert of a topology comes first, the watchdog never', () => {
@@ -370,25 +386,6 @@ test('the worst alert of a topology comes first, the watchdog never', () => {
     alarmsOf(all, 't').map((a) => a.labels.alertname),
     ['C', 'W', 'P'],
   );
-  const state = (more) =>
-    stateOf({
-      alarms: [],
-      condition: 'running',
-      alive: true,
-      evaluated: true,
-      okSince: null,
-      firstSeen: 0,
-      now: 1795276140,
-      ...more,
-    });
-  assert.equal(state({ alarms: alarmsOf(all, 't') }).text, 'C');
-  assert.equal(state({}).text, 'OK for more than a day');
-  assert.match(state({ okSince: 1795276140 - 3600 }).text, /^OK since \d\d:\d\d$/);
-  assert.equal(state({ evaluated: false }).kind, 'unknown', 'without evaluated rules, no alert does not mean OK');
-  assert.equal(state({ alive: false }).kind, 'unknown');
-  assert.equal(state({ condition: 'killed' }).kind, 'ended');
-  assert.equal(state({ federated: true }).kind, 'unknown', 'another collector knows whether it is well');
-  assert.equal(state({ federated: true, alarms: alarmsOf(all, 't') }).text, 'C', 'what fires here is shown');
 });
 
 test('components stand behind what feeds them, and streams that lead back go round', () => {
@@ -451,30 +448,22 @@ test('a diagnosis is moments on the figures that moved', () => {
   assert.deepEqual(momentsOf(null), []);
 });
 
-test('a collector that does not answer leaves nothing green', () => {
-  const quiet = { alarms: [], condition: 'running', alive: true, okSince: 0, evaluated: true, now: 100 };
-  assert.equal(stateOf(quiet).kind, 'ok');
-  const lost = { at: Date.parse('2026-11-21T15:51:00Z') / 1000, words: 'the collector does not respond' };
-  const away = stateOf({ ...quiet, lost });
-  assert.equal(away.kind, 'unknown');
-  assert.match(away.text, /^Unknown since \d\d:\d\d:\d\d: the collector does not respond$/);
-  assert.equal(stateOf({ ...quiet, lost, alarms: [alarm('A', 'critical')] }).kind, 'unknown', 'nor red');
-});
-
-const alarm = (name, severity, began = 1, state = 'firing') => ({
+const now = Date.parse('2026-11-21T16:11:00Z') / 1000;
+const ISO = (minutesAgo) => new Date((now - 60 * minutesAgo) * 1000).toISOString();
+const alarm = (name, severity, { state = 'firing', minutes = 4, ...labels } = {}) => ({
   state,
-  activeAt: new Date(began * 1000).toISOString(),
-  labels: { alertname: name, severity, topology: 't' },
-  annotations: { summary: `${name} is 418ms` },
+  activeAt: ISO(minutes),
+  labels: { alertname: name, severity, topology: 't', ...labels },
+  annotations: { summary: `${name} is 418 ms` },
 });
 
-test('what is not known comes before what was measured last, and that is in the past', () => {
+test('what is not known comes before what was measured last', () => {
   const alarms = alarmsOf(
     [
-      alarm('BulletFilterLatencyMeanHigh', 'critical', 1),
-      alarm('BulletMetricsCollectorBlind', 'critical', 9),
-      alarm('BulletClockSkew', 'critical', 5),
-      alarm('BulletClockSkew', 'warning', 0),
+      alarm('BulletFilterLatencyMeanHigh', 'critical', { minutes: 9 }),
+      alarm('BulletMetricsCollectorBlind', 'critical', { minutes: 1 }),
+      alarm('BulletClockSkew', 'critical', { minutes: 5 }),
+      alarm('BulletClockSkew', 'warning', { minutes: 10 }),
     ],
     't',
   );
@@ -482,11 +471,248 @@ test('what is not known comes before what was measured last, and that is in the 
     alarms.map((a) => a.labels.alertname + a.labels.severity[0]),
     ['BulletClockSkewc', 'BulletMetricsCollectorBlindc', 'BulletFilterLatencyMeanHighc', 'BulletClockSkeww'],
   );
-  const held = { held: true, summary: 'Filter latency of t was 418ms', last_bad: '2026-11-21T15:51:00Z' };
-  const now = Date.parse('2026-11-21T16:11:00Z') / 1000;
-  const state = stateOf({ alarms: [alarm('BulletFilterLatencyMeanHigh', 'critical')], evidence: held, now });
-  assert.equal(state.kind, 'firing');
-  assert.match(state.text, /^Filter latency of t was 418ms \(last measured \d\d:\d\d, 20 min ago\)$/);
+});
+
+const latency = alarm('BulletFilterLatencyMeanHigh', 'critical');
+const silent = alarm('BulletMetricsCollectorBlind', 'critical', { minutes: 1 });
+const workerSilent = alarm('BulletMetricsCollectorBlind', 'critical', { minutes: 1, worker: 'h:1' });
+const lostWorkers = [
+  { worker: 'h:2', last_seen: ISO(3) },
+  { worker: 'h:1', last_seen: ISO(20) },
+];
+const cause = (figure, text) => ({ figure, text, advice: `Look at ${figure}` });
+const current = (of, why) => [of, { alert: { held: false }, cause: why }];
+const held = (of, why) => [
+  of,
+  { alert: { held: true, summary: 'Filter latency of t was 418 ms', last_bad: ISO(20) }, cause: why },
+];
+const was = 'Filter latency of t was 418 ms (last measured 15:51, 20 min ago)';
+const isNow = 'BulletFilterLatencyMeanHigh is 418 ms';
+const away = cause('workers', 'The collector did not run from 16:01 to 16:09');
+
+// What the page says first: [what is known, the kind, the first line, more of the answer].
+const situations = {
+  'a lost worker, before an alert': [
+    { lostWorkers: lostWorkers.slice(1), workers: 2 },
+    'firing',
+    'A worker is lost: h:1 last reported at 15:51, 20 min ago; 2 of 3 workers report',
+    { cause: { advice: "Read the worker's log: the most frequent reason is lack of memory" }, also: [] },
+  ],
+  'two lost workers, and the latency that one reported last': [
+    { alarms: [workerSilent, latency], answers: [held(latency)], lostWorkers, workers: 2 },
+    'firing',
+    '2 workers are lost: the first, h:1 last reported at 15:51, 20 min ago; 2 of 4 workers report',
+    { alert: workerSilent, also: [was], more: 0 },
+  ],
+  'a lost worker that only the diagnosis knows yet': [
+    { alarms: [latency], answers: [held(latency, cause('workers', 'A worker is lost: 2 workers report'))], workers: 3 },
+    'firing',
+    'A worker is lost: 2 workers report',
+    { cause: { advice: 'Look at workers' }, alert: undefined, also: [was] },
+  ],
+  'a lost worker, and a latency that is high now': [
+    { alarms: [latency], answers: [current(latency)], lostWorkers: lostWorkers.slice(1), workers: 2 },
+    'firing',
+    'A worker is lost: h:1 last reported at 15:51, 20 min ago; 2 of 3 workers report',
+    { also: [isNow] },
+  ],
+  'a lost worker, after the collector was away': [
+    { alarms: [workerSilent], answers: [current(workerSilent, away)], lostWorkers: lostWorkers.slice(1), workers: 2 },
+    'firing',
+    'A worker is lost: h:1 last reported at 15:51, 20 min ago; 2 of 3 workers report',
+    { cause: { advice: "Read the worker's log: the most frequent reason is lack of memory" }, alert: workerSilent },
+  ],
+  'a lost worker, beside a client that does not report': [
+    {
+      alarms: [alarm('BulletMetricsCollectorBlind', 'critical', { worker: 'c:0', class: 'raw' })],
+      lostWorkers: lostWorkers.slice(1),
+      workers: 2,
+    },
+    'firing',
+    'A worker is lost: h:1 last reported at 15:51, 20 min ago; 2 of 3 workers report',
+    { alert: undefined, also: ['BulletMetricsCollectorBlind is 418 ms'] },
+  ],
+  'a worker that was lost and is back': [
+    {
+      alarms: [latency],
+      answers: [held(latency, cause('workers', 'A worker was lost and restarted at 15:51'))],
+      workers: 3,
+    },
+    'firing',
+    was,
+    { cause: cause('workers', 'A worker was lost and restarted at 15:51'), alert: latency },
+  ],
+  'a slow bolt': [
+    { alarms: [latency], answers: [current(latency, cause('busy', 'FilterBolt has been busy 97%'))] },
+    'firing',
+    isNow,
+    { cause: cause('busy', 'FilterBolt has been busy 97%'), alert: latency, also: [] },
+  ],
+  'CPU taken away': [
+    { alarms: [latency], answers: [current(latency, cause('cpu', 'The workers have got less CPU'))] },
+    'firing',
+    isNow,
+    { cause: cause('cpu', 'The workers have got less CPU') },
+  ],
+  'garbage collection of two workers': [
+    {
+      alarms: [
+        alarm('BulletGCShareHigh', 'warning', { worker: 'h:1' }),
+        alarm('BulletHeapNearLimit', 'warning', { worker: 'h:1' }),
+        alarm('BulletGCShareHigh', 'warning', { worker: 'h:2' }),
+        alarm('BulletHeapNearLimit', 'warning', { worker: 'h:2' }),
+      ],
+    },
+    'firing',
+    'BulletGCShareHigh is 418 ms',
+    { also: ['BulletHeapNearLimit is 418 ms', 'BulletGCShareHigh is 418 ms'], more: 1 },
+  ],
+  'a stalled source': [
+    { alarms: [alarm('BulletSourceFallingBehind', 'critical'), alarm('BulletGCShareHigh', 'warning')] },
+    'firing',
+    'BulletSourceFallingBehind is 418 ms',
+    { also: ['BulletGCShareHigh is 418 ms'] },
+  ],
+  'an alert that is kept for an old value, and a current one': [
+    {
+      alarms: [latency, alarm('BulletGCShareHigh', 'warning')],
+      answers: [held(latency, cause('busy', 'FilterBolt was busy'))],
+    },
+    'firing',
+    'BulletGCShareHigh is 418 ms',
+    { cause: undefined, also: [was] },
+  ],
+  'an alert that is kept for an old value': [
+    { alarms: [latency], answers: [held(latency, cause('busy', 'FilterBolt was busy 97%'))] },
+    'firing',
+    was,
+    { cause: cause('busy', 'FilterBolt was busy 97%') },
+  ],
+  'a silent topology': [
+    {
+      alarms: [silent, latency],
+      answers: [current(silent, cause('workers', 't has not reported since 15:51')), held(latency)],
+      condition: { state: 'silent', since: ISO(20) },
+      alive: false,
+      lastSeen: now - 1200,
+    },
+    'firing',
+    'No report since 15:51, 20 min ago',
+    { cause: cause('workers', 't has not reported since 15:51'), alert: silent, also: [was] },
+  ],
+  'a silent topology, before an alert': [{ alive: false }, 'unknown', 'No reports'],
+  'a topology that Storm stopped': [
+    { condition: { state: 'stopped', since: ISO(2) } },
+    'unknown',
+    'Stopped by Storm at 16:09, 2 min ago: killed, or being rebalanced',
+  ],
+  'a killed topology, whose last values raised an alert': [
+    { alarms: [latency], answers: [held(latency)], condition: { state: 'killed', since: ISO(26 * 60) }, alive: false },
+    'ended',
+    'Killed at 2026-11-20 14:11, 1 d 2 h ago',
+    { also: [was] },
+  ],
+  'a collector that does not respond, while the page is open': [
+    { alarms: [latency], lost: { at: now - 90, words: 'the collector does not respond' } },
+    'unknown',
+    'Unknown since 16:09:30: the collector does not respond',
+    { aside: 'The charts, the map and the alerts are older.' },
+  ],
+  'a collector that has just started': [
+    { evaluated: false, startedAt: now - 40 },
+    'unknown',
+    'The collector started at 16:10, 40 s ago: alert rules are not evaluated yet',
+  ],
+  'a collector that was away': [
+    { alarms: [silent], answers: [current(silent, away)] },
+    'firing',
+    'BulletMetricsCollectorBlind is 418 ms',
+    { cause: away },
+  ],
+  'nothing wrong since the collector started': [
+    { okSince: now - 3600, startedAt: now - 600 },
+    'ok',
+    'OK since 16:01, when the collector started',
+  ],
+  'nothing wrong since an alert': [{ okSince: now - 3600, startedAt: now - 9e5 }, 'ok', 'OK since 15:11'],
+  'nothing wrong for long': [{}, 'ok', 'OK for more than a day'],
+  'a pending alert': [
+    { alarms: [alarm('BulletSourceFallingBehind', 'critical', { state: 'pending' })] },
+    'pending',
+    'Pending alert: BulletSourceFallingBehind is 418 ms',
+    { also: [] },
+  ],
+  'a topology without data yet': [
+    { empty: true, firstSeen: now - 20, evaluated: false },
+    'unknown',
+    'First report at 16:10, 20 s ago: no values yet',
+  ],
+  'rules that are not evaluated': [
+    { evaluated: false, startedAt: now - 600 },
+    'unknown',
+    'Alert rules are not being evaluated',
+  ],
+  'now, above charts of the past': [
+    { alarms: [latency], answers: [current(latency)], range: { from: now - 1320, to: now - 1140 } },
+    'firing',
+    isNow,
+    { aside: 'Charts and map show 15:49 to 15:52, not the present.' },
+  ],
+  'now, above charts that are paused': [
+    { paused: true },
+    'ok',
+    'OK for more than a day',
+    { aside: 'Charts and map are paused.' },
+  ],
+  'a topology of another collector': [{ federated: true }, 'unknown', 'Monitored by another collector'],
+};
+
+for (const [name, [known, kind, text, more = {}]] of Object.entries(situations))
+  test(`the first line of ${name}`, () => {
+    setZone('utc');
+    const answers = new Map(known.answers);
+    const state = stateOf({
+      alarms: [],
+      answerOf: (a) => answers.get(a) ?? null,
+      condition: { state: 'running' },
+      alive: true,
+      evaluated: true,
+      firstSeen: now - 9e5,
+      startedAt: now - 9e5,
+      now,
+      ...known,
+    });
+    assert.deepEqual([state.kind, state.text], [kind, text]);
+    for (const [key, value] of Object.entries(more)) assert.deepEqual(state[key], value, key);
+  });
+
+test('links lead to the alert in Alertmanager and to the topology in Grafana', () => {
+  const live = { topology: 'a&b', range: '6h', from: null, to: null };
+  const overview = 'https://grafana.example/sub/d/bullet-overview?var-topology=a%26b';
+  assert.equal(grafanaLink('https://grafana.example/sub/', live), `${overview}&from=now-6h&to=now`);
+  assert.equal(
+    grafanaLink('https://grafana.example/sub', { ...live, from: 5, to: 6 }),
+    `${overview}&from=5000&to=6000`,
+  );
+  assert.equal(
+    decodeURIComponent(
+      alertmanagerLink('https://am.example/am/api/v2/alerts', 'silences/new', { alertname: 'A', topology: 'a "b"' }),
+    ),
+    'https://am.example/am/#/silences/new?filter={alertname="A", topology="a \\"b\\""}',
+  );
+});
+
+test('all times are in the zone that the reader chose', () => {
+  const at = Date.parse('2026-11-21T23:51:02Z') / 1000;
+  setZone('utc');
+  assert.deepEqual(
+    [clock(at), day(at), whenever(at), fieldOf(at)],
+    ['23:51:02', '21 Nov', '2026-11-21 23:51:02', '2026-11-21T23:51:02'],
+  );
+  assert.equal(moment(fieldTime(fieldOf(at))), at);
+  setZone('local');
+  assert.equal(moment(fieldTime(fieldOf(at))), at);
+  assert.deepEqual([ago(41), ago(119), ago(1234)], ['41 s ago', '1 min 59 s ago', '20 min ago']);
 });
 
 test('times and durations in a sentence are written as everywhere on the page', () => {
@@ -497,6 +723,7 @@ test('times and durations in a sentence are written as everywhere on the page', 
   );
   assert.match(spoken('since 2026-11-20T15:51:00.000Z', at + 86400), /^since 2026-11-2\d \d\d:\d\d$/);
   assert.equal(spoken('latency of a-5m is 430ms, above 200 ms', at), 'latency of a-5m is 430 ms, above 200 ms');
+  assert.equal(spoken('h:6700 waits for 12480 records', at), 'h:6700 waits for 12,480 records');
   assert.equal(spoken('at least 2h 0m 3s behind (1.5s)', at), 'at least 2 h 0 min 3 s behind (1.5 s)');
   assert.equal(zoneOf('UTC', 0), 'UTC');
   assert.equal(zoneOf('Europe/Berlin', -60), 'Europe/Berlin (UTC+1)');

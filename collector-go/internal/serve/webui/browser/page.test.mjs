@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, request as send } from 'node:http';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { again, api, ask, collectors, data, figuresShown, madeUp, open, picture } from './harness.mjs';
+import { again, api, ask, collectors, data, figuresShown, madeUp, open, picture, unfold } from './harness.mjs';
 
 test('CPU and GC are the totals’ rises', async (t) => {
   const page = await open(t, { keep: true, hash: madeUp });
@@ -247,6 +247,7 @@ test('alerts tell their cause', async (t) => {
 
 test('the crosshair follows the pointer in all figures, and dragging zooms', async (t) => {
   const page = await open(t, { keep: true });
+  await unfold(page);
   await page.locator('#figure-heap').scrollIntoViewIfNeeded();
   const box = await page.locator('#figure-heap .u-over').boundingBox();
   await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
@@ -308,6 +309,7 @@ test('light and dark have contrast, and follow the system', async (t) => {
 
 test('by keyboard alone', async (t) => {
   const page = await open(t);
+  await unfold(page);
   const seen = [];
   for (let i = 0; i < 60; i++) {
     await page.keyboard.press('Tab');
@@ -326,10 +328,11 @@ test('by keyboard alone', async (t) => {
   }
   const stops = [
     'skip',
-    'to-alert',
-    'tile-latency',
     'topology',
     'range',
+    'zone',
+    'to-alert',
+    'tile-latency',
     'figure-latency',
     'figure-cpu',
     'figure-heap',
@@ -436,9 +439,11 @@ test('a collector that does not respond leaves nothing green, and is found again
     /Unknown since \d\d:\d\d:\d\d: the collector does not respond/,
   );
   assert.equal(await page.locator('#live').textContent(), 'No response');
+  assert.equal(await page.locator('.stale').count(), 1, 'and nothing has colours');
   assert.match(await page.locator('#alerts-body').textContent(), /Unknown: the collector does not respond\./);
   assert.doesNotMatch(await page.locator('main').textContent(), /rules are being evaluated/);
   await page.unroute('**/api/**');
-  await page.locator('#state .sentence:not(.unknown)').waitFor();
+  await page.locator('#state', { hasNotText: 'Unknown since' }).waitFor();
+  assert.equal(await page.locator('.stale').count(), 0);
   assert.equal(await page.locator('#live').textContent(), 'Live');
 });

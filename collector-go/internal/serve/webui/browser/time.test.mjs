@@ -61,7 +61,7 @@ test('data older than the range leads there, without errors and empty figures', 
 
 test('all times are of one zone, which the page names', async (t) => {
   const page = await open(t, { hash: '#topology=slow-filter', timezoneId: 'Asia/Tokyo' });
-  assert.equal(await page.locator('#zone').textContent(), 'Time zone: Asia/Tokyo (UTC+9)');
+  assert.equal(await page.locator('#zone option:checked').textContent(), 'Asia/Tokyo (UTC+9)');
   await page.locator('#cause').waitFor();
   const first = await page.locator('#first, #look').allTextContents();
   assert.doesNotMatch(first.join(' '), /UTC|\d{4}-\d\d-\d\dT/);
@@ -71,4 +71,21 @@ test('all times are of one zone, which the page names', async (t) => {
   });
   const since = new Date(Date.parse(cause.since) + 9 * 3600_000).toISOString().slice(11, 16);
   assert.match(await page.locator('#cause').textContent(), new RegExp(`since ${since}`));
+  const ended = await page.locator('#figure-busy time').textContent();
+  await page.selectOption('#zone', 'utc');
+  await page.locator('#cause', { hasText: `since ${cause.since.slice(11, 16)}` }).waitFor();
+  assert.match(new URL(page.url()).hash, /zone=utc/, 'a link shows the same time to others');
+  const hours = (text) => Number(/(\d\d):\d\d:\d\d$/.exec(text)[1]);
+  await page.waitForFunction((text) => document.querySelector('#figure-busy time').textContent !== text, ended);
+  assert.equal((hours(ended) - hours(await page.locator('#figure-busy time').textContent()) + 24) % 24, 9);
+  const axis = () =>
+    page.evaluate(() => {
+      const { _splits: times, _values: labels } = globalThis.bulletPage.board.byName.get('busy').chart.axes[0];
+      return times.map((s, i) => [new Date(s * 1000).toISOString().slice(11, 16), labels[i].slice(0, 5)]);
+    });
+  for (const [time, label] of await axis()) assert.equal(label, time, 'of the axis too');
+  await page.selectOption('#range', 'fixed');
+  await page.waitForFunction(
+    () => Date.parse(`${document.getElementById('to').value}Z`) === globalThis.bulletPage.page.state.to * 1000,
+  );
 });

@@ -2,13 +2,15 @@
 // click.
 import { ask, outdated } from './api.js';
 import { explained, isMoving } from './diagnosis.js';
-import { clip, el, fill, link } from './dom.js';
-import { alarmsOf, watchdog } from './order.js';
+import { clip, el, fill } from './dom.js';
+import { alarmsOf, isEvaluated, watchdog } from './order.js';
+import { linksOf, textOf } from './sentence.js';
 import { plain, spoken, whenever } from './units.js';
 
 const most = 50; // alerts shown
 const mostOpen = 3; // diagnoses that are asked for without a click
-const askedAgainAfter = 30_000; // ms: the diagnosis of a new alert may still change
+// ms: the diagnosis of a new alert may still change, and later the measurements may end that raised it
+const askedAgainAfter = (answer, now) => (answer && isMoving(answer, now) ? 30_000 : 60_000);
 
 /** Alerts shows /api/v1/alerts of a topology. `host` has linkTo(part) and diagnosed(), called when a diagnosis came. */
 export class Alerts {
@@ -18,6 +20,7 @@ export class Alerts {
     this.answers = new Map(); // by alert: {answer, problem, at} of /api/v1/why
     this.chosen = new Map(); // by alert: whether somebody opened or closed it
     this.alarms = [];
+    this.alertmanagers = [];
     this.evaluated = false;
   }
 
@@ -25,13 +28,13 @@ export class Alerts {
   show(all, topology) {
     this.topology = topology;
     this.lost = false;
-    this.evaluated = all.some((a) => a.labels.alertname === watchdog && a.state === 'firing');
+    this.evaluated = isEvaluated(all);
     this.alarms = alarmsOf(all, topology);
     this.others = all.filter((a) => a.labels.alertname !== watchdog).length - this.alarms.length;
     this.draw();
     return Promise.all(
       this.alarms
-        .filter((a, i) => i === 0 || this.isOpen(a)) // the state at the top needs the first alert's evidence
+        .filter((a, i) => i < mostOpen || this.isOpen(a)) // the first lines need the evidence of the worst alerts
         .slice(0, most)
         .map((a) => this.diagnose(a)),
     );
@@ -90,20 +93,20 @@ export class Alerts {
         el('bdi', {}, clip(a.labels.alertname, 120)),
         a.labels.severity ? el('span', { class: 'severity' }, clip(a.labels.severity, 40)) : null,
       ),
-      el('p', {}, el('bdi', {}, clip(spoken(a.annotations.summary ?? ''), 500))),
+      el('p', {}, el('bdi', {}, clip(spoken(textOf(a, this.answerOf(a)?.alert, Date.now() / 1000)), 500))),
       el('div', { class: 'why' }, ...this.explanation(a)),
       el(
         'p',
         {},
         el('button', { type: 'button', 'data-key': key, 'aria-expanded': String(this.isOpen(a)) }, 'Why?'),
-        ' ',
-        a.annotations.runbook_url ? link(a.annotations.runbook_url, 'Runbook') : null,
+        ...linksOf(a, this.alertmanagers).flatMap((one) => [' ', one]),
       ),
       a.annotations.description ? el('p', {}, el('bdi', {}, clip(spoken(a.annotations.description), 1000))) : null,
       el(
         'p',
         { class: 'note' },
-        `Since ${whenever(Date.parse(a.activeAt) / 1000)}, value ${plain(Number(a.value))}`,
+        `Since ${whenever(Date.parse(a.activeAt) / 1000)}`,
+        /\d/.test(a.annotations.summary ?? '') ? null : `, value ${plain(Number(a.value))}`,
         ...rest.slice(0, 12).map(([label, value]) => el('bdi', { class: 'label' }, `${label}=${clip(value, 120)}`)),
       ),
     );
@@ -129,14 +132,14 @@ export class Alerts {
   async diagnose(a) {
     const key = keyOf(a);
     const known = this.answers.get(key);
-    if (known && known.activeAt === a.activeAt && (known.done || Date.now() - known.at < askedAgainAfter)) return;
-    const fresh = { at: Date.now(), activeAt: a.activeAt };
+    const now = Date.now();
+    if (known && known.activeAt === a.activeAt && now - known.at < askedAgainAfter(known.answer, now)) return;
+    const fresh = { at: now, activeAt: a.activeAt };
     try {
       fresh.answer = await ask(`why ${key}`, '/api/v1/why', {
         alert: a.labels.alertname,
         topology: a.labels.topology || null,
       });
-      fresh.done = !isMoving(fresh.answer, Date.now());
     } catch (error) {
       if (outdated(error)) return;
       fresh.problem = error.message;
@@ -146,19 +149,10 @@ export class Alerts {
     this.host.diagnosed();
   }
 
-  /** diagnosis returns the diagnosis of the worst alert that has one, or null. */
-  get diagnosis() {
-    for (const a of this.alarms.slice(0, mostOpen)) {
-      const known = this.isOpen(a) ? this.answers.get(keyOf(a)) : null;
-      if (known?.answer) return known.answer;
-    }
-    return null;
-  }
-
-  /** evidence returns the first alert as its diagnosis describes it, or null before the diagnosis has arrived. */
-  get evidence() {
-    const [first] = this.alarms;
-    return (first && this.answers.get(keyOf(first))?.answer?.alert) ?? null;
+  /** answerOf returns the diagnosis of an alert, or null before it has arrived. */
+  answerOf(a) {
+    const known = this.answers.get(keyOf(a));
+    return (known?.activeAt === a.activeAt && known?.answer) || null;
   }
 
   forget() {

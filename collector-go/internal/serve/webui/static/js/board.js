@@ -1,7 +1,7 @@
 // All charts: one grid, one crosshair, one order. The board requests their data.
 import { ask, outdated } from './api.js';
 import { el } from './dom.js';
-import { figures as definitions, intervals, quote, workersAt } from './expressions.js';
+import { busyWindow, figures as definitions, intervals, quote, workersAt } from './expressions.js';
 import { Figure } from './figure.js';
 import { gridOf, moved, timesOf } from './grid.js';
 import { Legend } from './legend.js';
@@ -43,7 +43,7 @@ export class Board {
         }),
     );
     this.byName = new Map(this.figures.map((f) => [f.name, f]));
-    this.arrange(null, 0);
+    this.arrange(null, null, 0);
   }
 
   // Only the first chart has the labels of bands and marks. A change is labelled in its own chart.
@@ -60,10 +60,11 @@ export class Board {
   }
 
   /**
-   * arrange orders the charts for an alert's name. The first ones, as many as beside, are placed next to the alerts.
+   * arrange orders the charts for an alert's name and its cause. The first ones, as many as beside, are placed next to
+   * the alerts.
    */
-  arrange(alert, beside) {
-    const order = orderFor(alert);
+  arrange(alert, cause, beside) {
+    const order = orderFor(alert, cause);
     const form = JSON.stringify([order, beside]);
     if (form === this.arranged) return;
     this.arranged = form;
@@ -157,7 +158,7 @@ export class Board {
       range: ranges[state.range],
       slice: sliceOf(state),
       now: Date.now() / 1000,
-      width: this.byName.get(this.order.at(-1)).body.clientWidth || 800,
+      width: this.byName.get(this.order[0]).body.clientWidth || 800,
       workers: this.workers,
     });
     if (!moved(this.grid, next)) return false;
@@ -178,9 +179,10 @@ export class Board {
     return this.grid === next;
   }
 
-  /** isEmpty reports whether no figure has a sample, and none failed. */
+  /** isEmpty reports whether all figures are loaded, and none has a sample or failed. */
   get isEmpty() {
-    return this.grid && this.figures.every((f) => f.problem.hidden && lastKnown(f.columns) < 0);
+    const loaded = (f) => Boolean(this.unavailable) || f.grid === this.grid;
+    return this.grid && this.figures.every((f) => loaded(f) && f.problem.hidden && lastKnown(f.columns) < 0);
   }
 
   get failed() {
@@ -244,6 +246,10 @@ export class Board {
     }
   }
 
+  get busyWindow() {
+    return busyWindow(this.grid.step, this.intervals.storm_executed_total ?? 10);
+  }
+
   note() {
     const { grid } = this;
     const slices = grid.step / grid.slice;
@@ -258,6 +264,8 @@ export class Board {
   lead(name) {
     const figure = this.byName.get(name);
     if (!figure) return;
+    const folded = figure.element.closest('details');
+    if (folded) folded.open = true;
     figure.element.scrollIntoView({ block: 'start' });
     figure.element.focus({ preventScroll: true });
   }

@@ -1,6 +1,7 @@
 // The canvas of a chart: uPlot, with bands, marks and the limit drawn into it.
 import uPlot from '../vendor/uplot/uPlot.esm.js';
 import { theme } from './palette.js';
+import { clock, day as dayOf, inZone, minute } from './units.js';
 
 const font = '12px system-ui, "Liberation Sans", Arial, sans-serif';
 const axisWidth = 68; // equal in all charts, so that their time axes are aligned
@@ -27,6 +28,7 @@ export function chartOf(element, { lines, times, values, axis, write, limit, lim
   const options = {
     width: Math.max(200, element.clientWidth),
     height: stillHeight,
+    tzDate: (t) => inZone(new Date(t * 1000), uPlot.tzDate),
     legend: { show: false },
     padding: [14, 26, 0, 0],
     cursor: {
@@ -81,17 +83,12 @@ function seriesOf(line) {
   };
 }
 
-const clockOf = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
-const secondsOf = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const dayOf = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
-
 // A label has the time, and the day if it differs from that of the previous label.
 function timeLabels(u, ticks, axis, space, increment) {
   let before = '';
   return ticks.map((t) => {
-    const at = new Date(t * 1000);
-    const day = dayOf.format(at);
-    const label = increment >= 86400 ? day : (increment < 60 ? secondsOf : clockOf).format(at);
+    const day = dayOf(t);
+    const label = increment >= 86400 ? day : increment < 60 ? clock(t) : minute(t);
     const line = day !== before && increment < 86400 ? `${label}\n${day}` : label;
     before = day;
     return line;

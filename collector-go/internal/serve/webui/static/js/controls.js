@@ -1,7 +1,7 @@
 // The choices at the top of the page.
 import { clip, el } from './dom.js';
 import { isFixed, moment, rangeNames, slices } from './state.js';
-import { duration } from './units.js';
+import { duration, fieldOf, fieldTime } from './units.js';
 
 /** Controls shows a state and calls change(part) when the reader chooses something. */
 export class Controls {
@@ -82,7 +82,7 @@ export class Controls {
   }
 
   chooseTimes() {
-    const [from, to] = [moment(this.from.value), moment(this.to.value)];
+    const [from, to] = [this.from.value, this.to.value].map((value) => moment(fieldTime(value)));
     this.to.setCustomValidity(from != null && to != null && from >= to ? 'The end must be after the start.' : '');
     this.to.reportValidity();
     if (from != null && to != null && from < to) this.change({ from, to });
@@ -120,7 +120,7 @@ export class Controls {
     this.gc.value = state.gc;
     this.times.hidden = !isFixed(state);
     this.live.hidden = isFixed(state);
-    if (isFixed(state)) [this.from.value, this.to.value] = [local(state.from), local(state.to)];
+    if (isFixed(state)) [this.from.value, this.to.value] = [fieldOf(state.from), fieldOf(state.to)];
   }
 }
 
@@ -134,6 +134,3 @@ export function foldOn(narrow, details) {
 }
 
 const labelled = (id, words, control) => el('label', { for: id }, el('span', {}, words), control);
-
-// local formats a time for the browser's own input field.
-const local = (s) => new Date((s - new Date(s * 1000).getTimezoneOffset() * 60) * 1000).toISOString().slice(0, 19);

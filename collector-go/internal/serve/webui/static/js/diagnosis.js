@@ -1,7 +1,7 @@
 // The answer of /api/v1/why as text and as marks on the charts: changed metrics, then events, then the limiting
 // resource.
 import { clip, el } from './dom.js';
-import { clock, duration, plain, spoken } from './units.js';
+import { clock, duration, percent, plain, spoken } from './units.js';
 
 const manyMissing = 12; // metrics; if more are missing, nothing was collected
 const mostMoments = 12; // on the charts
@@ -100,5 +100,5 @@ const level = (value, unit) =>
   unit === 's' && Math.abs(value) < 1
     ? `${plain(value * 1000)} ms`
     : unit === 'ratio'
-      ? `${plain(value * 100)}%`
+      ? percent(value)
       : `${plain(value)} ${unit}`;

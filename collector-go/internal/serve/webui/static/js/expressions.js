@@ -26,6 +26,9 @@ const own = 'component!~"__.*"';
 // Storm samples one tuple in twenty. A slice of ten seconds has too few of them for a busy share.
 const leastBusy = 120;
 
+/** busyWindow is the time over which a busy share is taken, the same in charts, tiles and the map. */
+export const busyWindow = (step, interval) => counter(Math.max(step, leastBusy), interval);
+
 // FilterBolt also executes queries and ticks, which are not records.
 const fromRecords = 'component="FilterBolt",source!~"QuerySpout|TickSpout|ReplayBolt|__.*"';
 
@@ -68,8 +71,7 @@ export const figures = [
     absent: 'only tasks that execute enough tuples have a busy share',
     lines: [
       {
-        expression: (t, step, i) =>
-          `max by (component) (${busyShare(`topology=${t}`, own, counter(Math.max(step, leastBusy), i))})`,
+        expression: (t, step, i) => `max by (component) (${busyShare(`topology=${t}`, own, busyWindow(step, i))})`,
       },
     ],
   },
@@ -232,6 +234,17 @@ export const figures = [
     ],
   },
 ];
+
+// For the list of topologies: a minute, with metrics that are reported once a minute.
+const [listStep, listInterval] = [60, 60];
+
+/** ofTopologies are the queries for the list of topologies. Each gives a value for each topology. */
+export const ofTopologies = {
+  p99: `histogram_quantile(0.99, sum by (topology) (rate(bullet_filter_latency_seconds[${counter(listStep, listInterval)}])))`,
+  mean: `max by (topology) (max_over_time(bullet_filter_latency_mean_seconds[${listStep}s]))`,
+  queries: `sum by (topology) (avg_over_time(bullet_active_queries{component="JoinBolt"}[${listStep}s]))`,
+  busy: `max by (topology) (${busyShare('topology!=""', own, busyWindow(listStep, listInterval))})`,
+};
 
 /** workersAt counts the workers that report. */
 export const workersAt = (t) =>

@@ -3,7 +3,7 @@ import { chartOf, colour, recolour } from './chart.js';
 import { clip, el } from './dom.js';
 import { columnsOf, lastKnown, nameOf, byName, meanOf, together } from './matrix.js';
 import { dash, distinct, lineColour } from './palette.js';
-import { clock, units, whenever } from './units.js';
+import { clock, units, whenever, zone } from './units.js';
 
 /** Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i). */
 export class Figure {
@@ -99,13 +99,18 @@ export class Figure {
       times === 1 ? c.values : c.values.map((v) => (v == null ? null : v * times)),
     );
     const looks = this.columns.map((c) => this.looks(c));
+    const empty = lastKnown(this.columns) < 0; // then it is one line
+    const changed = this.element.classList.contains('empty') !== empty;
+    this.element.classList.toggle('empty', empty);
     const form = JSON.stringify([
       this.unit,
+      zone() ?? '',
       this.columns.map((c) => c.metric.worker),
       looks.map((l) => [l.show, l.width]),
     ]);
     if (this.chart && form === this.form) {
       this.chart.setData([this.middles, ...values]);
+      if (changed) this.resize();
     } else {
       this.chart?.destroy();
       this.form = form;
@@ -181,7 +186,7 @@ export class Figure {
   parts(at) {
     if (!this.together) {
       const shown = this.columns.filter(
-        (c) => c.order >= 0 && (c.values[at] != null || !this.definition.lines[c.order]?.sparse),
+        (c) => c.order >= 0 && (c.values[at] != null || !this.definition.lines?.[c.order]?.sparse),
       );
       const more = this.columns.filter((c) => c.order < 0).length;
       return [

@@ -4,27 +4,28 @@ import { ask, outdated } from './api.js';
 import { Board, emptyNote } from './board.js';
 import { Controls, foldOn } from './controls.js';
 import { momentsOf } from './diagnosis.js';
-import { clip, el, fill } from './dom.js';
-import { lastAlert, lastSample, quote } from './expressions.js';
+import { clip, el, fill, link } from './dom.js';
+import { lastAlert, lastSample, ofTopologies, quote } from './expressions.js';
+import { gridOf } from './grid.js';
 import { showHealth, windowOf } from './health.js';
 import { TopologyMap } from './map.js';
 import { showOverview } from './overview.js';
-import { pasteFor } from './paste.js';
+import { loopback, pasteFor } from './paste.js';
 import { showPlacement } from './placement.js';
 import { QueryBox } from './querybox.js';
 import { showRuns } from './runs.js';
-import { lastSampleTime, sentence, stateOf } from './sentence.js';
+import { blind, grafanaLink, linksOf, registered, sentence, stateOf, when } from './sentence.js';
 import { chosen, format, isFixed, parse, ranges, sliceOf } from './state.js';
 import { Tiles } from './tiles.js';
 import { mostAnnotations, showChanges } from './timeline.js';
 import { knownTopologies } from './topologies.js';
-import { clock, zoneOf } from './units.js';
+import { clock, setZone, zoneOf } from './units.js';
 
 const refreshEvery = 10_000; // ms
 const slowEvery = 60_000; // ms: for data that is expensive and changes slowly
 const around = 15 * 60; // s: shown before and after the time of a link
-const besideDiagnosis = 3; // charts next to the diagnosis on wide screens
-const needSamples = ['lead', 'rest', 'map', 'tiles', 'health'];
+const [besideAlerts, aboveAlerts] = [3, 2]; // charts of a firing alert on wide and on narrow screens
+const needSamples = ['map', 'tiles', 'lead', 'rest', 'health'];
 const wide = matchMedia('(min-width: 1000px)');
 const at = (id) => document.getElementById(id);
 const now = () => Date.now() / 1000;
@@ -36,11 +37,14 @@ const page = {
   topologies: [],
   paused: false,
   slowAt: 0,
-  okSince: null,
+  okSince: null, // {at, startedAt}: when the last alert ended, and when the collector started, s
   reached: null,
   loading: null,
+  burning: null, // whether a problem comes first, so that further charts are folded
+  figuresOf: new Map(), // by topology: values of the list
   answeredAt: null, // time of the collector's last response, s
   lost: null, // {at, words} while the collector does not respond
+  grafana: '', // its URL
   withoutRuns: false, // the collector has no directory of runs
 };
 const snippet = at('snippet').textContent;
@@ -71,7 +75,7 @@ const box = new QueryBox(at('ask-body'), {
 });
 const controls = new Controls(at('controls'), choose, (paused) => {
   page.paused = paused;
-  if (!paused) refresh();
+  refresh();
 });
 
 foldOn(matchMedia('(max-width: 620px)'), at('chooser'));
@@ -109,11 +113,12 @@ function change(part) {
   }
 }
 
-const asksFor = (state) => JSON.stringify([state.topology, state.range, state.from, state.to, state.slice]);
+const asksFor = (state) => JSON.stringify([state.topology, state.range, state.from, state.to, state.slice, state.zone]);
 
 function follow() {
   const before = page.state;
   page.state = parse(location.hash);
+  showZone();
   if (page.topologies.length === 1) page.state.topology ||= page.topologies[0].name;
   if (before.topology !== page.state.topology) {
     board.forget();
@@ -205,7 +210,13 @@ async function refresh() {
   if (!some) say(several ? '' : 'Waiting for a topology to report.');
   const slow = Date.now() - page.slowAt >= slowEvery;
   if (slow) page.slowAt = Date.now();
-  await Promise.all([showAlerts(), some && showFigures(), slow && listRuns()]);
+  await Promise.all([
+    showAlerts(),
+    some && !(page.paused && board.grid) && showFigures(),
+    slow && listRuns(),
+    slow && findServices(),
+    slow && !some && several && findFiguresOf(),
+  ]);
   if (some && slow) await Promise.all([showCollection(), showSharing()]);
 }
 
@@ -226,6 +237,7 @@ function markReachable() {
   page.answeredAt = now();
   if (!page.lost) return;
   page.lost = null;
+  page.okSince = null; // the collector may have restarted
   controls.answering(true);
 }
 
@@ -249,8 +261,8 @@ async function loadFigures() {
   if (!(await board.show(state, findAnnotations))) return;
   const { grid } = board;
   at('figures-note').textContent = board.note();
-  tiles.show(board.byName, (known?.worker_count ?? 0) + (known?.lost_workers?.length ?? 0));
-  await Promise.all([showAway(state), map.load(state.topology, grid)]);
+  showTiles();
+  await Promise.all([showAway(state), map.load(state.topology, grid, board.busyWindow)]);
   if (page.state !== state || board.grid !== grid) return;
   if (!board.failed)
     say(
@@ -289,7 +301,7 @@ async function showAway(state) {
     at('away'),
     emptyNote(
       last,
-      lastSampleTime,
+      when,
       last == null ? '' : linkTo({ from: Math.floor(last - long * 0.9), to: Math.ceil(last + long * 0.1) }),
       now(),
     ),
@@ -323,7 +335,7 @@ async function showAlerts() {
   }
   markReachable();
   if (!page.state.topology) {
-    showOverview(at('overview-body'), page.topologies, data.alerts, linkTo);
+    showOverview(at('overview-body'), page.topologies, data.alerts, page.figuresOf, linkTo);
     return;
   }
   const diagnosed = alerts.show(data.alerts, page.state.topology);
@@ -332,36 +344,83 @@ async function showAlerts() {
   await diagnosed;
 }
 
-// The time since which all is well is requested when the page opens and when an alert has ended.
+// Latency, queries and busy share of all topologies, at the time of the tiles.
+async function findFiguresOf() {
+  const { end: time } = gridOf({ range: 3600, slice: 60, now: now(), width: 800, workers: 1 });
+  const names = Object.keys(ofTopologies);
+  const found = await Promise.all(
+    names.map((name) => ask(`list ${name}`, '/api/v1/query', { query: ofTopologies[name], time }).catch(() => ({}))),
+  );
+  page.figuresOf = new Map();
+  found.forEach(({ result = [] }, i) => {
+    for (const { metric, value } of result)
+      page.figuresOf.set(metric.topology, { ...page.figuresOf.get(metric.topology), [names[i]]: Number(value[1]) });
+  });
+  await showAlerts();
+}
+
+// The time since which all is well is requested when the page opens, when an alert has ended, and when the collector
+// responds again.
 async function findOkSince() {
   const quiet = !alerts.alarms.some((a) => a.state === 'firing');
   if (!quiet) page.okSince = null;
   if (!quiet || page.okSince) return;
-  const { topology } = page.state;
-  const { result } = await ask('ok since', '/api/v1/query', { query: lastAlert(topology) }).catch((error) => {
+  const optional = (data) => (error) => {
     if (outdated(error)) throw error;
-    return { result: [] };
-  });
-  page.okSince = { topology, at: result.length ? Number(result[0].value[1]) : null };
+    return data;
+  };
+  const [{ result }, { startTime }] = await Promise.all([
+    ask('ok since', '/api/v1/query', { query: lastAlert(page.state.topology) }).catch(optional({ result: [] })),
+    ask('started', '/api/v1/status/runtimeinfo').catch(optional({})),
+  ]);
+  page.okSince = { at: result.length ? Number(result[0].value[1]) : null, startedAt: seconds(startTime) };
 }
 
+function showTiles() {
+  if (!board.grid || board.unavailable) return;
+  const known = page.topologies.find((t) => t.name === page.state.topology);
+  const current = (a) => a.state === 'firing' && !alerts.answerOf(a)?.alert.held;
+  tiles.show(
+    board.byName,
+    (known?.worker_count ?? 0) + (known?.lost_workers?.length ?? 0),
+    isFixed(page.state) ? [] : alerts.alarms.filter(current),
+  );
+}
+
+// An Alertmanager on the collector's loopback address cannot be opened from another machine.
+async function findServices() {
+  const [{ activeAlertmanagers: all }, { 'http.grafana_url': grafana }] = await Promise.all([
+    ask('alertmanagers', '/api/v1/alertmanagers').catch(() => ({})),
+    ask('services', '/api/v1/status/flags').catch(() => ({})),
+  ]);
+  const isHere = loopback.test(location.hostname);
+  if (all)
+    alerts.alertmanagers = all.map(({ url }) => url).filter((url) => isHere || !loopback.test(new URL(url).hostname));
+  page.grafana = grafana ?? page.grafana;
+}
+
+const seconds = (time) => (time ? Date.parse(time) / 1000 : null);
+
 function showState() {
-  const { topology } = page.state;
+  const { state, lost, okSince } = page;
+  const { topology } = state;
   const known = page.topologies.find((t) => t.name === topology);
-  const state = stateOf({
+  const found = stateOf({
     alarms: alerts.alarms,
+    answerOf: (a) => alerts.answerOf(a),
     evaluated: alerts.evaluated,
-    condition: known?.condition?.state,
-    alive: known?.alive,
-    federated: known?.elsewhere,
-    okSince: page.okSince?.at ?? null,
-    firstSeen: known ? Date.parse(known.first_seen) / 1000 : null,
+    ...registered(known),
+    empty: Boolean(board.isEmpty && !isFixed(state)),
+    okSince: okSince?.at,
+    startedAt: okSince?.startedAt,
     now: now(),
-    lost: page.lost,
-    evidence: alerts.evidence,
+    lost,
+    range: isFixed(state) ? state : null,
+    paused: page.paused,
   });
-  const { diagnosis } = alerts;
-  fill(at('state'), sentence(state, topology, state.kind === 'firing' ? diagnosis?.cause : null));
+  const links = linksOf(found.alert, alerts.alertmanagers);
+  if (page.grafana) links.push(link(grafanaLink(page.grafana, state), 'Grafana'));
+  fill(at('state'), sentence(found, topology, links));
   const lead = at('to-alert');
   if (lead)
     lead.onclick = (event) => {
@@ -369,12 +428,20 @@ function showState() {
       at('alerts').scrollIntoView();
       at('alerts').focus();
     };
-  board.arrange(
-    state.kind === 'firing' ? state.alert.labels.alertname : null,
-    state.kind !== 'firing' ? 0 : wide.matches ? besideDiagnosis : 1,
-  );
-  at('first').classList.toggle('healthy', state.kind !== 'firing');
-  board.mark(momentsOf(diagnosis));
+  showTiles();
+  document.body.classList.toggle('stale', Boolean(lost));
+  if (lost) return; // the order of the charts stays
+  const burning = found.kind === 'firing';
+  const alert = found.alert ?? (burning ? alerts.alarms[0] : null);
+  const answer = alert && alerts.answerOf(alert);
+  const leading = wide.matches ? besideAlerts : aboveAlerts;
+  const name = found.alert?.labels.alertname ?? blind;
+  board.arrange(burning ? name : null, answer?.cause?.figure, burning ? leading : 0);
+  if (page.burning !== burning) at('rest').open = !burning;
+  page.burning = burning;
+  at('rest-title').textContent = burning ? 'More charts' : 'Charts';
+  at('first').classList.toggle('healthy', !burning);
+  board.mark(momentsOf(answer));
 }
 
 // If the collector has no directory of runs, they are not requested again.
@@ -445,6 +512,20 @@ function say(words, trouble = false) {
   at('status').classList.toggle('problem', trouble);
 }
 
+// showZone fills the choice of the time zone. Without another zone than UTC there is nothing to choose.
+function showZone() {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const own = zoneOf(timeZone, new Date().getTimezoneOffset());
+  setZone(page.state.zone);
+  fill(
+    at('zone'),
+    el('option', { value: 'local' }, own),
+    timeZone === 'UTC' ? null : el('option', { value: 'utc' }, 'UTC'),
+  );
+  at('zone').value = timeZone === 'UTC' ? 'local' : page.state.zone;
+}
+at('zone').addEventListener('change', () => change({ zone: at('zone').value }));
+
 wide.addEventListener('change', showState);
 addEventListener('hashchange', follow);
 addEventListener('popstate', () => {
@@ -463,16 +544,13 @@ const resized = new ResizeObserver(() =>
 );
 for (const id of ['panels', 'ask-body']) resized.observe(at(id));
 setInterval(() => {
-  if (!page.paused && !document.hidden && (!isFixed(page.state) || !page.state.topology)) refresh();
-  else if (!document.hidden && !page.paused) showAlerts();
+  if (!document.hidden) refresh();
 }, refreshEvery);
 document.addEventListener('visibilitychange', () => {
-  if (!document.hidden && !page.paused) refresh();
+  if (!document.hidden) refresh();
 });
-
-at('zone').textContent =
-  `Time zone: ${zoneOf(Intl.DateTimeFormat().resolvedOptions().timeZone, new Date().getTimezoneOffset())}`;
 
 // For the page's tests.
 globalThis.bulletPage = { figures: board.figures, page, board, map, box };
+showZone();
 if (!showBox()) refresh();

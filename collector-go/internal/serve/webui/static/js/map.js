@@ -4,7 +4,7 @@ import { drawStreams } from './streams.js';
 import { clip, el, fill, table } from './dom.js';
 import { momentOf, tasksOf, windowFor } from './flows.js';
 import { layersOf, levelOf, streamsOf } from './layers.js';
-import { clock, plain } from './units.js';
+import { clock, percent, plain } from './units.js';
 
 const mostTasks = 200; // of the table of one component
 
@@ -23,30 +23,33 @@ export class TopologyMap {
       on: { change: () => this.travel(Number(this.when.value)) },
     });
     this.moment = el('output', { for: 'map-when', id: 'map-moment' });
-    this.legend = el(
-      'p',
-      { class: 'note' },
-      'Busy share of the busiest task: idle (below 40%), working (below 70%), busy (below 90%) or saturated. Throttled spouts and full queues mean back-pressure.',
-    );
     this.streams = el('div');
     this.details = el('div', { id: 'map-details' });
     box.replaceChildren(
       el('div', { class: 'map' }, this.canvas, this.layers),
-      el('p', { class: 'when' }, el('label', { for: 'map-when' }, 'At '), this.when, ' ', this.moment),
-      this.legend,
-      this.streams,
       this.details,
+      el('p', { class: 'when' }, el('label', { for: 'map-when' }, 'At '), this.when, ' ', this.moment),
+      el(
+        'p',
+        { class: 'note' },
+        'Busy share of the busiest task: idle (below 40%), working (below 70%), busy (below 90%) or saturated. Throttled spouts and full queues mean back-pressure. Click a component for its tasks.',
+      ),
+      this.streams,
     );
     this.problem = el('p', { class: 'problem', hidden: true });
     box.append(this.problem);
   }
 
-  /** load requests the topology at the end of the grid, or at the time that the reader chose with the slider. */
-  async load(topology, grid) {
+  /**
+   * load requests the topology at the end of the grid, or at the time that the reader chose with the slider. Busy
+   * shares are taken over busyWindow.
+   */
+  async load(topology, grid, busyWindow) {
     const follows =
       !this.grid || this.topology !== topology || this.index === this.grid.points - 1 || grid.from !== this.grid.from;
     this.topology = topology;
     this.grid = grid;
+    this.windows = [windowFor(grid.step), busyWindow];
     this.index = follows ? grid.points - 1 : Math.min(this.index, grid.points - 1);
     this.when.max = String(grid.points - 1);
     this.when.value = String(this.index);
@@ -71,7 +74,7 @@ export class TopologyMap {
         throw error;
       });
       this.known = (known.components ?? []).filter((c) => !c.name.startsWith('__'));
-      this.shown = await momentOf(topology, time, windowFor(this.grid.step));
+      this.shown = await momentOf(topology, time, ...this.windows);
       this.problem.hidden = true;
     } catch (error) {
       if (outdated(error)) return;
@@ -106,7 +109,6 @@ export class TopologyMap {
               emitted: emitted.get(name),
               tasks: known.get(name)?.tasks?.length ?? tasks.get(name),
               executors: known.get(name)?.parallelism,
-              kind: known.get(name)?.kind,
             }),
           ),
         ),
@@ -141,30 +143,24 @@ export class TopologyMap {
 
   box(name, c) {
     const level = levelOf(c.busy);
-    const pressed = (c.held ?? 0) >= 0.05 || (c.full ?? 0) >= 0.5;
-    const share = (v) => `${plain(Math.round(1000 * v) / 10)}%`;
+    const throttled = c.held >= 0.05;
+    const held = c.held >= 0.005 ? el('span', { 'data-held': c.held }, `throttled ${percent(c.held)}`) : null;
+    const full = c.full >= 0.05 ? el('span', { 'data-full': c.full }, `queue ${percent(c.full)} full`) : null;
+    if (throttled) held.className = 'level';
+    if (c.full >= 0.5) full.className = 'high';
+    const plural = (n, word) => (n ? `${n} ${word}${n === 1 ? '' : 's'}` : null);
     const words = [
-      c.busy == null ? null : el('span', { 'data-busy': c.busy }, `${level}: busy ${share(c.busy)} of the time`),
-      c.held >= 0.005 ? el('span', { 'data-held': c.held }, `throttled ${share(c.held)} of the time`) : null,
-      c.full >= 0.05 ? el('span', { 'data-full': c.full }, `queue ${share(c.full)} full`) : null,
+      c.busy == null ? null : el('span', { class: 'level', 'data-busy': c.busy }, `${level} ${percent(c.busy)}`),
+      held,
+      full,
       c.emitted == null ? null : el('span', { 'data-emitted': c.emitted }, `emits ${plain(c.emitted)}/s`),
-      el(
-        'span',
-        {},
-        [
-          c.kind,
-          c.executors ? `${c.executors} executor${c.executors === 1 ? '' : 's'}` : null,
-          c.tasks ? `${c.tasks} task${c.tasks === 1 ? '' : 's'}` : null,
-        ]
-          .filter(Boolean)
-          .join(', '),
-      ),
+      el('span', {}, [plural(c.executors, 'executor'), plural(c.tasks, 'task')].filter(Boolean).join(', ')),
     ];
     return el(
       'button',
       {
         type: 'button',
-        class: `box ${level}${pressed ? ' pressed' : ''}`,
+        class: `box ${level}${throttled || c.full >= 0.5 ? ' pressed' : ''}`,
         'data-component': name,
         'aria-pressed': String(name === this.component),
       },
@@ -190,13 +186,13 @@ export class TopologyMap {
     }
     let tasks;
     try {
-      tasks = await tasksOf(this.topology, component, this.time, windowFor(this.grid.step));
+      tasks = await tasksOf(this.topology, component, this.time, ...this.windows);
     } catch (error) {
       if (!outdated(error)) fill(this.details, el('p', { class: 'problem' }, clip(error.message, 400)));
       return;
     }
     if (component !== this.component) return;
-    const share = (v) => (v == null ? '–' : `${plain(Math.round(1000 * v) / 10)}%`);
+    const share = (v) => (v == null ? '–' : percent(v));
     fill(
       this.details,
       el('h3', {}, 'Tasks of ', el('bdi', {}, clip(component, 60)), ` at ${clock(this.time)}`),

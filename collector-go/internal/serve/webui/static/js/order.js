@@ -27,11 +27,12 @@ const first = {
 };
 
 /**
- * orderFor returns the names of all charts in the order for an alert. Without an alert, it is the order for latency.
+ * orderFor returns the names of all charts: the alert's own chart, that of its cause, and those of its usual causes.
+ * Without an alert, it is the order for latency.
  */
-export function orderFor(alert) {
-  const begin = Object.hasOwn(first, alert ?? '') ? first[alert] : [];
-  return [...begin, ...latency.filter((name) => !begin.includes(name))];
+export function orderFor(alert, cause) {
+  const [own, ...usual] = Object.hasOwn(first, alert || '') ? first[alert] : latency;
+  return [...new Set([own, ...(latency.includes(cause) ? [cause] : []), ...usual, ...latency])];
 }
 
 const severities = ['critical', 'page', 'warning', 'info'];
@@ -52,6 +53,9 @@ export const bySeverity = (a, b) =>
   JSON.stringify(a.labels).localeCompare(JSON.stringify(b.labels));
 
 export const watchdog = 'BulletMetricsWatchdog';
+
+/** isEvaluated reports whether alert rules are evaluated: then the watchdog fires. */
+export const isEvaluated = (all) => all.some((a) => a.labels.alertname === watchdog && a.state === 'firing');
 
 /** alarmsOf returns the alerts of a topology and those without a topology, the worst first. */
 export const alarmsOf = (all, topology) =>

@@ -1,6 +1,7 @@
 // The settings to paste into a topology, which the page shows before a topology has reported.
 const everywhere = ['', '0.0.0.0', '[::]'];
-const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+/** loopback matches the host names of this machine. */
+export const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 const collector = 'bullet.topology.metrics.collector.';
 
 /**

@@ -12,6 +12,7 @@ export const slices = { auto: null, '10s': 10, '1m': 60, '5m': 300, '15m': 900, 
 const cpuUnits = ['cores', 'ms'];
 const gcUnits = ['ms', 'share'];
 const kinds = ['range', 'instant'];
+const zones = ['local', 'utc'];
 
 /** The default is an hour, with the slice width that suits it. */
 export const defaults = {
@@ -27,6 +28,7 @@ export const defaults = {
   component: '',
   query: null,
   kind: 'range',
+  zone: 'local',
 };
 
 // The widest range for each slice width, so that a chart has 60 to 300 points. An hour has slices of one minute, as in
@@ -56,6 +58,7 @@ export function parse(hash) {
   state.component = form.get('component') ?? '';
   state.query = form.get('query');
   if (kinds.includes(form.get('kind'))) state.kind = form.get('kind');
+  if (zones.includes(form.get('zone'))) state.zone = form.get('zone');
   state.at = moment(form.get('at'));
   const from = moment(form.get('from'));
   const to = moment(form.get('to'));
@@ -92,7 +95,7 @@ export function format(state) {
   } else if (state.range !== defaults.range) form.set('range', state.range);
   if (state.at != null) form.set('at', iso(state.at));
   if (state.query != null) form.set('query', state.query);
-  for (const name of ['kind', 'figure', 'component', 'slice', 'cpu', 'gc'])
+  for (const name of ['kind', 'figure', 'component', 'slice', 'cpu', 'gc', 'zone'])
     if (state[name] !== defaults[name]) form.set(name, state[name]);
   return form.size ? `#${form}` : '';
 }

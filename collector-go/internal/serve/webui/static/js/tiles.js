@@ -2,7 +2,7 @@
 import { clip, el, fill } from './dom.js';
 import { lastKnown } from './matrix.js';
 import { sparkline } from './sparkline.js';
-import { clock, units } from './units.js';
+import { minute, units } from './units.js';
 
 const tiles = [
   {
@@ -12,6 +12,7 @@ const tiles = [
     says: (v) => (v > 0.2 ? 'over 200 ms' : 'limit 200 ms'),
     bad: (v) => v > 0.2,
     limit: 0.2,
+    alerts: { p99: 'BulletFilterLatencyP99High', mean: 'BulletFilterLatencyMeanHigh' },
   },
   { name: 'queries', title: 'Running queries' },
   { name: 'records', title: 'Records read' },
@@ -32,37 +33,50 @@ export class Tiles {
     this.linkTo = linkTo;
   }
 
-  /** show draws the tiles. known is the number of workers that the registry knows. */
-  show(figures, known = this.known) {
-    this.known = known;
-    fill(this.element, ...tiles.map((tile) => this.tile(tile, figures.get(tile.name), known)));
-    for (const canvas of this.element.querySelectorAll('canvas')) {
-      const tile = tiles.find((t) => t.name === canvas.dataset.of);
-      const line = lineOf(tile, figures.get(tile.name));
-      sparkline(canvas, line?.values ?? [], tile.limit);
-    }
+  /**
+   * show draws the tiles. known is the number of workers that the registry knows. A latency that raises one of the
+   * alarms now is that of the alert's text.
+   */
+  show(figures, known = this.known, alarms = this.alarms ?? []) {
+    Object.assign(this, { known, alarms });
+    const lines = tiles.map((tile) => {
+      const figure = figures.get(tile.name);
+      const line = lineOf(tile, figure);
+      return { tile, figure, line, i: line ? lastKnown([line]) : -1 };
+    });
+    const shown = lines.filter(({ i }) => i >= 0);
+    const none = lines.filter(({ i }) => i < 0).map(({ tile }) => tile.title.toLowerCase());
+    fill(
+      this.element,
+      ...shown.map((one) => this.tile(one, known)),
+      none.length ? el('p', { class: 'note' }, `No data: ${none.join(', ')}.`) : null,
+    );
+    this.element.querySelectorAll('canvas').forEach((canvas, n) => {
+      sparkline(canvas, shown[n].line.values, shown[n].tile.limit);
+    });
   }
 
-  tile(tile, figure, known) {
-    const line = lineOf(tile, figure);
-    const i = line ? lastKnown([line]) : -1;
-    const value = i < 0 ? null : line.values[i];
-    const bad = value != null && (tile.bad?.(value, known) ?? false);
-    const { times, write } = units[figure?.unit ?? 'queries'];
-    const says = value == null ? 'no data' : late(figure, i) || tile.says?.(value, line, known);
+  tile({ tile, figure, line, i }, known) {
+    const alarm =
+      tile.alerts && this.alarms.find((a) => a.labels.alertname === tile.alerts[line.mean ? 'mean' : 'p99']);
+    const value = alarm ? Number(alarm.value) : line.values[i];
+    const { times, write } = units[figure.unit];
+    const past = late(figure, i);
+    const bad = !past && Boolean(tile.bad?.(value, known));
+    const says = past || tile.says?.(value, line, known);
     return el(
       'a',
       {
         class: `tile${bad ? ' bad' : ''}`,
         id: `tile-${tile.name}`,
         href: this.linkTo(tile.name),
-        'data-value': value ?? '',
-        'data-time': value == null ? '' : figure.times[i],
+        'data-value': value,
+        'data-time': figure.times[i],
       },
-      el('span', { class: 'what' }, tile.name === 'latency' && line?.mean ? 'Filter mean' : tile.title),
-      el('b', {}, value == null ? '–' : write(value * times)),
+      el('span', { class: 'what' }, line.mean ? 'Filter mean' : tile.title),
+      el('b', {}, write(value * times)),
       el('span', { class: 'says' }, bad ? '⚠ ' : null, el('bdi', {}, clip(says || '\u00a0', 60))),
-      el('canvas', { 'data-of': tile.name, 'aria-hidden': 'true' }),
+      el('canvas', { 'aria-hidden': 'true' }),
     );
   }
 }
@@ -70,7 +84,7 @@ export class Tiles {
 // The time of a value that is not from the newest slices.
 function late(figure, i) {
   const age = (figure.grid.points - 1 - i) * figure.grid.step;
-  return age >= Math.max(2 * figure.grid.step, 120) ? `latest ${clock(figure.times[i]).slice(0, 5)}` : '';
+  return age >= Math.max(2 * figure.grid.step, 120) ? `latest ${minute(figure.times[i])}` : '';
 }
 
 function lineOf(tile, figure) {

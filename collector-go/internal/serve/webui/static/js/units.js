@@ -9,7 +9,8 @@ export function plain(v) {
   return formats[size >= 100 || Number.isInteger(v) ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3].format(v);
 }
 
-const percent = (v) => (v !== 0 && Math.abs(v) < 0.001 ? `${(100 * v).toFixed(2)}%` : `${plain(100 * v)}%`);
+/** percent formats a share. */
+export const percent = (v) => (v !== 0 && Math.abs(v) < 0.001 ? `${(100 * v).toFixed(2)}%` : `${plain(100 * v)}%`);
 const mebi = 2 ** 20;
 
 // The format of numbers with an unknown unit: six digits, or four and a suffix for large numbers.
@@ -50,8 +51,8 @@ export function duration(seconds) {
   return part(Math.floor(s / 86400), 'd', Math.floor((s % 86400) / 3600), 'h');
 }
 
-const clockFormat = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-const dayFormat = new Intl.DateTimeFormat('en-CA', { year: 'numeric', month: '2-digit', day: '2-digit' });
+/** ago formats an age in seconds. Minutes are enough for an old one, so that the text does not change all the time. */
+export const ago = (seconds) => `${duration(seconds < 120 ? seconds : Math.floor(seconds / 60) * 60)} ago`;
 
 /** zoneOf formats a time zone. The offset is in minutes, positive west of Greenwich, as browsers report it. */
 export function zoneOf(name, offsetMinutes) {
@@ -62,17 +63,49 @@ export function zoneOf(name, offsetMinutes) {
 }
 
 const written = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g;
+const counted = /(^|[\s(])(\d{4,})(?=$|[\s,;)])/g;
 const lasting = /(^|[\s(])(\d+(?:\.\d+)?)(ms|s|m|h|d)(?=$|[\s,.;:)])/g;
 
-/** spoken converts the times in a text of the API to the reader's zone, and its durations to the page's format. */
+/** spoken converts the times in a text of the API to the page's zone, and its numbers and durations to its format. */
 export const spoken = (sentence, now = Date.now() / 1000) =>
   sentence
-    .replace(written, (time) => {
-      const at = Date.parse(time) / 1000;
-      return Math.abs(now - at) < 43_200 ? clock(at).slice(0, 5) : whenever(at).slice(0, 16);
-    })
+    .replace(written, (time) => shortly(Date.parse(time) / 1000, now))
+    .replace(counted, (_, before, number) => `${before}${plain(Number(number))}`)
     .replace(lasting, (_, before, number, unit) => `${before}${number} ${unit === 'm' ? 'min' : unit}`);
 
-/** clock and whenever format Unix seconds in the reader's zone. */
-export const clock = (s) => clockFormat.format(new Date(s * 1000));
-export const whenever = (s) => `${dayFormat.format(new Date(s * 1000))} ${clock(s)}`;
+let formatter;
+
+/** setZone chooses the time zone of everything on the page: 'utc', or otherwise the browser's own. */
+export function setZone(choice) {
+  const timeZone = choice === 'utc' ? 'UTC' : undefined;
+  const two = '2-digit';
+  formatter = {
+    zone: timeZone,
+    clock: new Intl.DateTimeFormat('en-GB', { hour: two, minute: two, second: two, timeZone }),
+    minute: new Intl.DateTimeFormat('en-GB', { hour: two, minute: two, timeZone }),
+    date: new Intl.DateTimeFormat('en-CA', { year: 'numeric', month: two, day: two, timeZone }),
+    day: new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone }),
+  };
+}
+setZone('local');
+
+/** zone returns the name of the page's time zone, or undefined for the browser's own. */
+export const zone = () => formatter.zone;
+
+const formatted = (name) => (s) => formatter[name].format(new Date(s * 1000));
+
+/** Formats of Unix seconds in the page's time zone: 15:51:00, 15:51, 21 Nov, 2026-11-21 15:51:00. */
+export const clock = formatted('clock');
+export const minute = formatted('minute');
+export const day = formatted('day');
+export const whenever = (s) => `${formatted('date')(s)} ${clock(s)}`;
+
+/** shortly formats a time to the minute, with its date unless it is within half a day of now. */
+export const shortly = (s, now) => (Math.abs(now - s) < 43_200 ? minute(s) : whenever(s).slice(0, 16));
+
+/** inZone returns the form of a date that uPlot needs to place ticks; tzDate is uPlot's. */
+export const inZone = (date, tzDate) => (formatter.zone ? tzDate(date, formatter.zone) : date);
+
+/** fieldOf and fieldTime convert Unix seconds to the value of a datetime-local field, and such a value to RFC 3339. */
+export const fieldOf = (s) => whenever(s).replace(' ', 'T');
+export const fieldTime = (value) => (value && formatter.zone ? `${value}Z` : value);
