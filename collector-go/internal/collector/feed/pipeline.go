@@ -198,7 +198,7 @@ func (p *pipeline) notes(b *journal.Batch) {
 	sender := placeOf(&producer)
 	if info := b.Notes.GetTopology(); info != nil {
 		p.change(p.catalog.Describe(producer.Topology, info.GetId(), catalog.FactsOf(info)))
-		p.slicer.SoleSender(producer.Topology, catalog.SoleSender(info))
+		p.slicer.SoleSender(uint32(b.Producer), producer.Topology, catalog.SoleSender(info))
 		p.slicer.Describe(sender, catalog.TopologyInfo(producer.Topology, info))
 	}
 	for _, info := range b.Notes.GetWorkers() {

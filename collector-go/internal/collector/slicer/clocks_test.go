@@ -106,3 +106,15 @@ func TestAHostHasOneClock(t *testing.T) {
 	s.sweepClocks()
 	assert.Empty(t, s.clocks)
 }
+
+// An owner that is away counts as connected. Once another sender owns the topology, it no longer does.
+func TestAnEarlierOwnerIsNotConnected(t *testing.T) {
+	s, err := New(DefaultOptions())
+	require.NoError(t, err)
+	s.Acquire(1, "t")
+	s.Disconnect(1)
+	require.True(t, s.producer(1).connected)
+	s.Acquire(2, "t")
+	require.False(t, s.producer(1).connected)
+	require.True(t, s.producer(2).connected)
+}

@@ -75,7 +75,7 @@ func (c *coder) intervals(all map[string]*topologyState) {
 	for name := range metric.Elements(c.Coder, names) {
 		c.String(&name)
 		state := c.s.topologyState(name)
-		c.Bool(&state.sole)
+		c.sole(&state.sole)
 		c.Int(&state.writtenMs)
 		previous := ""
 		metric.List(c.Coder, &state.intervals, func(known **interval) {
@@ -87,6 +87,19 @@ func (c *coder) intervals(all map[string]*topologyState) {
 			previous = i.metric
 		})
 	}
+}
+
+// sole codes the producer that is the only sender of a topology, and whether there is one.
+func (c *coder) sole(p **producer) {
+	is, id := *p != nil, uint32(0)
+	if c.Bool(&is); !is {
+		return
+	}
+	if *p != nil {
+		id = (*p).id
+	}
+	c.by(&id)
+	*p = c.s.producer(id)
 }
 
 // oldHealth reads the rest of the format of the oldest version, in which each series had a value in each period.

@@ -110,7 +110,7 @@ func (p *player) do(words []string) (said []string) {
 	case "disconnect":
 		s.Disconnect(p.id(words[1]))
 	case "sole":
-		s.SoleSender("t", words[1] == "yes")
+		s.SoleSender(p.id(words[1]), "t", words[2] == "yes")
 	case "started":
 		s.Started()
 	case "batch":

@@ -118,7 +118,7 @@ func (s *Slicer) seriesState(src *source, widthMs, intervalMs, packMs int64) *se
 	}
 	t := newSeriesState(src, widthMs, intervalMs, packMs)
 	if src.eventMs != never {
-		t.closedTo = t.lastEndBefore(src.eventMs - s.latenessMs(src) - packMs)
+		t.closedTo = t.lastEndBefore(src.eventMs - s.options.LatenessMs - packMs)
 	}
 	src.states = append(src.states, t)
 	src.closeMs = 0

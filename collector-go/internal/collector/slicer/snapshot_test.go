@@ -98,7 +98,7 @@ func TestGoldenSnapshots(t *testing.T) {
 	const file = "testdata/slicer-v9.snapshot"
 	carrying := golden(t, goldenNow)
 	for name := range carrying.topologyStates {
-		carrying.SoleSender(name, true)
+		carrying.SoleSender(1, name, true)
 		carrying.Acquire(1, name)
 		carrying.AdvanceTopology(1, 1_000_000)
 	}

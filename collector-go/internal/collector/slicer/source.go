@@ -159,13 +159,18 @@ func (s *Slicer) moves(src *source) bool {
 		(src.eventMs+max(s.clockMs-src.heardMs, 0) >= src.closeMs || s.setBack(src) || s.ended(src))
 }
 
-// SoleSender states whether one sender sends all samples of a topology. Until it is stated, it is not assumed.
-func (s *Slicer) SoleSender(topology string, sole bool) {
+// SoleSender records that a producer states whether it is the only sender of its topology's samples. Only the samples
+// that it sends itself benefit.
+func (s *Slicer) SoleSender(by uint32, topology string, sole bool) {
+	var of *producer
+	if sole {
+		of = s.producer(by)
+	}
 	r := s.topologyState(topology)
-	if r.sole == sole {
+	if r.sole == of {
 		return
 	}
-	r.sole = sole
+	r.sole = of
 	for _, src := range s.sources {
 		if src.topology == r {
 			src.closeMs = 0
@@ -173,27 +178,37 @@ func (s *Slicer) SoleSender(topology string, sole bool) {
 	}
 }
 
-// latenessMs returns how far a sample of a source may be behind its event time. It is short if nothing can overtake the
-// samples: they come from a sole sender, and no other sender of them is connected.
-func (s *Slicer) latenessMs(src *source) int64 {
-	connected := 0
-	for _, p := range src.carriers {
-		if p.connected {
-			connected++
-		}
+// inOrder reports whether nothing can overtake the samples of a source on their way to the collector: a sole sender
+// sends them, and no other sender may still have any.
+func (s *Slicer) inOrder(src *source) bool {
+	sole := src.topology.sole
+	if sole == nil || !slices.Contains(src.carriers, sole) {
+		return false
 	}
-	if connected > 1 {
-		return s.options.LatenessMs
-	}
-	return s.leastLatenessMs(src.topology)
+	return !slices.ContainsFunc(src.carriers, func(p *producer) bool {
+		return p != sole && !p.ended && (p.connected || s.clockMs-p.sentMs <= s.options.LatenessMs)
+	})
 }
 
-// leastLatenessMs returns the least that latenessMs returns for sources of a topology.
+// leastLatenessMs returns the least lateness with which a slice of a topology may close.
 func (s *Slicer) leastLatenessMs(r *topologyState) int64 {
-	if r.sole {
+	if r.sole != nil {
 		return min(s.options.SoleLatenessMs, s.options.LatenessMs)
 	}
 	return s.options.LatenessMs
+}
+
+// orderedEnd returns the newest slice end of a series state whose samples arrive in order that is complete. A pack may
+// be late after a pause of its worker's process. Its slices therefore wait until a later slice has a sample.
+func (s *Slicer) orderedEnd(t *seriesState, packMs int64) int64 {
+	endMs := t.lastEndBefore(t.source.eventMs - s.leastLatenessMs(t.source.topology) - packMs)
+	if packMs == 0 {
+		return endMs
+	}
+	if len(t.open) == 0 {
+		return 0
+	}
+	return min(endMs, t.open[len(t.open)-1].endMs-t.widthMs)
 }
 
 // setBack reports whether a source's clock was set back for longer than its slices stay open. The source is then heard,
@@ -237,7 +252,7 @@ func (s *Slicer) advance(src *source) {
 	if ended {
 		awayMs = s.clockMs - src.heardMs
 	}
-	closed, latenessMs := false, s.latenessMs(src)
+	closed, inOrder := false, s.inOrder(src)
 	for _, t := range src.states {
 		passed := src.eventMs
 		if silentMs >= s.options.LatenessMs+2*t.intervalMs {
@@ -250,14 +265,18 @@ func (s *Slicer) advance(src *source) {
 		if ended { // no pack can arrive any more
 			packMs = 0
 		}
-		endMs := t.lastEndBefore(passed - latenessMs - packMs)
+		endMs := t.lastEndBefore(passed - s.options.LatenessMs - packMs)
+		if inOrder {
+			endMs = max(endMs, s.orderedEnd(t, packMs))
+		}
 		if back { // the open slices are complete: later samples of their time are refused
 			endMs = max(endMs, t.endOf(src.eventMs))
 		}
 		closed = s.closeTo(t, endMs) || closed
 	}
 	if closed {
-		src.closeMs, latenessMs = math.MaxInt64, s.leastLatenessMs(src.topology)
+		src.closeMs = math.MaxInt64
+		latenessMs := s.leastLatenessMs(src.topology)
 		for _, t := range src.states {
 			src.closeMs = min(src.closeMs, t.endAfter(t.closedTo)+latenessMs+t.packMs+1)
 		}

@@ -154,5 +154,10 @@ func (s *Slicer) gone(src *source) bool {
 // carries reports whether a producer is among the senders of some worker. Such a producer stays known, since ended and
 // silentMs ask about it.
 func (s *Slicer) carries(p *producer) bool {
+	for _, r := range s.topologyStates {
+		if r.sole == p {
+			return true
+		}
+	}
 	return slices.ContainsFunc(s.sources, func(src *source) bool { return slices.Contains(src.carriers, p) })
 }

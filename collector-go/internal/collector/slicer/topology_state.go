@@ -16,8 +16,8 @@ type topologyState struct {
 
 	open  int // samples
 	pages int
-	infos []*info // as in topologies
-	sole  bool    // one sender sends all samples (SoleSender)
+	infos []*info   // as in topologies
+	sole  *producer // sends all samples of the plugin (SoleSender); nil if unknown
 
 	intervals []*interval // in order of the metrics' names
 	writtenMs int64       // end of the newest period that one of its workers wrote

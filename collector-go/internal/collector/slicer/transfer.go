@@ -49,8 +49,8 @@ func (s *Slicer) timeOf(r *topologyState) int64 {
 func (s *Slicer) Acquire(producer uint32, topology string) {
 	p, r := s.producer(producer), s.topologyState(topology)
 	for _, other := range s.producers {
-		if other.topology == r {
-			other.topology = nil
+		if other.topology == r { // while it was away, it counted as connected
+			other.topology, other.connected = nil, false
 		}
 	}
 	if !r.transfer.owned {

@@ -43,10 +43,6 @@ func newTwin(w *world, o Options) *twin {
 			tw.eventMs[worker] = max(tw.eventMs[worker], x.timeMs)
 		}
 	}
-	closesMs := o.LatenessMs
-	if w.sole {
-		closesMs = o.SoleLatenessMs
-	}
 	for id, samples := range tw.byID {
 		slices.SortFunc(samples, func(a, b ordered) int {
 			return cmp.Or(cmp.Compare(a.timeMs, b.timeMs), cmp.Compare(a.producer, b.producer),
@@ -54,7 +50,11 @@ func newTwin(w *world, o Options) *twin {
 		})
 		rule := w.rules[id]
 		_, width, key := tw.touch(&rule)
-		passed := (tw.eventMs[rule.Worker] - closesMs - rule.PackSpanMs - 1) / width * width
+		latenessMs := o.LatenessMs
+		if w.sole && rule.PackSpanMs == 0 { // what has packs is closed to its newest sample, at the end
+			latenessMs = o.SoleLatenessMs
+		}
+		passed := (tw.eventMs[rule.Worker] - latenessMs - rule.PackSpanMs - 1) / width * width
 		newest := (samples[len(samples)-1].timeMs + width - 1) / width * width
 		tw.closedTo[key] = max(tw.closedTo[key], passed, newest)
 	}
@@ -525,7 +525,7 @@ func (p *stepper) do(t require.TestingT, x step) {
 	case "started":
 		s.Started()
 	case "sole":
-		s.SoleSender("t", x.n == 1)
+		s.SoleSender(uint32(x.n), "t", x.n == 1)
 	case "detach":
 		s.Detach(uint32(x.n))
 	case "withdraw":

@@ -204,7 +204,7 @@ func (w *world) run(t require.TestingT, s *Slicer, batches []testBatch) stored {
 	for _, id := range sortedIDs(w.rules) {
 		s.Define(id, w.rules[id])
 	}
-	s.SoleSender("t", w.sole)
+	s.SoleSender(0, "t", w.sole)
 	for _, b := range batches {
 		send(t, s, b)
 	}

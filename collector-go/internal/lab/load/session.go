@@ -256,7 +256,7 @@ type Active struct {
 
 // activeWithin asks a collector, or any Prometheus, how many queries a topology ran. It reads bullet_active_queries,
 // summed over JoinBolt's tasks, of the slices that ended in (from, to]; it returns nil if none is stored. By default a
-// slice is available about 50 s after its end. address is "host:port" or a URL.
+// slice is available about 14 s after its end. address is "host:port" or a URL.
 func activeWithin(ctx context.Context, address, topology string, from, to time.Time) (*Active, error) {
 	asked, err := client.New(address, client.Access{})
 	if err != nil {

@@ -50,7 +50,7 @@ func TestTheCostAndTheCapacityAreMeasuredApart(t *testing.T) {
 		200: tuning.Inconclusive}, verdicts)
 	first, steps, _ := strings.Cut(text, "\n## ")
 	assert.NotContains(t, first, "for the cost |", "the first table is the climb")
-	_, costSteps, _ := strings.Cut(section(t, "\n## "+steps, "Steps"), "### Steps for the cost of a query")
+	_, costSteps, _ := strings.Cut(section(t, "\n## "+steps, "Steps"), "### Cost steps")
 	assert.Equal(t, 6, strings.Count(costSteps, "for the cost |"), "and the others are apart")
 	answer := strings.Join(r.Answer(), "\n")
 	assert.Regexp(t, `(?m)^  as it is: each query adds \d+ ms/min of CPU in the whole topology \(95%: `, answer)

@@ -28,7 +28,7 @@ func TestTheLeadNamesTheStepsThatBoundTheCapacity(t *testing.T) {
 		strings.Index(lead, "100 queries: ")
 	assert.True(t, ok > 0 && fail > ok && other > fail, lead)
 	assert.NotContains(t, lead, "more like it")
-	assert.Contains(t, lead, "Capacity: holds 50, fails at 200 simultaneous queries, the limiter is unknown")
+	assert.Contains(t, lead, "Capacity: holds 50, fails at 200 simultaneous queries; the limiter is unknown")
 	assert.Contains(t, lead, "Cost per query not determined: only 1 of the capacity steps were OK")
 }
 
@@ -121,7 +121,7 @@ func TestTheClimbIsInTheOrderOfItsLoad(t *testing.T) {
 	}
 	lead, _, _ := strings.Cut(page, "\n## ")
 	assert.Equal(t, []string{"100", "150", "200"}, loads(lead))
-	climb, cost, _ := strings.Cut(section(t, page, "Steps"), "### Steps for the cost of a query")
+	climb, cost, _ := strings.Cut(section(t, page, "Steps"), "### Cost steps")
 	assert.Equal(t, []string{"100", "150", "200"}, loads(climb))
 	assert.Equal(t, []string{"0, for the cost", "0, for the cost", "20, for the cost", "20, for the cost",
 		"60, for the cost", "60, for the cost"}, loads(cost))

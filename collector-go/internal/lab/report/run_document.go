@@ -240,7 +240,7 @@ func (r *RunReport) addTrial(d *document.Document, t *TrialReport) {
 	climb, cost := t.Report.byLoad()
 	parts.Add("Steps", document.Tabled(t.Report.stepTable(climb)),
 		document.List(append(t.Report.reasons(), t.Report.doubts()...)),
-		document.Heading("Steps for the cost of a query"), document.Tabled(t.Report.stepTable(cost)))
+		document.Heading("Cost steps"), document.Tabled(t.Report.stepTable(cost)))
 	parts.Add("Limiters", document.Tabled(t.Report.evidenceTable()))
 	parts.Add("Figures over time", document.Drawn(t.timeline().Figure()),
 		document.Paragraph("Single figures: %s.", t.panelNames()))

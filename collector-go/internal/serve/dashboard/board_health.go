@@ -11,7 +11,7 @@ var health = Board{
 		{"Do samples arrive?", []Panel{
 			{Kind: Lines, Title: "Age of the newest sample", Unit: Seconds, Width: 8, Limit: 120,
 				Queries:     one(`time() - max(timestamp(bullet_worker_heap_used_bytes{topology="$topology"}))`, "age"),
-				Description: "Age of the topology's newest slice of heap. BulletMetricsCollectorBlind fires after two to three minutes. The line is two minutes."},
+				Description: "Age of the topology's newest slice of heap. BulletMetricsCollectorBlind fires after three to four minutes. The line is two minutes."},
 			{Kind: Lines, Title: "Reporting workers", Unit: Count, Width: 8, Queries: one(`count(bullet_worker_heap_used_bytes{topology="$topology"})`, "workers"),
 				Description: "Workers of the topology that report their heap."},
 			{Kind: Lines, Title: "Streams and connections", Unit: Count, Width: 8,

@@ -501,7 +501,7 @@ const situations = {
   'two lost workers, and the latency that one reported last': [
     { alarms: [workerSilent, latency], answers: [held(latency)], lostWorkers, workers: 2 },
     'firing',
-    '2 workers are lost: the first, h:1 last reported at 15:51, 20 min ago; 2 of 4 workers report',
+    '2 workers are lost. The first: h:1 last reported at 15:51, 20 min ago; 2 of 4 workers report',
     { alert: workerSilent, also: [was], more: 0 },
   ],
   'a lost worker that only the diagnosis knows yet': [
@@ -616,7 +616,7 @@ const situations = {
     { alarms: [latency], lost: { at: now - 90, words: 'the collector does not respond' } },
     'unknown',
     'Unknown since 16:09:30: the collector does not respond',
-    { aside: 'The charts, the map and the alerts are older.' },
+    { aside: 'Charts, map and alerts show the state before that.' },
   ],
   'a collector that has just started': [
     { evaluated: false, startedAt: now - 40 },

@@ -150,7 +150,8 @@ export class TopologyMap {
     if (c.full >= 0.5) full.className = 'high';
     const plural = (n, word) => (n ? `${n} ${word}${n === 1 ? '' : 's'}` : null);
     const words = [
-      c.busy == null ? null : el('span', { class: 'level', 'data-busy': c.busy }, `${level} ${percent(c.busy)}`),
+      c.busy == null ? null : el('span', { class: 'level' }, level),
+      c.busy == null ? null : el('span', { 'data-busy': c.busy }, `${percent(c.busy)} busy`),
       held,
       full,
       c.emitted == null ? null : el('span', { 'data-emitted': c.emitted }, `emits ${plain(c.emitted)}/s`),

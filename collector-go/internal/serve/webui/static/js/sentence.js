@@ -23,7 +23,7 @@ const lostAdvice = "Read the worker's log: the most frequent reason is lack of m
 export const stateOf = (known) => ({ ...firstOf(known), aside: asideOf(known) });
 
 function asideOf({ lost, range, paused, now }) {
-  if (lost) return 'The charts, the map and the alerts are older.';
+  if (lost) return 'Charts, map and alerts show the state before that.';
   if (range) return `Charts and map show ${shortly(range.from, now)} to ${shortly(range.to, now)}, not the present.`;
   return paused ? 'Charts and map are paused.' : '';
 }
@@ -117,7 +117,7 @@ function lostOf({ lostWorkers = [], workers, now }) {
   const last = `${clip(worker.worker, 80)} last reported at ${when(Date.parse(worker.last_seen) / 1000, now)}`;
   const count = `${workers} of ${workers + lostWorkers.length} workers report`;
   return others.length
-    ? `${lostWorkers.length} workers are lost: the first, ${last}; ${count}`
+    ? `${lostWorkers.length} workers are lost. The first: ${last}; ${count}`
     : `A worker is lost: ${last}; ${count}`;
 }
 
