@@ -88,8 +88,8 @@ test('the map goes to any moment of the time that is shown', async (t) => {
   await page.locator('#map-when').focus();
   for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowLeft');
   await page.waitForFunction((text) => {
-    const e = document.querySelector('.box[data-component="FilterBolt"] [data-busy]');
-    return e && e.textContent !== text && /idle/.test(e.textContent);
+    const box = document.querySelector('.box[data-component="FilterBolt"]');
+    return box?.querySelector('[data-busy]').textContent !== text && box?.querySelector('.level').textContent === 'idle';
   }, before);
   const [busy] = await ask(
     '100 * max(avg_over_time(storm_capacity_ratio{topology="slow-filter",component="FilterBolt"}[130s]))',
