@@ -89,7 +89,9 @@ test('the map goes to any moment of the time that is shown', async (t) => {
   for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowLeft');
   await page.waitForFunction((text) => {
     const box = document.querySelector('.box[data-component="FilterBolt"]');
-    return box?.querySelector('[data-busy]').textContent !== text && box?.querySelector('.level').textContent === 'idle';
+    return (
+      box?.querySelector('[data-busy]').textContent !== text && box?.querySelector('.level').textContent === 'idle'
+    );
   }, before);
   const [busy] = await ask(
     '100 * max(avg_over_time(storm_capacity_ratio{topology="slow-filter",component="FilterBolt"}[130s]))',
