@@ -56,6 +56,13 @@ for (const [width, colorScheme] of [
       own.reduce((n, c) => n + c.inputs.length, 0),
       'every stream that is known',
     );
+    await page.waitForFunction(() => {
+      const canvas = document.querySelector('.map canvas');
+      const { width, height } = canvas.getBoundingClientRect();
+      return (
+        canvas.width === Math.round(width * devicePixelRatio) && canvas.height === Math.round(height * devicePixelRatio)
+      );
+    }); // the streams are drawn for the boxes as they are
     await picture(page, `map-${width}-${colorScheme}`);
   });
 }

@@ -542,7 +542,7 @@ const resized = new ResizeObserver(() =>
     map.draw();
   }),
 );
-for (const id of ['panels', 'ask-body']) resized.observe(at(id));
+for (const id of ['panels', 'ask-body', 'map-body']) resized.observe(at(id));
 setInterval(() => {
   if (!document.hidden) refresh();
 }, refreshEvery);
