@@ -28,7 +28,7 @@ func TestTheLeadNamesTheStepsThatBoundTheCapacity(t *testing.T) {
 		strings.Index(lead, "100 queries: ")
 	assert.True(t, ok > 0 && fail > ok && other > fail, lead)
 	assert.NotContains(t, lead, "more like it")
-	assert.Contains(t, lead, "Capacity: holds 50, fails at 200 simultaneous queries; the limiter is unknown")
+	assert.Contains(t, lead, "Capacity: holds 50, fails at 200 simultaneous queries, the limiter is unknown")
 	assert.Contains(t, lead, "Cost per query not determined: only 1 of the capacity steps were OK")
 }
 

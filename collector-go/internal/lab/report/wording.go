@@ -333,7 +333,7 @@ func (r *RunReport) mostHeld() (lines []string) {
 		held = tuning.Interval{LastOK: most[0].Capacity.LastOK}.Text()
 	}
 	if len(r.Rows) == 1 {
-		lines = append(lines, fmt.Sprintf("Capacity: %s %s; %s.", held, r.axis(), r.limiter(most[0])))
+		lines = append(lines, fmt.Sprintf("Capacity: %s %s, %s.", held, r.axis(), r.limiter(most[0])))
 	} else {
 		lines = append(lines, fmt.Sprintf("Largest capacity: %s %s (%s).", held, r.axis(), labelsOf(most)))
 	}
