@@ -10,8 +10,8 @@ type Options struct {
 	Widths  map[string]int64
 	// LatenessMs is how far a sample may lag behind the event time of its source and still be accepted.
 	LatenessMs int64
-	// SoleLatenessMs takes the place of LatenessMs, if it is less, for samples of a sole sender (SoleSender). Nothing can
-	// overtake them, except between a worker and that sender.
+	// SoleLatenessMs takes the place of LatenessMs, if it is less, for samples of a sole sender (SoleSender). Nothing
+	// can overtake them, except between a worker and that sender.
 	SoleLatenessMs int64
 	// BacklogMs is how long a source without a connected producer keeps its slices open. It should be as long as a
 	// sender keeps a batch.
