@@ -31,7 +31,7 @@ help-all:
 
 # --- build and run
 
-# Looked for each time, since they may have gone. Only ever order-only prerequisites: nothing is built anew for them.
+# Looked for each time, since they may have gone. Only ever order-only prerequisites: nothing is built again for them.
 .PHONY: toolchain go-package build/go.env build/java.env
 toolchain: build/go.env build/java.env
 go-package:

@@ -303,7 +303,7 @@ func (r *RunReport) firstReason(p trialStep) string {
 	return fmt.Sprintf("%s: %s.", r.at(p), text)
 }
 
-// mostHeld states the largest capacity of a configuration in a line, and names the configurations of which nothing was
+// mostHeld states the largest capacity of a configuration in a line, and names the configurations that were not
 // measured. For a single configuration it also states the limiter. It returns nothing if no
 // configuration held a load.
 func (r *RunReport) mostHeld() (lines []string) {
