@@ -88,6 +88,19 @@ test('a click opens a component’s tasks with their workers, and a link does', 
   await copy.getByText('Tasks of FilterBolt at').waitFor();
 });
 
+test('the streams are drawn again when the width of the map changes', async (t) => {
+  const page = await open(t, { keep: true, hash, width: 1440 });
+  await shown(page);
+  const [drawn, wide] = await page.evaluate(async () => {
+    document.querySelector('#map').style.width = '700px';
+    for (let i = 0; i < 5; i++) await new Promise(requestAnimationFrame);
+    const canvas = document.querySelector('.map canvas');
+    return [canvas.width, Math.round(canvas.getBoundingClientRect().width * devicePixelRatio)];
+  });
+  assert.equal(wide, 700);
+  assert.equal(drawn, wide);
+});
+
 test('the map goes to any moment of the time that is shown', async (t) => {
   const page = await open(t, { keep: true, hash, width: 768 });
   await shown(page);
