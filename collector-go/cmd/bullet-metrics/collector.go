@@ -19,6 +19,7 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/feed"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/ingest"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/live"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/replay"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/slicer"
@@ -56,6 +57,7 @@ type collector struct {
 	network   []*networkStore
 	sharing   []*sharing           // of annotations, one a store that an engine reads
 	known     *registry.Registry   // what topologies are
+	live      *live.Live           // what their workers sent last
 	results   *rulesengine.Results // what rules give
 	remote    *remote.Store        // that queries go to; nil where the store answers them
 	others    *federation.Reader   // what is known, here and to other collectors over that engine
@@ -207,6 +209,12 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	}
 	settings := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
 	settings.Registerer, settings.Logger = figures, col.logger
+	clock := time.Now
+	if col.played != nil {
+		clock = col.played.Now
+	}
+	col.live = live.New(clock)
+	settings.Live = col.live
 	if col.known, err = registry.New(col.journal, col.retention, settings); err == nil && len(c.Nimbus.Addresses) > 0 {
 		ask := func(ctx context.Context) ([]nimbus.Topology, error) {
 			return nimbus.Topologies(ctx, c.Nimbus.Addresses)
@@ -287,7 +295,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 	answering.Registry, answering.Federation, answering.Flags = col.known, col.others,
 		c.Public(col.grpcListener.Addr().String())
 	answering.Flags["version"] = version // that of buildinfo is Prometheus', as Grafana expects it
-	answering.NotStored = col.notStored
+	answering.NotStored, answering.Live = col.notStored, col.live
 	if answering.Page, err = webui.Handler(); err != nil {
 		return err
 	}

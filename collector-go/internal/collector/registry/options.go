@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/live"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/disk"
 )
 
@@ -58,6 +59,8 @@ type Options struct {
 	Times           Times
 	Registerer      prometheus.Registerer // may be nil
 	Logger          *slog.Logger
+	// Live also receives all entries; nil: none. It needs the same definitions as the registry, from the same entries.
+	Live *live.Live
 	// Now returns the current time. Annotate uses it for time stamps, and views use it to decide what is alive.
 	Now func() time.Time
 }

@@ -182,6 +182,9 @@ func (r *Registry) take(position journal.Position, entry journal.Entry) {
 		r.writer.applied(batch)
 	}
 	r.mu.Unlock()
+	if r.options.Live != nil {
+		r.options.Live.Observe(entry)
+	}
 	r.position = position
 	r.applied.Store(uint64(position))
 	if _, tick := entry.(*journal.Tick); tick {

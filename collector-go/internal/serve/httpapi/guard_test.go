@@ -162,8 +162,14 @@ func TestWhatToShowIsSaid(t *testing.T) {
 	assert.Contains(t, call(t, h, r), reason)
 }
 
-// serve runs a server with the test's options.
+// serve runs a server with the test's options until the test ends.
 func serve(t *testing.T, store storage.Queryable, change func(*Options)) (address string) {
+	t.Helper()
+	return serveUntil(t, t.Context(), store, change)
+}
+
+// serveUntil runs a server until ctx is done or the test ends.
+func serveUntil(t *testing.T, ctx context.Context, store storage.Queryable, change func(*Options)) (address string) {
 	t.Helper()
 	engine, err := query.New(store, query.DefaultOptions())
 	require.NoError(t, err)
@@ -174,9 +180,9 @@ func serve(t *testing.T, store storage.Queryable, change func(*Options)) (addres
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	ctx, stop := context.WithCancel(t.Context())
+	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- server.Run(ctx, listener) }()
+	go func() { ended <- server.Run(running, listener) }()
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-ended)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
@@ -14,13 +15,14 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// api has the data that the handlers share. Its only state is the slots of running requests, so that any number of
-// handlers can run concurrently.
+// api has the data that the handlers share. Its only state is the slots of running requests and the number of streams,
+// so that any number of handlers can run concurrently.
 type api struct {
 	options  Options
 	requests *quota.Slots
 	started  time.Time
 	now      func() time.Time
+	streams  atomic.Int64 // open streams of live samples
 }
 
 func newAPI(options Options) *api {

@@ -53,7 +53,7 @@ const everybody access.Scope = ""
 var navigable = []string{"GET /{$}", "GET /graph", "GET /runs/{name}/{$}", "GET /runbooks/{page...}"}
 
 // routes returns all routes. Paths, methods and answers under /api/v1 are those of Prometheus, except for collection,
-// topologies, annotations, why and runs, which Prometheus does not have.
+// topologies, annotations, live, why and runs, which Prometheus does not have.
 func (a *api) routes() []route {
 	get := func(path string, f func(request) answer) route { return route{"GET " + path, access.Read, a.serve(f)} }
 	post := func(path string, f func(request) answer) route { return route{"POST " + path, access.Read, a.serve(f)} }
@@ -105,6 +105,9 @@ func (a *api) routes() []route {
 			get("/api/v1/topologies", a.complete(a.topologies)), get("/api/v1/topologies/{name}", a.complete(a.topology)),
 			get("/api/v1/annotations", a.complete(a.annotations)), route{"POST /api/v1/annotations", access.Write,
 				a.serve(a.annotate)})
+		if a.options.Live != nil {
+			routes = append(routes, route{"GET /api/v1/live", access.Read, http.HandlerFunc(a.live)})
+		}
 	}
 	return routes
 }

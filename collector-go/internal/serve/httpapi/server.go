@@ -23,6 +23,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/collection"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/live"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/registry"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lab/runindex"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
@@ -53,6 +54,7 @@ type Options struct {
 	Gatherer prometheus.Gatherer // for /metrics; required
 	Metadata MetadataSource      // nil: no metadata
 	Registry *registry.Registry  // nil: no topologies and no annotations
+	Live     *live.Live          // nil: no stream of live samples; needs Registry
 	// Federation adds the topologies and annotations of collectors that share the engine; nil: only those of Registry.
 	Federation *federation.Reader
 	Rules      Rules    // nil: no rules, no alerts
@@ -107,6 +109,8 @@ type Options struct {
 	Flags      map[string]string
 	Registerer prometheus.Registerer // nil: no metrics
 	Logger     *slog.Logger          // nil: no log
+
+	stopping <-chan struct{} // closed when the server stops, so that streams end; nil: never
 }
 
 // DefaultOptions returns the default limits of Options. The caller sets the required fields.
@@ -133,6 +137,7 @@ func (o Options) Validate() error {
 type Server struct {
 	options     Options
 	http        *http.Server
+	stop        func() // ends streams
 	connections *quota.Slots
 	refused     prometheus.Counter // counts refused connections
 }
@@ -150,11 +155,14 @@ const (
 
 // NewServer returns a server for the handler New(options). It starts serving when Run is called.
 func NewServer(options Options) (*Server, error) {
+	stopping := make(chan struct{})
+	options.stopping = stopping
 	handler, err := New(options)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: options, connections: quota.New(options.MaxConnections), http: &http.Server{
+	stop := sync.OnceFunc(func() { close(stopping) })
+	s := &Server{options: options, stop: stop, connections: quota.New(options.MaxConnections), http: &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
 		WriteTimeout:      options.RequestTimeout,
@@ -189,6 +197,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 		return fmt.Errorf("http: serve on %s: %w", listener.Addr(), err)
 	case <-ctx.Done():
 	}
+	s.stop()
 	err := s.shutDown()
 	<-served
 	return err

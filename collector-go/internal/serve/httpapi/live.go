@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/live"
+)
+
+const (
+	// liveEvery is the least time between two events of a stream of live samples. The workers of a topology send at
+	// different times, and an event can have the samples of many.
+	liveEvery = 250 * time.Millisecond
+	// liveQuiet is the most time between two events. Without news they tell the client that the collector works, and
+	// what its clock is.
+	liveQuiet = time.Second
+	// maxLiveStreams leaves room for other requests.
+	maxLiveStreams = 100
+)
+
+var errManyLive = fmt.Errorf("%d streams of live samples are open already; close some pages", maxLiveStreams)
+
+// live streams the newest samples of a topology's workers as server-sent events. docs/operating.md describes them.
+func (a *api) live(w http.ResponseWriter, r *http.Request) {
+	asked := parseForm(r)
+	topology := asked.FormValue("topology")
+	refuse := func(typ string, err error) { a.write(w, asked, answer{err: &apiError{typ, err}}) }
+	switch err := asked.refused(); {
+	case err != nil:
+		refuse(errorBadData, err)
+		return
+	case topology == "":
+		refuse(errorBadData, parameterError("topology", errors.New("it is required")))
+		return
+	}
+	if _, known := a.options.Registry.Topology(topology, ""); !known {
+		refuse(errorNotFound, fmt.Errorf("topology %q does not report to this collector; /api/v1/topologies lists the known topologies",
+			topology))
+		return
+	}
+	if a.streams.Add(1) > maxLiveStreams {
+		a.streams.Add(-1)
+		refuse(errorUnavailable, errManyLive)
+		return
+	}
+	defer a.streams.Add(-1)
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would collect events
+	seen, _ := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64)
+	a.sendLive(w, r, topology, seen)
+}
+
+// sendLive sends events until the client is gone, the server stops, or the stream lasted long enough.
+func (a *api) sendLive(w http.ResponseWriter, r *http.Request, topology string, seen uint64) {
+	out := http.NewResponseController(w)
+	// The browser then opens the next stream, and its permission is checked again.
+	over := time.After(a.options.RequestTimeout * 4 / 5)
+	for {
+		news, newest, more := a.options.Live.Since(topology, seen)
+		data, err := json.Marshal(liveEventOf(a.options.Live.NowMs(), news))
+		if err != nil {
+			return
+		}
+		seen = newest
+		_, err = fmt.Fprintf(w, "retry: 1000\nid: %d\nevent: samples\ndata: %s\n\n", newest, data)
+		if err != nil || out.Flush() != nil {
+			return // the client is gone
+		}
+		pause, quiet := time.After(liveEvery), time.After(liveQuiet)
+		select {
+		case <-more:
+			<-pause
+		case <-quiet:
+		case <-over:
+			return
+		case <-a.options.stopping:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// liveEvent is the data of an event. docs/operating.md describes it.
+type liveEvent struct {
+	NowMs   int64        `json:"now_ms"`
+	Workers []liveWorker `json:"workers"`
+}
+
+// liveWorker is the news of a worker, by column.
+type liveWorker struct {
+	Worker    string   `json:"worker"`
+	HeardMs   int64    `json:"heard_ms"`
+	EveryMs   int64    `json:"every_ms"`
+	TimesMs   []int64  `json:"times_ms"`
+	Cores     []orNull `json:"cpu_cores"`
+	HeapBytes []orNull `json:"heap_bytes"`
+	GCShare   []orNull `json:"gc_share"`
+}
+
+// orNull is a number, with four digits after the point. NaN is null.
+type orNull float64
+
+func (v orNull) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(v)) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, math.Round(float64(v)*1e4)/1e4, 'f', -1, 64), nil
+}
+
+func liveEventOf(nowMs int64, news []live.Worker) liveEvent {
+	event := liveEvent{nowMs, make([]liveWorker, len(news))}
+	for i, n := range news {
+		w := liveWorker{Worker: n.Name, HeardMs: n.HeardMs, EveryMs: n.EveryMs}
+		for _, s := range n.Samples {
+			w.TimesMs = append(w.TimesMs, s.TimeMs)
+			w.Cores = append(w.Cores, orNull(s.Cores))
+			w.HeapBytes = append(w.HeapBytes, orNull(s.HeapBytes))
+			w.GCShare = append(w.GCShare, orNull(s.GCShare))
+		}
+		event.Workers[i] = w
+	}
+	return event
+}

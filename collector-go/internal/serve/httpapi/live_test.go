@@ -1,0 +1,153 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/live"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+)
+
+// sampled is the sampler of one worker of the topology of startReported.
+type sampled struct{ *live.Live }
+
+func startSampled() sampled {
+	s := sampled{live.New(func() time.Time { return time.UnixMilli(1_800_000_601_500) })}
+	for i, name := range []string{"cpu.total_ms", "heap.used_bytes", "gc.time_ms"} {
+		s.Observe(&journal.SeriesDefined{ID: journal.SeriesID(i + 1), Series: metric.Raw{
+			Worker: metric.Worker{Topology: "bullet", Host: "worker-1", Port: 6700}, Name: name,
+			Shape: metric.ShapeSampler, IntervalMs: 1_000, PackSpanMs: 2_000}})
+	}
+	s.Observe(&journal.LayoutDefined{ID: 1, Series: []journal.SeriesID{1, 2, 3}})
+	return s
+}
+
+func (s sampled) send(timeMs int64, values ...float64) {
+	s.Observe(&journal.Batch{ReceivedMs: timeMs + 100, Blocks: []journal.Block{{Layout: 1, Block: block.Block{
+		Columns: 3, Rows: 1, FirstMs: timeMs, Codec: block.Doubles, Values: block.AppendDoubles(nil, values)}}}})
+}
+
+// stream is an open stream of events.
+type stream struct {
+	t     *testing.T
+	lines *bufio.Scanner
+	id    string // of the last event
+}
+
+func openStream(t *testing.T, address, lastID string) (*stream, *http.Response) {
+	url := "http://" + address + "/api/v1/live?topology=bullet"
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	if lastID != "" {
+		r.Header.Set("Last-Event-ID", lastID)
+	}
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { response.Body.Close() })
+	return &stream{t: t, lines: bufio.NewScanner(response.Body)}, response
+}
+
+// next returns the data of the next event with workers, or "" if the stream ended.
+func (s *stream) next() string {
+	for s.lines.Scan() {
+		if id, is := strings.CutPrefix(s.lines.Text(), "id: "); is {
+			s.id = id
+		}
+		if data, is := strings.CutPrefix(s.lines.Text(), "data: "); is && !strings.Contains(data, `"workers":[]`) {
+			return data
+		}
+	}
+	return ""
+}
+
+func TestLiveSamplesArriveAsEvents(t *testing.T) {
+	known, samples := startReported(t), startSampled()
+	address := serve(t, empty{}, func(o *Options) { o.Registry, o.Live = known.registry, samples.Live })
+	samples.send(1_800_000_600_900, 100, 7e6, 0)
+
+	s, response := openStream(t, address, "")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Equal(t, "text/event-stream", response.Header.Get("Content-Type"))
+	assert.JSONEq(t, `{"now_ms":1800000601500,"workers":[{"worker":"worker-1:6700","heard_ms":1800000601000,
+		"every_ms":2000,"times_ms":[1800000600900],"cpu_cores":[null],"heap_bytes":[7000000],
+		"gc_share":[null]}]}`, s.next())
+	first := s.id
+
+	samples.send(1_800_000_601_900, 433.33333, 8e6, 12)
+	const second = `{"now_ms":1800000601500,"workers":[{"worker":"worker-1:6700","heard_ms":1800000602000,
+		"every_ms":2000,"times_ms":[1800000601900],"cpu_cores":[0.3333],"heap_bytes":[8000000],"gc_share":[0.012]}]}`
+	assert.JSONEq(t, second, s.next())
+
+	again, _ := openStream(t, address, first)
+	assert.JSONEq(t, second, again.next(), "a client that comes back gets what it missed")
+	lost, _ := openStream(t, address, "12")
+	assert.Contains(t, lost.next(), `"times_ms":[1800000600900,1800000601900]`, "an id from before a restart")
+}
+
+// Without samples, an event each second shows that the collector works.
+func TestAQuietStreamHasEvents(t *testing.T) {
+	known := startReported(t)
+	address := serve(t, empty{}, func(o *Options) { o.Registry, o.Live = known.registry, startSampled().Live })
+	s, _ := openStream(t, address, "")
+	for range 2 {
+		for s.lines.Scan() && !strings.HasPrefix(s.lines.Text(), "data: ") {
+		}
+		require.Equal(t, `data: {"now_ms":1800000601500,"workers":[]}`, s.lines.Text())
+	}
+}
+
+func TestStreamsEndWithTheServerAndWithTime(t *testing.T) {
+	known := startReported(t)
+	address := serve(t, empty{}, func(o *Options) {
+		o.Registry, o.Live, o.RequestTimeout = known.registry, startSampled().Live, 500*time.Millisecond
+	})
+	s, _ := openStream(t, address, "")
+	assert.Empty(t, s.next(), "its time is over")
+	require.NoError(t, s.lines.Err(), "it ends in order")
+
+	ctx, stop := context.WithCancel(t.Context())
+	address = serveUntil(t, ctx, empty{}, func(o *Options) {
+		// the test ends long before a minute
+		o.Registry, o.Live, o.ShutdownTimeout = known.registry, startSampled().Live, time.Minute
+	})
+	s, _ = openStream(t, address, "")
+	require.True(t, s.lines.Scan())
+	stop()
+	assert.Empty(t, s.next())
+	require.NoError(t, s.lines.Err(), "it ends in order")
+}
+
+func TestAStreamIsRefusedWithAReason(t *testing.T) {
+	known := startReported(t)
+	address := serve(t, empty{}, func(o *Options) {
+		o.Registry, o.Live, o.MaxRequests = known.registry, startSampled().Live, 4*maxLiveStreams
+	})
+	for query, want := range map[string]string{
+		"":                  `400 {"status":"error","errorType":"bad_data","error":"invalid parameter \"topology\": it is required"}`,
+		"?topology=unknown": `404 {"status":"error","errorType":"not_found","error":"topology \"unknown\" does not report to this collector; /api/v1/topologies lists the known topologies"}`,
+	} {
+		response, err := http.Get("http://" + address + "/api/v1/live" + query)
+		require.NoError(t, err)
+		body, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		assert.Equal(t, want, fmt.Sprint(response.StatusCode, " ", strings.TrimSpace(string(body))))
+		response.Body.Close()
+	}
+	for range maxLiveStreams {
+		_, response := openStream(t, address, "")
+		require.Equal(t, http.StatusOK, response.StatusCode)
+	}
+	_, response := openStream(t, address, "")
+	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+}
