@@ -58,8 +58,8 @@ type Live struct {
 // New returns an empty Live. now is the collector's clock.
 func New(now func() time.Time) *Live {
 	first := uint64(now().UnixMicro())
-	return &Live{now: now, first: first, number: first, series: map[journal.SeriesID]column{}, layouts: map[journal.LayoutID][]group{},
-		topologies: map[string]map[place]*worker{}}
+	return &Live{now: now, first: first, number: first, series: map[journal.SeriesID]column{},
+		layouts: map[journal.LayoutID][]group{}, topologies: map[string]map[place]*worker{}}
 }
 
 // NowMs returns the collector's time, ms since the Unix epoch.
