@@ -12,8 +12,8 @@ const (
 	writeBytes  = 512 << 10 // of records that are encoded at a time, so that they stay in the processor's cache
 	plentyBytes = 256 << 10 // of queued records that are written without waiting for more
 
-	calmRecords = 4                     // that share a write in calm times
-	calmAfter   = 20 * time.Millisecond // between two writes; then the times are calm
+	calmAfter   = 8 * time.Millisecond  // between two records; then the times are calm
+	calmRecords = int(Calm / calmAfter) // more than that in the interval mean that they are not
 )
 
 // committer is the only goroutine that writes to disk. It takes the queued records as a group, writes and fsyncs them
@@ -42,7 +42,7 @@ type committer struct {
 	continued bool      // nothing has failed since the previous segment began, so the ring continues
 	buffer    []byte
 	begun     time.Time     // start of the last write
-	apart     time.Duration // from the start of the write before
+	apart     time.Duration // between its records: the time since the write before, divided by their number
 }
 
 func newCommitter(j *Journal) *committer {
@@ -205,7 +205,7 @@ func (c *committer) commit(group []queued) error {
 		}
 	}
 	now := time.Now()
-	c.apart, c.begun = now.Sub(c.begun), now
+	c.apart, c.begun = now.Sub(c.begun)/time.Duration(len(group)), now
 	end := c.offset
 	for rest := group; len(rest) > 0; {
 		n := writtenAtOnce(rest)

@@ -61,11 +61,14 @@ func TestRareBatchesShareAWrite(t *testing.T) {
 		atTheMost time.Duration
 	}{
 		{1, 2300 * time.Microsecond, 19, 5 * time.Millisecond},
-		{100, 2300 * time.Microsecond, 19, 7 * time.Millisecond},
+		// The first write waits, because the minute before was calm.
+		{100, 2300 * time.Microsecond, 6, 69 * time.Millisecond},
 		{1, 60 * time.Millisecond, 40, 0},
 		{2, 60 * time.Millisecond, 21, 60 * time.Millisecond},
 		{3, 60 * time.Millisecond, 14, 120 * time.Millisecond},
-		{100, 60 * time.Millisecond, 11, 180 * time.Millisecond},
+		{100, 7 * time.Millisecond, 10, 210 * time.Millisecond},
+		{100, 9 * time.Millisecond, 3, 250 * time.Millisecond},
+		{100, 60 * time.Millisecond, 11, 250 * time.Millisecond},
 		{100, 91 * time.Millisecond, 16, 250 * time.Millisecond},
 		{100, time.Second, 40, 0},
 	} {

@@ -37,7 +37,7 @@ type Options struct {
 	// a write and an fsync, and each reader is signalled once. A write after a longer pause is not delayed. 0 delays
 	// none.
 	GatherInterval time.Duration
-	// CalmInterval is the same while writes are rare (20 ms apart or more), unless four records are queued, or as many
+	// CalmInterval is the same while records are rare (8 ms apart or more on average), unless 31 are queued, or as many
 	// as streams are open. 0 means GatherInterval.
 	CalmInterval time.Duration
 	// RetryInterval is how long to wait after a failed write before trying again. A refused sender waits as long
