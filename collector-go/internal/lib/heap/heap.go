@@ -34,7 +34,7 @@ const (
 	mostPercent   = 400
 	tendEvery     = time.Second
 	usualBytes    = busyBytes / 4 // bytes per second: up to this rate, unused memory is returned
-	leastSpare    = 32 << 20      // bytes: a smaller amount is not worth returning
+	leastSpare    = 8 << 20       // bytes: a smaller amount is not worth returning
 	// share of the memory that the process may have; the rest is for threads, mapped files and the page cache
 	limitPart = 0.8
 )

@@ -91,5 +91,5 @@ func TestWhatABurstTookIsGivenBack(t *testing.T) {
 	assert.False(t, step(kept+kept/4, idleBytes, settlesIn-1), "not so soon again")
 	assert.True(t, step(kept+kept/4, idleBytes, 1))
 	assert.False(t, step(32<<20, idleBytes, 0))
-	assert.False(t, step(50<<20, idleBytes, time.Hour), "too little to be worth it")
+	assert.False(t, step(39<<20, idleBytes, time.Hour), "too little to be worth it")
 }

@@ -47,12 +47,17 @@ func OpenResults(dir string, retention time.Duration, logger *slog.Logger, regis
 			Help: "Results of rules and values of the collector's own metrics that could not be stored."})}
 	r.options.RetentionDuration = retention.Milliseconds()
 	r.options.WALSegmentSize = walSegmentBytes
+	r.options.StripeSize = stripes
 	_, _ = r.opened()
 	return r
 }
 
 // walSegmentBytes is small compared with Prometheus' 128 MiB, because a rule produces only a few values per minute.
 const walSegmentBytes = 4 << 20
+
+// stripes is the size of the hash map of series, a power of two. Prometheus' 16,384 take 4 MiB. Rules write hundreds of
+// series.
+const stripes = 256
 
 // minFreeBytes is the free space that opening requires: four segments of the log.
 const minFreeBytes = 4 * walSegmentBytes
