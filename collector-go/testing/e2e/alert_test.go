@@ -81,6 +81,7 @@ var sleepyBolts = []string{
 // with filter bolts that sleep does on any machine. Where the alert stands already, it stands on.
 func slowFilterWakesSomebody(t *testing.T, b *bench) {
 	b.assertNotifiedOnlyWhatWasMeasured(t)
+	page, opened := b.watchPage(t, "filter-slowed"), time.Now()
 	for name, notified := range b.slowFilters(t) {
 		// The first report of slow records came within this slice, and they within the report's interval before it.
 		end, _ := b.firstSlowSlice(t, b.slowedAt)
@@ -95,6 +96,7 @@ func slowFilterWakesSomebody(t *testing.T, b *bench) {
 		assert.Contains(t, notified.Annotations["runbook_url"], name)
 	}
 	b.awaitReason(t, b.slowedAt)
+	page.awaitLine(t, `[Ll]atency`, opened)
 }
 
 // slowFilters has the topology run with bolts that sleep, and returns the notifications about its latency by then. What

@@ -121,9 +121,12 @@ func workerKilled(t *testing.T, b *bench) {
 	})
 	require.GreaterOrEqual(t, i, 0, "%+v", before.Workers)
 	victim := before.Workers[i]
+	page := b.watchPage(t, "worker-killed")
+	page.awaitLine(t, `^`, b.started)
 	b.workerKilledAt = time.Now()
 	require.NoError(t, syscall.Kill(victim.Pid, syscall.SIGKILL))
 	t.Logf("worker %s, pid %d, killed", victim.Worker, victim.Pid)
+	page.awaitLine(t, `No samples from `, b.workerKilledAt)
 	var after measure.Topology
 	b.await(t, "the worker's new process", func(ctx context.Context) bool {
 		after, err = b.collector.Topology(ctx, topology)
