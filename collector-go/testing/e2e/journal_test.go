@@ -146,9 +146,9 @@ func journalHasEverySample(t *testing.T, b *bench) {
 		}
 		read++
 		acknowledged += len(all)
-		// Storm asks for a pack no sooner than its interval after the one before: one that is missing takes so long a
-		// time with it, less what a busy machine was late for the one before.
-		packIsMissing := time.Duration(series.PackSpanMs) * time.Millisecond / 2
+		// Storm asks for a pack no sooner than its interval after the one before. A missing pack therefore widens the
+		// distance of two samples by that interval, less what a busy machine was late for the pack before.
+		packIsMissing := time.Duration(series.IntervalMs+series.PackSpanMs/2) * time.Millisecond
 		for i := 1; i < len(all); i++ {
 			gap := time.Duration(all[i].timeMs-all[i-1].timeMs) * time.Millisecond
 			if !assert.Positive(t, gap, "%v has a sample twice, or out of its order, at %d", series, all[i].timeMs) {

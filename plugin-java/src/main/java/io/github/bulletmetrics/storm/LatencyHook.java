@@ -14,8 +14,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Measures how long each bolt executes tuples, the latencies of records in FilterBolt, and the latencies of queries in
- * JoinBolt. It is the class to name in {@code topology.auto.task.hooks}. In spouts and in Storm's own components it
- * does nothing.
+ * JoinBolt. It is the class to name in {@code topology.auto.task.hooks}. In the task of Storm's SystemBolt it registers
+ * the {@link LiveSampler}. In spouts and in Storm's other components it does nothing.
  *
  * <p>Storm creates one hook for each task. It calls {@link #prepare} before the task's executor begins, and everything
  * else on the executor's thread. Therefore the fields need no synchronization. {@link #boltExecute} and {@link #emit}
@@ -46,6 +46,7 @@ public class LatencyHook extends BaseTaskHook {
         try {
             String component = context.getThisComponentId();
             int interval = intervalSeconds(conf);
+            LiveSampler.register(conf, context, interval);
             if (!component.startsWith("__") && context.getRawTopology().get_bolts().containsKey(component)) {
                 ExecuteTimes executions = new ExecuteTimes(conf);
                 context.registerMetric(ExecuteTimes.METRIC, () -> measured(this::executeTotals), interval);

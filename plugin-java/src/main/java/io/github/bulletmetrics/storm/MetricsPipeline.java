@@ -49,6 +49,7 @@ final class MetricsPipeline implements AutoCloseable {
         if (closed || task == null || dataPoints == null) {
             return;
         }
+        boolean live = false;
         try {
             start();
             flattener.begin(task.srcWorkerHost, task.srcWorkerPort, task.srcComponentId, task.srcTaskId, task.timestamp,
@@ -56,6 +57,7 @@ final class MetricsPipeline implements AutoCloseable {
             for (DataPoint dataPoint : dataPoints) {
                 if (dataPoint != null) {
                     flattener.add(dataPoint.name, dataPoint.value);
+                    live |= Flattener.LIVE_SAMPLER_METRIC.equals(dataPoint.name);
                 }
             }
         } catch (Throwable unforeseen) {
@@ -64,7 +66,11 @@ final class MetricsPipeline implements AutoCloseable {
         } finally {
             flattener.end();
         }
-        sender.wake();
+        if (live) {
+            sender.wakeLive();
+        } else {
+            sender.wake();
+        }
     }
 
     private void start() {

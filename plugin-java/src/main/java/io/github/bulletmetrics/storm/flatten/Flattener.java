@@ -35,6 +35,11 @@ import java.util.function.Consumer;
 public final class Flattener {
     /** The metric under which a worker's sampler reports. */
     public static final String SAMPLER_METRIC = "bullet-metrics.sampler";
+    /**
+     * The metric under which the same samples are reported live. A task must not have two metrics of one name. It begins
+     * with the other name, so that most filters of metrics apply to both.
+     */
+    public static final String LIVE_SAMPLER_METRIC = SAMPLER_METRIC + ".live";
     /** The metric under which a task's latency hook reports. */
     public static final String LATENCY_METRIC = "bullet-metrics.latency";
 
@@ -143,7 +148,7 @@ public final class Flattener {
             number(name == null || source == null ? null : table.metric(source, name, nowMs), (Number) value);
         } else if (value instanceof Map) {
             readMap(name == null || source == null ? null : table.metric(source, name, nowMs), (Map<?, ?>) value);
-        } else if (value instanceof byte[] && SAMPLER_METRIC.equals(name)) {
+        } else if (value instanceof byte[] && (SAMPLER_METRIC.equals(name) || LIVE_SAMPLER_METRIC.equals(name))) {
             pack(SamplePack.read((byte[]) value));
         } else if (value instanceof byte[] && LATENCY_METRIC.equals(name)) {
             latencies(LatencyPack.read((byte[]) value));

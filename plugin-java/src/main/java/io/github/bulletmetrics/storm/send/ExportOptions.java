@@ -13,6 +13,11 @@ final class ExportOptions {
     int batchBytes = 512 * 1024;
     /** How long a sample waits for company, ms. */
     long lingerMs = 1_000;
+    /**
+     * The same for samples that are shown live, counted from the batch before, ms: they leave at once, and there are at
+     * most ten batches a second, whatever the number of workers.
+     */
+    long liveLingerMs = 100;
     /** Batches under way at most, whatever window the collector offers: 64 full ones are half of the default queue. */
     int maxWindow = 64;
     /**

@@ -51,6 +51,8 @@ final class Exporter {
     private long retryAtMs = Long.MIN_VALUE;
     private long flushedMs = Long.MIN_VALUE / 2;
     private long closeByMs = NEVER;
+    /** Whether live samples wait. */
+    private boolean live;
     private boolean done;
     /** Whether opening a stream has timed out since the last progress. */
     private boolean timedOut;
@@ -92,6 +94,11 @@ final class Exporter {
      */
     void close(long byMs) {
         closeByMs = Math.min(closeByMs, byMs);
+    }
+
+    /** Asks the next step to send what is queued within {@link ExportOptions#liveLingerMs}. */
+    void sendLive() {
+        live = true;
     }
 
     /** Whether the exporter has ended, and sends nothing more. */
@@ -334,7 +341,7 @@ final class Exporter {
         if (isClosing()) {
             outbox.close(); // announces the end, only to a connected collector
         }
-        boolean flush = isClosing() || now - flushedMs >= options.lingerMs;
+        boolean flush = isClosing() || now - flushedMs >= linger();
         while (current.stream.isReady()) {
             boolean idle = outbox.inFlight() == 0;
             if (current.isTransferring()) {
@@ -343,10 +350,13 @@ final class Exporter {
             } else if (now < current.fullUntilMs) {
                 return;
             } else {
-                Batch batch = outbox.next(isProbing() ? 1 : Math.min(current.allowed, current.window),
-                        current.maxBatchBytes, flush, now, time.wallMs());
+                int window = isProbing() ? 1 : Math.min(current.allowed, current.window);
+                Batch batch = outbox.next(window, current.maxBatchBytes, flush, now, time.wallMs());
                 if (batch == null) {
-                    flushedMs = flush ? now : flushedMs;
+                    if (flush && outbox.inFlight() < window) {
+                        flushedMs = now;
+                        live = false;
+                    }
                     return;
                 }
                 current.sendBatch(batch);
@@ -355,6 +365,10 @@ final class Exporter {
                 current.deadlineMs = now + options.answerTimeoutMs;
             }
         }
+    }
+
+    private long linger() {
+        return live ? options.liveLingerMs : options.lingerMs;
     }
 
     private boolean isProbing() {
@@ -437,7 +451,7 @@ final class Exporter {
         } else {
             due = Math.min(due, isAwaited() ? current.deadlineMs : NEVER);
             due = Math.min(due, current.fullUntilMs > now ? current.fullUntilMs : NEVER);
-            due = Math.min(due, flushedMs + options.lingerMs > now ? flushedMs + options.lingerMs : NEVER);
+            due = Math.min(due, flushedMs + linger() > now ? flushedMs + linger() : NEVER);
         }
         return Math.max(1, Math.min(due, closeByMs) - now);
     }

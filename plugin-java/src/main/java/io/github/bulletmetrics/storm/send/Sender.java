@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * <p>A random epoch, which is drawn here, identifies this sender. Together with a sequence number for each batch it
  * lets the collector recognize a batch that is sent twice.
  *
- * <p>Only the thread that offers samples may call {@link #wake}. Any thread may call {@link #close}.
+ * <p>Only the thread that offers samples may call {@link #wake} and {@link #wakeLive}. Any thread may call {@link #close}.
  */
 public final class Sender implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
@@ -35,6 +35,8 @@ public final class Sender implements AutoCloseable {
     private final Exporter exporter;
     private final Thread thread;
     private volatile boolean closing;
+    /** Whether live samples were queued since the last step. */
+    private volatile boolean live;
     /** Written before {@link #closing}. */
     private long closeByMs;
     private boolean started;
@@ -89,6 +91,13 @@ public final class Sender implements AutoCloseable {
         }
     }
 
+    /** Announces that samples were queued that are shown live: wakes the thread at once. */
+    public void wakeLive() {
+        wokenAt = queue.published();
+        live = true;
+        unpark();
+    }
+
     /**
      * Brings out what is queued, for {@link ExportOptions#closeTimeoutMs} at most, counts the rest, and ends. May be
      * called again.
@@ -130,6 +139,10 @@ public final class Sender implements AutoCloseable {
         try {
             if (closing) {
                 exporter.close(closeByMs);
+            }
+            if (live) {
+                live = false;
+                exporter.sendLive();
             }
             return exporter.step();
         } catch (Throwable bug) {

@@ -355,6 +355,29 @@ class FlattenerTest {
                 .containsExactly(org.assertj.core.groups.Tuple.tuple(77L, 500L));
     }
 
+    /** They are a source of their own, beside the system's metrics of the same worker, which report less often. */
+    @Test
+    void livePacksAreTheSamplersInShorterPacks() {
+        sampler(new PackBuilder(77, 500, "G1").sample(1_900, 1, 2, 3, 4, 5, 6, 7).build());
+        for (int i = 0; i < 3; i++) {
+            flattener.begin("host", 6700, "__system", -1, 1_700_000_000 + 2 * i, 2, 0);
+            flattener.add(Flattener.LIVE_SAMPLER_METRIC, new PackBuilder(77, 500, "G1").sample(2_900 + i * 2_000, 1, 2,
+                    3, 4, 5, 6, 7).sample(3_900 + i * 2_000, 1, 2, 3, 4, 5, 6, 7).build());
+            flattener.end();
+        }
+        assertThat(samples()).hasSize(8 + 3 * 16);
+        assertThat(Queued.blocks(queue)).isEqualTo(4);
+        for (int i = 0; i < 8; i++) {
+            SeriesDefinition slow = series(i).definition();
+            SeriesDefinition live = series(8 + i).definition();
+            assertThat(live.toBuilder().setId(slow.getId()).setPackSpanMs(10_000).build()).isEqualTo(slow);
+            assertThat(live.getPackSpanMs()).isEqualTo(2_000);
+            assertThat(series(24 + i)).isSameAs(series(8 + i));
+        }
+        assertThat(losses.total()).isZero();
+        assertThat(workers.changedSince(0, 9).workers()).hasSize(1);
+    }
+
     @Test
     void anotherProcessAtTheSamePlaceKeepsTheSeries() {
         sampler(new PackBuilder(77, 500, "G1").sample(1, 2, 3, 4, 5, 6, 7, 8).build());

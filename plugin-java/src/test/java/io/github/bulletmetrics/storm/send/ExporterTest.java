@@ -44,6 +44,54 @@ class ExporterTest {
     }
 
     @Test
+    void liveSamplesLeaveAtOnceWithWhatWaits() {
+        FakeStream stream = rig.opened(8);
+        rig.pass(0);
+        stream.sayAcknowledged(1);
+        rig.pass(200);
+        rig.offerMany(3);
+        rig.exporter.sendLive();
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L);
+        assertThat(stream.sent.get(1).getSamples().getValuesList()).containsExactly(0.0, 1.0, 2.0);
+        rig.offer(0, 3);
+        rig.pass(999);
+        assertThat(stream.sequences()).as("no live sample").containsExactly(1L, 2L);
+        rig.pass(1);
+        assertThat(stream.sequences()).containsExactly(1L, 2L, 3L);
+    }
+
+    @Test
+    void thereAreAtMostTenBatchesASecondOfLiveSamples() {
+        FakeStream stream = rig.opened(64);
+        rig.pass(0);
+        for (int i = 0; i < 100; i++) {
+            rig.offer(0, i);
+            rig.exporter.sendLive();
+            rig.pass(10);
+        }
+        rig.pass(100);
+        assertThat(stream.sequences()).hasSizeBetween(10, 12);
+        assertThat(stream.sent.stream().mapToInt(batch -> batch.getSamples().getValuesCount()).sum()).isEqualTo(100);
+    }
+
+    @Test
+    void liveSamplesThatFindTheWindowFullLeaveWithTheNextAcknowledgement() {
+        rig.options.firstWindow = 1;
+        FakeStream stream = rig.opened(8);
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L);
+        rig.pass(200);
+        rig.offer(0, 7);
+        rig.exporter.sendLive();
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L);
+        stream.sayAcknowledged(1);
+        rig.pass(0);
+        assertThat(stream.sequences()).containsExactly(1L, 2L);
+    }
+
+    @Test
     void theStreamBeginsWithTheTopologyAndASeriesIsDefinedOnce() {
         FakeStream stream = rig.opened(8);
         rig.offerMany(20);
