@@ -10,6 +10,7 @@ import io.github.bulletmetrics.storm.queue.SampleQueue;
 import io.github.bulletmetrics.storm.queue.Workers;
 import io.github.bulletmetrics.storm.send.Sender;
 import java.util.Collection;
+import org.apache.storm.Config;
 import org.apache.storm.metric.api.IMetricsConsumer.DataPoint;
 import org.apache.storm.metric.api.IMetricsConsumer.TaskInfo;
 import org.slf4j.Logger;
@@ -26,10 +27,17 @@ import org.slf4j.LoggerFactory;
  */
 final class MetricsPipeline implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MetricsPipeline.class);
+    /** The only Storm that adds the worker's other metrics to every report of SystemBolt, and so to the live ones. */
+    private static final String REPEATING_STORM = "2.2.";
+    /** Of these other metrics the only one that is 1 once, when it is first read. */
+    private static final String ONCE = "newWorkerEvent";
 
     private final Losses losses = new Losses();
     private final Flattener flattener;
     private final Sender sender;
+    private final boolean stormRepeats;
+    /** The interval of SystemBolt's own reports, s; 0 if unknown. */
+    private final int systemSeconds;
     private boolean started;
     private boolean failed;
     private volatile boolean closed;
@@ -42,6 +50,9 @@ final class MetricsPipeline implements AutoCloseable {
         flattener = new Flattener(queue, losses, workers, settings.seriesLimit(), this::failed);
         sender = new Sender(queue, losses, workers, topology, open, new GrpcTransport(settings.security()),
                 settings.addresses(open.getTopology()));
+        stormRepeats = topology.getStormVersion().startsWith(REPEATING_STORM);
+        String interval = topology.getSettingsMap().getOrDefault(Config.TOPOLOGY_BUILTIN_METRICS_BUCKET_SIZE_SECS, "");
+        systemSeconds = interval.matches("[1-9][0-9]{0,5}") ? Integer.parseInt(interval) : 0;
     }
 
     /** Queues what a task reported. Never waits for the network, never throws. */
@@ -52,12 +63,15 @@ final class MetricsPipeline implements AutoCloseable {
         boolean live = false;
         try {
             start();
-            flattener.begin(task.srcWorkerHost, task.srcWorkerPort, task.srcComponentId, task.srcTaskId, task.timestamp,
-                    task.updateIntervalSecs, System.nanoTime() / 1_000_000);
+            live = isLive(dataPoints);
+            if (live && stormRepeats) {
+                once(task, dataPoints);
+            }
+            begin(task, task.updateIntervalSecs);
             for (DataPoint dataPoint : dataPoints) {
-                if (dataPoint != null) {
+                if (dataPoint != null && !(live && stormRepeats
+                        && !Flattener.LIVE_SAMPLER_METRIC.equals(dataPoint.name))) {
                     flattener.add(dataPoint.name, dataPoint.value);
-                    live |= Flattener.LIVE_SAMPLER_METRIC.equals(dataPoint.name);
                 }
             }
         } catch (Throwable unforeseen) {
@@ -70,6 +84,35 @@ final class MetricsPipeline implements AutoCloseable {
             sender.wakeLive();
         } else {
             sender.wake();
+        }
+    }
+
+    private static boolean isLive(Collection<DataPoint> dataPoints) {
+        for (DataPoint dataPoint : dataPoints) {
+            if (dataPoint != null && Flattener.LIVE_SAMPLER_METRIC.equals(dataPoint.name)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void begin(TaskInfo task, int intervalSeconds) {
+        flattener.begin(task.srcWorkerHost, task.srcWorkerPort, task.srcComponentId, task.srcTaskId, task.timestamp,
+                intervalSeconds, System.nanoTime() / 1_000_000);
+    }
+
+    /**
+     * Of the metrics that Storm repeats in a live report, SystemBolt's own report has all but {@link #ONCE}, which
+     * becomes 0 when it is read. It is queued as if SystemBolt's own report had it.
+     */
+    private void once(TaskInfo task, Collection<DataPoint> dataPoints) {
+        for (DataPoint dataPoint : dataPoints) {
+            if (dataPoint != null && ONCE.equals(dataPoint.name) && Integer.valueOf(1).equals(dataPoint.value)
+                    && systemSeconds > 0) {
+                begin(task, systemSeconds);
+                flattener.add(dataPoint.name, dataPoint.value);
+                flattener.end();
+            }
         }
     }
 
