@@ -71,6 +71,7 @@ final class Settings {
     static final int DEFAULT_PARALLELISM = 1;
     /**
      * Storm's default of 100 is less than one tick of 455 executors; this is four ticks of 1,250 with two reports each.
+     * The live reports of workers, five per tick, make it three ticks if each worker has ten executors.
      */
     static final int DEFAULT_RETAIN_TUPLES = 10_000;
     /** How long the consumer may be held up without loss, in ticks. */
