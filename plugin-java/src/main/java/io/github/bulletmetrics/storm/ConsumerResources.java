@@ -25,7 +25,7 @@ final class ConsumerResources {
     static final int HEAP_MIB_PER_THOUSAND = 32;
     /** Classes and compiled code, MiB: the plugin has no buffer outside of the heap. */
     static final int OFF_HEAP_MIB = 24;
-    /** To connect, and until the code is compiled, in percent of a core. */
+    /** To connect, until the code is compiled, and for live samples (one for 100 workers), in percent of a core. */
     static final int LEAST_CPU = 2;
     /** In percent of a core: at intervals of 10 s 1,162 executors take half of one, and reports do not come evenly. */
     static final int CPU_PER_THOUSAND = 4;

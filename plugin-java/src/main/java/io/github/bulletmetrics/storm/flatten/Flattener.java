@@ -36,8 +36,8 @@ public final class Flattener {
     /** The metric under which a worker's sampler reports. */
     public static final String SAMPLER_METRIC = "bullet-metrics.sampler";
     /**
-     * The metric under which the same samples are reported live. A task must not have two metrics of one name. It begins
-     * with the other name, so that most filters of metrics apply to both.
+     * The metric under which the same samples are reported live. A task must not have two metrics of one name. The name
+     * begins with the other one, so that most filters of metrics apply to both.
      */
     public static final String LIVE_SAMPLER_METRIC = SAMPLER_METRIC + ".live";
     /** The metric under which a task's latency hook reports. */

@@ -21,7 +21,8 @@ import org.slf4j.LoggerFactory;
  * <p>A random epoch, which is drawn here, identifies this sender. Together with a sequence number for each batch it
  * lets the collector recognize a batch that is sent twice.
  *
- * <p>Only the thread that offers samples may call {@link #wake} and {@link #wakeLive}. Any thread may call {@link #close}.
+ * <p>Only the thread that offers samples may call {@link #wake} and {@link #wakeLive}. Any thread may call {@link
+ * #close}.
  */
 public final class Sender implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Sender.class);
