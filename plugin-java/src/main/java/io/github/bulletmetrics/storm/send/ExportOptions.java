@@ -15,9 +15,9 @@ final class ExportOptions {
     long lingerMs = 1_000;
     /**
      * The same for samples that are shown live, counted from the batch before, ms: they leave at once, and there are at
-     * most ten batches a second, also with many workers.
+     * most four batches a second, also with many workers.
      */
-    long liveLingerMs = 100;
+    long liveLingerMs = 250;
     /** Batches under way at most, whatever window the collector offers: 64 full ones are half of the default queue. */
     int maxWindow = 64;
     /**
