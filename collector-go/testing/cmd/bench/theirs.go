@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -62,18 +63,28 @@ func (s *session) hold(ctx context.Context, name, dir string, sh shape) (*held, 
 	return h, h.settle(ctx, begun, sums)
 }
 
+// mostWait is how long after the last sample all of them must answer.
+const mostWait = 3 * time.Minute
+
 // settle waits and checks.
 func (h *held) settle(ctx context.Context, begun time.Time, sums []float64) error {
 	want := h.sh.hosts * h.sh.steps
+	found := 0
 	err := h.uncounted(ctx, func() error {
+		ctx, cancel := context.WithTimeout(ctx, mostWait)
+		defer cancel()
 		return bench.Await(ctx, want, func(ctx context.Context) (int, error) {
 			n, _, err := h.Count(ctx, 0, h.load.Span())
 			if err != nil {
 				return 0, nil // none of it answers yet: some say so with an error
 			}
-			return int(n), nil
+			found = int(n)
+			return found, nil
 		})
 	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%d of %d samples of a metric answer %s after they were sent", found, want, mostWait)
+	}
 	if err != nil {
 		return err
 	}
