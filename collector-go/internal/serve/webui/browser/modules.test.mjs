@@ -7,6 +7,7 @@ import { layersOf, levelOf, streamsOf } from '../static/js/layers.js';
 import { orderFor, alarmsOf } from '../static/js/order.js';
 import { alertmanagerLink, grafanaLink, stateOf } from '../static/js/sentence.js';
 import { momentsOf } from '../static/js/diagnosis.js';
+import { Live, behind, gapOf, latest, noSamples, pointsOf, silentOf, take } from '../static/js/live.js';
 import { gridOf, moved, timesOf } from '../static/js/grid.js';
 import { byName, columnsOf, largest, lastKnown, together } from '../static/js/matrix.js';
 import { pasteFor } from '../static/js/paste.js';
@@ -34,6 +35,7 @@ test('a state comes back from its hash', () => {
     {},
     { topology: 'a&b=c #<ü>' },
     { range: '7d', slice: '5m', cpu: 'ms', gc: 'share' },
+    { range: '5m' },
     { from: 1795276140, to: 1795276320 },
     { figure: 'busy', at: 1795276140, component: 'Filter<b>' },
     { query: 'a{b="#&"} + 1', kind: 'instant' },
@@ -336,6 +338,7 @@ test('a worker holds its own components before those of Storm', () => {
 
 test('slices are as wide as the range asks for, or as chosen', () => {
   for (const [part, want] of [
+    [{ range: '5m' }, 10],
     [{ range: '15m' }, 10],
     [{}, 60],
     [{ range: '6h' }, 300],
@@ -642,6 +645,108 @@ const situations = {
     'Pending alert: BulletSourceFallingBehind is 418 ms',
     { also: [] },
   ],
+  'a worker that has just become silent': [
+    { stream: { silent: [{ worker: 'h:1', seconds: 6.4 }], reporting: 1 } },
+    'pending',
+    'No samples from worker h:1 for 6 s; 1 of 2 workers report',
+    { alert: undefined, also: [] },
+  ],
+  'a worker that has been silent for a while': [
+    { stream: { silent: [{ worker: 'h:1', seconds: 59.9 }], reporting: 1 } },
+    'pending',
+    'No samples from worker h:1 for 50 s; 1 of 2 workers report',
+  ],
+  'two silent workers': [
+    {
+      stream: {
+        silent: [
+          { worker: 'h:2', seconds: 17 },
+          { worker: 'h:1', seconds: 6 },
+        ],
+        reporting: 1,
+      },
+    },
+    'pending',
+    'No samples from 2 workers. The first: h:2, for 10 s; 1 of 3 workers report',
+  ],
+  'a topology whose workers are all silent': [
+    {
+      alarms: [latency],
+      answers: [current(latency)],
+      stream: { silent: [{ worker: 'h:1', seconds: 6 }], reporting: 0 },
+    },
+    'firing',
+    'No samples from any worker for 6 s',
+    { alert: undefined, also: [isNow] },
+  ],
+  'a worker that is silent for longer than the registry needs': [
+    { stream: { silent: [{ worker: 'h:1', seconds: 60 }], reporting: 1 } },
+    'ok',
+    'OK for more than a day',
+  ],
+  'a silent worker that the registry has lost': [
+    {
+      lostWorkers: lostWorkers.slice(1),
+      workers: 2,
+      stream: { silent: [{ worker: 'h:1', seconds: 45 }], reporting: 2 },
+    },
+    'firing',
+    'A worker is lost: h:1 last reported at 15:51, 20 min ago; 2 of 3 workers report',
+  ],
+  'a silent worker, before the latency that it reported last': [
+    {
+      alarms: [latency],
+      answers: [held(latency)],
+      stream: { silent: [{ worker: 'h:1', seconds: 6 }], reporting: 2 },
+    },
+    'firing',
+    'No samples from worker h:1 for 6 s; 2 of 3 workers report',
+    { alert: undefined, also: [was] },
+  ],
+  'a silent worker, before an alert about that worker alone': [
+    {
+      alarms: [alarm('BulletGCShareHigh', 'warning', { worker: 'h:1' })],
+      stream: { silent: [{ worker: 'h:1', seconds: 6 }], reporting: 2 },
+    },
+    'firing',
+    'No samples from worker h:1 for 6 s; 2 of 3 workers report',
+    { also: ['BulletGCShareHigh is 418 ms'] },
+  ],
+  'a silent worker, before a pending alert': [
+    {
+      alarms: [alarm('BulletSourceFallingBehind', 'critical', { state: 'pending' })],
+      stream: { silent: [{ worker: 'h:1', seconds: 6 }], reporting: 2 },
+    },
+    'pending',
+    'No samples from worker h:1 for 6 s; 2 of 3 workers report',
+    { also: ['BulletSourceFallingBehind is 418 ms'] },
+  ],
+  'a latency that is high now, before a silent worker': [
+    {
+      alarms: [alarm('BulletGCShareHigh', 'critical', { worker: 'h:1' }), latency],
+      answers: [current(latency)],
+      stream: { silent: [{ worker: 'h:1', seconds: 6 }], reporting: 2 },
+    },
+    'firing',
+    isNow,
+    { alert: latency, also: ['BulletGCShareHigh is 418 ms'] },
+  ],
+  'a killed topology, whose workers have just become silent': [
+    {
+      condition: { state: 'killed', since: ISO(0.1) },
+      stream: { silent: [{ worker: 'h:1', seconds: 6 }], reporting: 0 },
+    },
+    'ended',
+    'Killed at 16:10, 6 s ago',
+  ],
+  'a collector that does not respond, and a silent worker': [
+    {
+      lost: { at: now - 5, words: 'the collector does not respond' },
+      stream: { silent: [{ worker: 'h:1', seconds: 6 }], reporting: 1 },
+    },
+    'unknown',
+    'Unknown since 16:10:55: the collector does not respond',
+  ],
   'a topology without data yet': [
     { empty: true, firstSeen: now - 20, evaluated: false },
     'unknown',
@@ -685,6 +790,204 @@ for (const [name, [known, kind, text, more = {}]] of Object.entries(situations))
     assert.deepEqual([state.kind, state.text], [kind, text]);
     for (const [key, value] of Object.entries(more)) assert.deepEqual(state[key], value, key);
   });
+
+// The samples of a worker: `heard` is when they came, ms after the start, and `times` are by the worker's clock.
+const start = 1_800_000_000_000;
+const sent = (worker, heard, times, values = times.map((t) => t / 1000), every = 2000) => ({
+  worker,
+  heard_ms: start + heard,
+  every_ms: every,
+  times_ms: times.map((t) => start + t),
+  cpu_cores: values,
+  heap_bytes: values.map((v) => v && 100 * v),
+  gc_share: values.map((v) => v && v / 100),
+});
+const after = (...events) =>
+  events.reduce((state, [at, ...workers]) => take(state, { now_ms: start + at, workers }), noSamples);
+const samplesOf = (state, worker) => {
+  const { times_ms: times, cpu_cores: values } = state.workers.get(worker);
+  return times.map((t, i) => [t - start, values[i]]);
+};
+
+test('samples of a worker follow each other, in bounds', () => {
+  const state = after([2100, sent('a', 2000, [900, 1900])], [4100, sent('a', 4000, [2900, 3900])], [5100]);
+  assert.deepEqual(samplesOf(state, 'a'), [
+    [900, 0.9],
+    [1900, 1.9],
+    [2900, 2.9],
+    [3900, 3.9],
+  ]);
+  assert.equal(state.nowMs, start + 5100);
+  let long = noSamples;
+  for (let s = 0; s < 1000; s++)
+    long = take(long, { now_ms: start + 1000 * s, workers: [sent('a', 1000 * s, [1000 * s])] });
+  const times = long.workers.get('a').times_ms;
+  assert.deepEqual([times.length, times[0], times.at(-1)], [300, start + 700_000, start + 999_000]);
+  const fast = take(noSamples, {
+    now_ms: start,
+    workers: [
+      sent(
+        'a',
+        0,
+        Array.from({ length: 9000 }, (_, i) => i - 9000),
+      ),
+    ],
+  });
+  assert.equal(fast.workers.get('a').times_ms.length, 600);
+});
+
+test('samples that come twice or late are each there once, in order', () => {
+  const state = after(
+    [4100, sent('a', 4000, [900, 1900, 3900])],
+    [6100, sent('a', 6000, [1900, 2900, 3900, 4900, 5900], [7, 2.9, 3.9, 4.9, 5.9])],
+    [6200, sent('a', 6100, [400, 3400])],
+  );
+  assert.deepEqual(samplesOf(state, 'a'), [
+    [400, 0.4],
+    [900, 0.9],
+    [1900, 7],
+    [2900, 2.9],
+    [3400, 3.4],
+    [3900, 3.9],
+    [4900, 4.9],
+    [5900, 5.9],
+  ]);
+});
+
+test('a worker is silent after two packs that did not come, and forgotten after five minutes', () => {
+  const report = [1000, sent('a', 1000, [900]), sent('old', 1000, [900], [1], 10_000), sent('b', 5000, [900])];
+  const at = (ms) => silentOf(after(report, [ms]));
+  assert.deepEqual(at(5500), { silent: [], reporting: 3 });
+  assert.deepEqual(at(5501), { silent: [{ worker: 'a', seconds: 4.501 }], reporting: 2 });
+  assert.deepEqual(
+    at(21_501).silent.map((s) => s.worker),
+    ['a', 'old', 'b'],
+  );
+  assert.equal(after(report, [301_000]).workers.size, 3);
+  assert.deepEqual([...after(report, [301_001]).workers.keys()], ['b']);
+  const back = after(report, [8000, sent('a', 8000, [7900])]);
+  assert.deepEqual(silentOf(back), { silent: [], reporting: 3 });
+});
+
+test('after a reconnect, workers have the time of two packs again', () => {
+  const state = { ...after([1000, sent('a', 1000, [900])]), sinceMs: start + 60_000 };
+  assert.equal(silentOf(take(state, { now_ms: start + 64_000, workers: [] })).silent.length, 0);
+  assert.equal(silentOf(take(state, { now_ms: start + 65_000, workers: [] })).silent[0].seconds, 64);
+});
+
+test('a worker that another one replaces stays until it is forgotten, and a new process begins without values', () => {
+  const state = after(
+    [2000, sent('a', 2000, [900, 1900])],
+    [9000, sent('b', 9000, [7900, 8900], [null, 5]), sent('a', 9000, [8000, 8900], [null, 4])],
+  );
+  assert.deepEqual(silentOf(state), { silent: [], reporting: 2 });
+  assert.deepEqual(latest(state, 'cpu_cores'), {
+    at: start / 1000 + 8.9,
+    count: 2,
+    total: 9,
+    mean: 4.5,
+    of: new Map([
+      ['a', 4],
+      ['b', 5],
+    ]),
+  });
+  const [times, values] = pointsOf(state.workers.get('a'), 'cpu_cores', {});
+  assert.deepEqual(
+    times.map((t) => Math.round(10 * (t - start / 1000)) / 10),
+    [0.9, 1.9, 8, 8, 8.9],
+  );
+  assert.deepEqual(values, [0.9, 1.9, null, null, 4], 'nothing is drawn between both');
+  assert.equal(latest(after([2000, sent('a', 2000, [1900], [null])]), 'cpu_cores'), null);
+  assert.equal(latest(after([2000, sent('a', 2000, [1900])], [9000]), 'cpu_cores'), null, 'a silent one has no value');
+});
+
+test('a worker’s clock that is ahead does not bring samples from the future', () => {
+  const state = after([2100, sent('a', 2000, [30_900, 31_900]), sent('b', 2000, [900, 1900])]);
+  const timesOf = (w) => pointsOf(state.workers.get(w), 'cpu_cores', {})[0].map((t) => Math.round(1000 * t - start));
+  assert.deepEqual(
+    [timesOf('a'), timesOf('b')],
+    [
+      [1000, 2000],
+      [900, 1900],
+    ],
+  );
+  assert.equal(behind(state), 0.2, 'the oldest of the newest');
+  const setBack = after([2000, sent('a', 2000, [900_000])], [4000, sent('a', 4000, [2900, 3900])]);
+  assert.deepEqual(samplesOf(setBack, 'a'), [
+    [2900, 2.9],
+    [3900, 3.9],
+  ]);
+  assert.equal(behind(noSamples), null);
+});
+
+test('a wide range has means of several samples, and keeps gaps', () => {
+  const times = [0, 1, 2, 3, 4, 5, 20, 21].map((s) => 1000 * s);
+  const w = after([21_000, sent('a', 21_000, times, [1, 2, 3, 4, null, 6, 7, 9])]).workers.get('a');
+  assert.equal(gapOf(w), 3.5);
+  const [at, values] = pointsOf(w, 'cpu_cores', { after: start / 1000, width: 2 });
+  assert.deepEqual(values, [2, 3.5, null, 6, null, 8]);
+  assert.deepEqual(
+    at.map((t) => t - start / 1000),
+    [1, 2.5, 4, 5, 20, 20.5],
+  );
+  const [until] = pointsOf(w, 'gc_share', { until: start / 1000 + 1 });
+  assert.equal(until.length, 2);
+});
+
+test('the stream of a topology is opened, closed, and opened again', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const opened = [];
+  let changes = 0;
+  const live = new Live(
+    () => changes++,
+    (address) => {
+      const source = new EventTarget();
+      Object.assign(source, { address, readyState: 0, close: () => Object.assign(source, { readyState: 2 }) });
+      opened.push(source);
+      return source;
+    },
+  );
+  const send = (source, ...event) => {
+    const [at, ...workers] = event;
+    const data = JSON.stringify({ now_ms: start + at, workers });
+    source.dispatchEvent(Object.assign(new Event('samples'), { data }));
+  };
+  const fail = (source, readyState) => {
+    source.readyState = readyState;
+    source.dispatchEvent(new Event('error'));
+  };
+  live.follow('a&b');
+  live.follow('a&b');
+  assert.deepEqual(
+    opened.map((s) => s.address),
+    ['api/v1/live?topology=a%26b'],
+    'one, below the path of the page',
+  );
+  assert.equal(live.on, false);
+  send(opened[0], 2000, sent('w', 2000, [1900]));
+  assert.deepEqual([live.on, changes, live.state.workers.size], [true, 1, 1]);
+  fail(opened[0], 0);
+  assert.deepEqual([live.on, changes, live.state.workers.size], [false, 2, 1], 'it connects again by itself');
+  send(opened[0], 9000, sent('w', 2000, [1900]));
+  assert.deepEqual([live.on, silentOf(live.state).silent], [true, []], 'the collector may have been away');
+  t.mock.timers.tick(5000);
+  assert.equal(live.on, false, 'no event, not even one without news');
+  send(opened[0], 14_000);
+  live.follow(null);
+  assert.deepEqual([live.on, opened[0].readyState, live.state.workers.size], [false, 2, 1]);
+  send(opened[0], 15_000);
+  assert.equal(live.on, false, 'what still comes from a closed stream is nothing');
+  live.follow('c');
+  assert.deepEqual([opened.length, live.state.workers.size], [2, 0]);
+  fail(opened[1], 2); // status 404 or 503
+  live.follow('c');
+  assert.equal(opened.length, 2, 'a refused stream is not asked for at once');
+  live.retry();
+  live.follow('c');
+  assert.equal(opened.length, 3);
+  live.follow('d');
+  assert.deepEqual([opened.length, opened[2].readyState], [4, 2]);
+});
 
 test('links lead to the alert in Alertmanager and to the topology in Grafana', () => {
   const live = { topology: 'a&b', range: '6h', from: null, to: null };

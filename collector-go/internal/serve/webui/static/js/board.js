@@ -7,11 +7,14 @@ import { gridOf, moved, timesOf } from './grid.js';
 import { Legend } from './legend.js';
 import { columnsOf, lastKnown } from './matrix.js';
 import { orderFor } from './order.js';
-import { ranges, sliceOf } from './state.js';
+import { isLiveView, ranges, sliceOf } from './state.js';
 import { bandsAndMarks } from './timeline.js';
 import { duration } from './units.js';
 
 const longAgo = 6 * 3600; // s: longer ranges use the recorded series, if there is one
+const betweenDraws = 250; // ms, at least, between two drawings of the stream
+const mostOfTime = 0.04; // of the page's time is spent on drawing the stream; more workers are drawn less often
+const ends = 150; // steps of a range in which the axis follows the clock
 
 /** Board draws all figures. `host` has select(from, to), and say(words, trouble). */
 export class Board {
@@ -27,6 +30,10 @@ export class Board {
     this.moments = [];
     this.unavailable = null; // why no data can be queried
     this.intervals = {};
+    this.live = null; // the state of the stream
+    this.clockAhead = 0; // ms: the collector's clock, compared with the browser's
+    this.end = null; // of the axis, while there is a stream
+    this.drawAt = 0;
     this.legend = new Legend(legend, () => this.draw());
     const board = this;
     this.figures = definitions.map(
@@ -36,6 +43,12 @@ export class Board {
           get pointed() {
             return board.pointed;
           },
+          get live() {
+            return board.live;
+          },
+          get everySample() {
+            return isLiveView(board.state);
+          },
           select: host.select,
           point: (i) => this.point(i),
           over: (figure) => this.over(figure),
@@ -44,6 +57,10 @@ export class Board {
     );
     this.byName = new Map(this.figures.map((f) => [f.name, f]));
     this.arrange(null, null, 0);
+    const seen = new IntersectionObserver((all) => {
+      for (const { target, isIntersecting } of all) this.figures.find((f) => f.element === target).see(isIntersecting);
+    });
+    this.figures.forEach((f) => seen.observe(f.element));
   }
 
   // Only the first chart has the labels of bands and marks. A change is labelled in its own chart.
@@ -55,7 +72,7 @@ export class Board {
       bands,
       marks: [...marks.map((m) => ({ ...m, labelled: first })), ...moments],
       labelled: first,
-      range: this.grid && [this.grid.from, this.grid.to],
+      range: this.grid && [this.grid.from, Math.max(this.grid.to, this.end ?? 0)],
     };
   }
 
@@ -104,6 +121,42 @@ export class Board {
 
   draw() {
     this.figures.forEach((f) => f.draw());
+  }
+
+  /** showLive draws a state of the stream, or only slices for null. Fast events are drawn together. */
+  showLive(live) {
+    if (!live && !this.live) return;
+    this.live = live;
+    if (live) this.clockAhead = live.nowMs - Date.now();
+    if (!live) {
+      this.end = null;
+      this.draw();
+    } else if (!this.drawing) {
+      this.drawing = true;
+      setTimeout(() => requestAnimationFrame(() => this.drawLive()), this.drawAt - performance.now());
+    }
+  }
+
+  drawLive() {
+    this.drawing = false;
+    if (!this.live || !this.grid) return;
+    const began = performance.now();
+    const step = Math.max(1, (this.grid.to - this.grid.from) / ends);
+    const end = Math.ceil(this.now() / step) * step; // the axis moves by some pixels, because that draws everything
+    const moves = end !== this.end;
+    this.end = end;
+    const { pointed } = this;
+    for (const f of this.figures) if (f.visible) f.showNew(moves);
+    if (moves && pointed != null) {
+      this.point(pointed); // the crosshair stays at its slice
+      this.figures.forEach((f) => f.cross(pointed));
+    }
+    this.drawAt = began + Math.max(betweenDraws, (performance.now() - began) / mostOfTime);
+  }
+
+  // The collector's clock, s, if the stream has told it. (performance.now may stop while the machine sleeps.)
+  now() {
+    return (Date.now() + this.clockAhead) / 1000;
   }
 
   applyUnits(state) {
@@ -157,7 +210,7 @@ export class Board {
       to: state.to,
       range: ranges[state.range],
       slice: sliceOf(state),
-      now: Date.now() / 1000,
+      now: this.now(),
       width: this.byName.get(this.order[0]).body.clientWidth || 800,
       workers: this.workers,
     });

@@ -22,44 +22,52 @@ export function recolour() {
  * chartOf draws into an element. `lines` have the style of each series: {label, colour(): string, width, dash}. `limit`
  * is in the axis' unit, or null, and `limitWords` is its label. `over` returns bands and marks, and whether this chart
  * labels them. `select(from, to)` is called after a drag, and `point(i)` when the crosshair moves (null when it
- * leaves).
+ * leaves). `tails` returns the samples that are drawn beside the slices, and `overlay` is the canvas for those that are
+ * provisional, so that they can be drawn again without the rest.
  */
-export function chartOf(element, { lines, times, values, axis, write, limit, limitWords, over, select, point }) {
-  const options = {
-    width: Math.max(200, element.clientWidth),
-    height: stillHeight,
-    tzDate: (t) => inZone(new Date(t * 1000), uPlot.tzDate),
-    legend: { show: false },
-    padding: [14, 26, 0, 0],
-    cursor: {
-      sync: { key: 'page', setSeries: false },
-      y: false,
-      drag: { x: true, y: false, setScale: false, dist: 5 },
-      points: { show: lines.length <= 20 },
-      focus: { prox: -1 },
-    },
-    scales: {
-      x: { time: true, range: (u, low, high) => over().range ?? [low, high] },
-      y: { range: (u, low, high) => span(low, high, limit) },
-    },
-    axes: [
-      dressed({ space: 70, values: timeLabels }),
-      dressed({ size: axisWidth, label: axis, labelSize: 18, values: (u, ticks) => ticks.map(write) }),
-    ],
-    series: [{}, ...lines.map(seriesOf)],
-    hooks: {
-      drawClear: [(u) => drawBands(u, over())],
-      draw: [
-        (u) => {
-          drawMarks(u, over());
-          drawLimit(u, limit, limitWords);
-        },
+export function chartOf(element, options) {
+  const { lines, times, values, axis, write, limit, limitWords, over, select, point, tails, overlay } = options;
+  return new uPlot(
+    {
+      width: Math.max(200, element.clientWidth),
+      height: stillHeight,
+      tzDate: (t) => inZone(new Date(t * 1000), uPlot.tzDate),
+      legend: { show: false },
+      padding: [14, 26, 0, 0],
+      cursor: {
+        sync: { key: 'page', setSeries: false },
+        y: false,
+        drag: { x: true, y: false, setScale: false, dist: 5 },
+        points: { show: lines.length <= 20 },
+        focus: { prox: -1 },
+      },
+      scales: {
+        x: { time: true, range: (u, low, high) => over().range ?? [low, high] },
+        y: { range: (u, low, high) => span(low, high, limit, tails().highest) },
+      },
+      axes: [
+        dressed({ space: 70, values: timeLabels }),
+        dressed({ size: axisWidth, label: axis, labelSize: 18, values: (u, ticks) => ticks.map(write) }),
       ],
-      setCursor: [(u) => point(u.cursor.left >= 0 ? u.cursor.idx : null)],
-      setSelect: [(u) => selected(u, select)],
+      series: [{}, ...lines.map(seriesOf)],
+      hooks: {
+        init: [(u) => overlay && u.over.prepend(overlay)],
+        drawClear: [(u) => drawBands(u, over())],
+        draw: [
+          (u) => {
+            drawMarks(u, over());
+            drawLimit(u, limit, limitWords);
+            drawClosed(u, tails());
+            if (overlay) drawProvisional(u, tails(), overlay);
+          },
+        ],
+        setCursor: [(u) => point(u.cursor.left >= 0 ? u.cursor.idx : null)],
+        setSelect: [(u) => selected(u, select)],
+      },
     },
-  };
-  return new uPlot(options, [times, ...values], element);
+    [times, ...values],
+    element,
+  );
 }
 
 const dressed = (axis) => ({
@@ -95,9 +103,9 @@ function timeLabels(u, ticks, axis, space, increment) {
   });
 }
 
-// The axis includes the limit and begins at 0, unless clock skew makes a latency negative.
-function span(low, high, limit) {
-  const top = Math.max(high ?? 0, (limit ?? 0) * 1.1);
+// The axis includes the limit and the samples, and begins at 0, unless clock skew makes a latency negative.
+function span(low, high, limit, highest) {
+  const top = Math.max(high ?? 0, highest, (limit ?? 0) * 1.1);
   return [Math.min(0, low ?? 0), top > 0 ? top * 1.06 : 1];
 }
 
@@ -156,6 +164,69 @@ function beside(u, c, text, x, y, free, end, hue) {
     return x + 4 + write(u, c, text, x + 4, y, after, hue);
   if (before > least) write(u, c, text, x - 4 - Math.min(before, measured(c, text)), y, before, hue);
   return x + 4;
+}
+
+/** noTails is a chart without samples beside its slices. */
+export const noTails = { lines: [], highest: 0, covered: new Map() };
+
+const apart = 8; // px between hollow points
+const radius = 2.5;
+
+function drawClosed(u, { lines }) {
+  if (!lines.some((l) => l.closed)) return;
+  inside(u, (c, { left, top, width, height }) => {
+    const place = placeIn(u, left, top, width, height);
+    for (const { closed, colour, width: thick, dash } of lines)
+      if (closed) stroke(c, closed, place, colour, thick, dash);
+  });
+}
+
+/** drawProvisional draws the samples whose slices are not closed: dashed lines, with hollow points if they are named. */
+export function drawProvisional(u, { lines }, canvas) {
+  const { width, height } = u.bbox;
+  if (!lines.length && !canvas.width) return;
+  canvas.width = Math.round(width); // clears it
+  canvas.height = Math.round(height);
+  const c = canvas.getContext('2d');
+  const place = placeIn(u, 0, 0, width, height);
+  for (const { open, colour, width: thick, named } of lines) {
+    stroke(c, open, place, colour, thick, [4, 3]);
+    if (named) hollow(c, open, place);
+  }
+}
+
+function placeIn({ scales: { x, y } }, left, top, width, height) {
+  const [perSecond, perUnit] = [width / (x.max - x.min), height / (y.max - y.min)];
+  return { x: (t) => left + (t - x.min) * perSecond, y: (v) => top + (y.max - v) * perUnit };
+}
+
+function stroke(c, [times, values], { x, y }, colour, thick, dash) {
+  c.beginPath();
+  c.strokeStyle = colour();
+  c.lineWidth = thick * uPlot.pxRatio;
+  c.setLineDash(dash.map((n) => n * uPlot.pxRatio));
+  values.forEach((v, i) => {
+    if (v == null) return;
+    if (i && values[i - 1] != null) c.lineTo(x(times[i]), y(v));
+    else c.moveTo(x(times[i]), y(v));
+  });
+  c.stroke();
+}
+
+// The newest sample has a point, and before it as many as fit. The first value is that of the last slice.
+function hollow(c, [times, values], { x, y }) {
+  c.setLineDash([]);
+  c.fillStyle = colours.paper;
+  let free = Infinity;
+  for (let i = times.length - 1; i > 0; i--) {
+    const at = x(times[i]);
+    if (values[i] == null || at > free) continue;
+    free = at - apart * uPlot.pxRatio;
+    c.beginPath();
+    c.arc(at, y(values[i]), radius * uPlot.pxRatio, 0, 2 * Math.PI);
+    c.fill();
+    c.stroke();
+  }
 }
 
 const small = () => `${11 * uPlot.pxRatio}px system-ui, "Liberation Sans", Arial, sans-serif`;

@@ -35,9 +35,9 @@ const fromRecords = 'component="FilterBolt",source!~"QuerySpout|TickSpout|Replay
 /**
  * The charts. Each entry of `lines` is a query. It gives one line if it has a name, one per worker if the chart is
  * `byWorker`, and otherwise one for each combination of the labels in `by`. The interval of `metric` decides how far a
- * rate looks back. `absent` explains why there may be no samples. `recorded` is the series that the rules record of a
- * line; it is used for long time ranges. If it is empty, the line itself is queried, unless the line is `sparse`, for
- * which an empty result is normal.
+ * rate looks back. `live` names the same values in the stream of samples, in the same unit. `absent` explains why there
+ * may be no samples. `recorded` is the series that the rules record of a line; it is used for long time ranges. If it is
+ * empty, the line itself is queried, unless the line is `sparse`, for which an empty result is normal.
  */
 export const figures = [
   {
@@ -138,6 +138,7 @@ export const figures = [
     title: 'Time in garbage collection pauses (Figure 4)',
     unit: 'ms',
     byWorker: true,
+    live: 'gc_share',
     metric: 'bullet_worker_gc_seconds_total',
     lines: [
       {
@@ -177,6 +178,7 @@ export const figures = [
     title: 'CPU time, user and system (Figure 2)',
     unit: 'cores',
     byWorker: true,
+    live: 'cpu_cores',
     metric: 'bullet_worker_cpu_seconds_total',
     lines: [
       {
@@ -212,6 +214,7 @@ export const figures = [
     title: 'Heap in use (Figure 3)',
     unit: 'bytes',
     byWorker: true,
+    live: 'heap_bytes',
     metric: 'bullet_worker_heap_used_bytes',
     lines: [
       {

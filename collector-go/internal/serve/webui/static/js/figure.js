@@ -1,17 +1,28 @@
 // One chart, and the values at its crosshair.
-import { chartOf, colour, recolour } from './chart.js';
+import { chartOf, colour, drawProvisional, noTails, recolour } from './chart.js';
 import { clip, el } from './dom.js';
+import { gapOf, latest, pointsOf } from './live.js';
 import { columnsOf, lastKnown, nameOf, byName, meanOf, together } from './matrix.js';
 import { dash, distinct, lineColour } from './palette.js';
 import { clock, units, whenever, zone } from './units.js';
 
-/** Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i). */
+const pointWidth = 6; // px of a provisional value, unless each sample is shown
+const readEvery = 1000; // ms: provisional values in words
+const mostLive = 100; // workers: of more, only those with a name are live
+
+/**
+ * Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i); and `live`,
+ * the state of the stream (live.js) or null, with `everySample` if the samples are shown instead of slices.
+ */
 export class Figure {
   constructor(definition, host) {
     this.definition = definition;
     this.host = host;
     this.unit = definition.unit;
     this.columns = [];
+    this.tails = noTails;
+    this.visible = false;
+    this.overlay = definition.live ? el('canvas', { class: 'provisional', 'aria-hidden': 'true' }) : null;
     this.body = el('div', { class: 'canvas' });
     this.readings = el('p', { class: 'readings' });
     this.problem = el('p', { class: 'problem', hidden: true, role: 'alert' });
@@ -95,9 +106,14 @@ export class Figure {
   draw() {
     if (!this.grid) return;
     const { times, write, axis } = { ...this.scale };
-    const values = this.columns.map((c) =>
-      times === 1 ? c.values : c.values.map((v) => (v == null ? null : v * times)),
-    );
+    this.tails = this.findTails();
+    const values = this.columns.map((c) => {
+      const [from, to] = this.tails.covered.get(c.metric.worker) ?? [];
+      const isCovered = (i) => this.middles[i] >= from && this.middles[i] <= to;
+      return times === 1 && from == null
+        ? c.values
+        : c.values.map((v, i) => (v == null || isCovered(i) ? null : v * times));
+    });
     const looks = this.columns.map((c) => this.looks(c));
     const empty = lastKnown(this.columns) < 0; // then it is one line
     const changed = this.element.classList.contains('empty') !== empty;
@@ -126,9 +142,79 @@ export class Figure {
         over: () => this.host.over(this),
         select: this.host.select,
         point: this.host.point,
+        tails: () => this.tails,
+        overlay: this.overlay,
       });
     }
     this.read(this.host.pointed);
+  }
+
+  /** showNew draws what the stream has brought; `moves` says that the time axis ends later. */
+  showNew(moves) {
+    if (!this.chart) return;
+    const { covered } = this.tails;
+    this.tails = this.findTails();
+    if (this.tails.covered.size !== covered.size) this.draw();
+    else if (moves || this.tails.highest > this.chart.scales.y.max) this.stretch();
+    else if (this.overlay) drawProvisional(this.chart, this.tails, this.overlay);
+    if (this.overlay && this.host.pointed == null && performance.now() - this.readAt >= readEvery) this.read(null);
+  }
+
+  // stretch draws all of the chart, for another time range or another largest value.
+  stretch() {
+    this.chart?.batch(() => this.chart.setData(this.chart.data));
+  }
+
+  /** see says whether the chart is on the screen. If not, only new slices are drawn. */
+  see(visible) {
+    this.visible = visible;
+    if (visible && this.host.live) this.stretch();
+  }
+
+  // The samples that are drawn beside the slices. `lines` has for each worker the samples of closed slices, if they are
+  // shown instead of these, and the samples of later slices (open). `covered` has the times without slices by worker.
+  findTails() {
+    const { live, everySample, legend } = this.host;
+    if (!this.overlay || !live?.workers.size || !this.grid) return noTails;
+    const { grid, definition } = this;
+    const { times: scale } = this.scale;
+    const width = everySample ? 0 : Math.ceil((pointWidth * (grid.to - grid.from)) / (this.body.clientWidth || 800));
+    const byWorker = new Map(this.columns.map((c) => [c.metric.worker, c]));
+    const covered = new Map();
+    const lines = [];
+    let highest = 0;
+    const scaled = ([times, values]) => {
+      const all = values.map((v) => (v == null ? null : v * scale));
+      for (const v of all) if (v > highest) highest = v;
+      return [times, all];
+    };
+    for (const [worker, w] of live.workers) {
+      const { show, ...look } = legend.looks(worker, () => colour('crowd'));
+      if (!show || (!look.named && live.workers.size > mostLive)) continue;
+      const gap = gapOf(w, width);
+      const open = pointsOf(w, definition.live, { after: grid.end, width });
+      let closed = null;
+      let before = this.sliceBefore(byWorker.get(worker), open[0][0]);
+      if (everySample && look.named) {
+        closed = pointsOf(w, definition.live, { until: grid.end });
+        const [first, last] = [closed[0][0], closed[0].at(-1)];
+        if (first != null) {
+          covered.set(worker, [first, last]);
+          before = [last, closed[1].at(-1), 0];
+        }
+        join(closed, this.sliceBefore(byWorker.get(worker), first), gap + grid.step / 2);
+      }
+      join(open, before, gap);
+      lines.push({ ...look, closed: closed && scaled(closed), open: scaled(open) });
+    }
+    lines.sort((a, b) => Number(a.named) - Number(b.named));
+    return { lines, covered, highest };
+  }
+
+  // The middle of a worker's last slice before a time, its value, and half its width.
+  sliceBefore(column, time) {
+    const i = Math.min(Math.ceil((time - this.middles[0]) / this.grid.step), this.grid.points) - 1;
+    return column && i >= 0 ? [this.middles[i], column.values[i], this.grid.step / 2] : [time, null, 0];
   }
 
   limit() {
@@ -163,9 +249,15 @@ export class Figure {
     return this.definition.by ? (column.order < 0 ? null : column.order) : column.order || null;
   }
 
-  /** read shows the values at an index; null means the latest values. */
+  /** read shows the values at an index; null means the latest values, which may be provisional. */
   read(i) {
     if (!this.grid) return;
+    this.readAt = performance.now();
+    const newest = i == null && this.tails.lines.length ? latest(this.host.live, this.definition.live) : null;
+    if (newest?.at > this.grid.end) {
+      this.readings.replaceChildren(el('time', {}, `provisional: ${clock(newest.at)}`), ...this.ofWorkers(newest));
+      return;
+    }
     // another chart may briefly have another grid
     const at = i != null && i < this.grid.points ? i : lastKnown(this.columns);
     if (at < 0) {
@@ -197,14 +289,17 @@ export class Figure {
       ];
     }
     const { mean, total, count } = this.together;
-    const workers = `${count[at]} worker${count[at] === 1 ? '' : 's'}`;
-    const sums = this.unit === 'share' ? [] : [this.reading('total', total[at], null, 'total')];
+    const of = new Map(this.columns.map((c) => [c.metric.worker, c.values[at]]));
+    return this.ofWorkers({ mean: mean[at], total: total[at], count: count[at], of });
+  }
+
+  ofWorkers({ mean, total, count, of }) {
+    const workers = `${count} worker${count === 1 ? '' : 's'}`;
+    const sums = this.unit === 'share' ? [] : [this.reading('total', total, null, 'total')];
     const named = this.host.legend.named
       .filter((w) => !this.host.legend.hidden.has(w))
-      .map((w) =>
-        this.reading(w, this.columns.find((c) => c.metric.worker === w)?.values[at], this.host.legend.colourOf(w)),
-      );
-    return [this.reading(`mean of ${workers}`, mean[at], null, 'mean'), ...sums, ...named];
+      .map((w) => this.reading(w, of.get(w), this.host.legend.colourOf(w)));
+    return [this.reading(`mean of ${workers}`, mean, null, 'mean'), ...sums, ...named];
   }
 
   reading(name, value, colour, role) {
@@ -266,4 +361,10 @@ export class Figure {
     recolour();
     this.chart?.redraw(false);
   }
+}
+
+// join lets a line begin at an earlier value, or with a gap if that is too long ago.
+function join([times, values], [time, value, half], gap) {
+  times.unshift(time);
+  values.unshift(times[1] - time <= half + gap ? value : null);
 }

@@ -8,6 +8,7 @@ import { clip, el, fill, link } from './dom.js';
 import { lastAlert, lastSample, ofTopologies, quote } from './expressions.js';
 import { gridOf } from './grid.js';
 import { showHealth, windowOf } from './health.js';
+import { Live, behind, silentOf } from './live.js';
 import { TopologyMap } from './map.js';
 import { showOverview } from './overview.js';
 import { loopback, pasteFor } from './paste.js';
@@ -40,6 +41,8 @@ const page = {
   okSince: null, // {at, startedAt}: when the last alert ended, and when the collector started, s
   reached: null,
   loading: null,
+  behindAt: 0,
+  silent: '', // the silent workers that the first line knows
   burning: null, // whether a problem comes first, so that further charts are folded
   figuresOf: new Map(), // by topology: values of the list
   answeredAt: null, // time of the collector's last response, s
@@ -75,8 +78,10 @@ const box = new QueryBox(at('ask-body'), {
 });
 const controls = new Controls(at('controls'), choose, (paused) => {
   page.paused = paused;
+  followStream();
   refresh();
 });
+const live = new Live(() => showStream());
 
 foldOn(matchMedia('(max-width: 620px)'), at('chooser'));
 // A click on the tile of the current URL scrolls to its chart again.
@@ -125,12 +130,14 @@ function follow() {
     alerts.forget();
     page.okSince = null;
   }
+  followStream();
   if (showBox()) return;
   if (page.state.topology && before.query == null && asksFor(before) === asksFor(page.state)) {
     show();
     return;
   }
   board.grid = null;
+  board.showLive(null);
   page.slowAt = 0;
   board.point(null);
   refresh();
@@ -209,7 +216,11 @@ async function refresh() {
   for (const id of needSamples) at(id).hidden = !some || Boolean(board.isEmpty);
   if (!some) say(several ? '' : 'Waiting for a topology to report.');
   const slow = Date.now() - page.slowAt >= slowEvery;
-  if (slow) page.slowAt = Date.now();
+  if (slow) {
+    page.slowAt = Date.now();
+    live.retry();
+  }
+  followStream();
   await Promise.all([
     showAlerts(),
     some && !(page.paused && board.grid) && showFigures(),
@@ -238,6 +249,7 @@ function markReachable() {
   if (!page.lost) return;
   page.lost = null;
   page.okSince = null; // the collector may have restarted
+  live.retry();
   controls.answering(true);
 }
 
@@ -264,16 +276,65 @@ async function loadFigures() {
   showTiles();
   await Promise.all([showAway(state), map.load(state.topology, grid, board.busyWindow)]);
   if (page.state !== state || board.grid !== grid) return;
-  if (!board.failed)
-    say(
-      board.isEmpty
-        ? ''
-        : isFixed(state)
-          ? 'Not live. Choose another time range, such as the last hour, to see new data.'
-          : `Complete up to ${clock(grid.end)}. Newer data appears once late samples can no longer arrive.`,
-    );
+  if (!board.failed) sayComplete();
   show();
   performance.mark('figures-shown');
+}
+
+function sayComplete() {
+  const { state } = page;
+  const complete = clock(board.grid.end);
+  if (board.isEmpty) say('');
+  else if (isFixed(state)) say('Not live. Choose another time range, such as the last hour, to see new data.');
+  else if (live.on && behind(live.state) != null) {
+    say('');
+    at('status').append(
+      'CPU, heap and GC are live',
+      el('span', { id: 'behind' }),
+      `; slices are complete up to ${complete}.`,
+    );
+    sayBehind();
+  } else say(`Complete up to ${complete}. Newer data appears once late samples can no longer arrive.`);
+}
+
+// This changes all the time, so it must never be in a live region, which screen readers speak.
+function sayBehind() {
+  const seconds = behind(live.state);
+  if (at('behind') && seconds != null) at('behind').textContent = ` (${seconds.toFixed(1)} s behind)`;
+}
+
+// The stream is open while its charts can be seen and follow the clock.
+function followStream() {
+  const { state } = page;
+  const known = page.topologies.find((t) => t.name === state.topology);
+  const reports = known?.registered && known.alive && !known.elsewhere;
+  const follows = reports && !isFixed(state) && state.query == null && !page.paused && !document.hidden;
+  live.follow(follows ? state.topology : null);
+}
+
+// showStream is called after each event, and when the stream ends. Its last samples stay in the charts.
+function showStream() {
+  const { state, on } = live;
+  if (page.state.query != null || !page.state.topology) return;
+  if (on && live.topology === page.state.topology) board.showLive(state);
+  const said = at('behind') != null;
+  if (
+    board.grid &&
+    !board.failed &&
+    !at('status').classList.contains('problem') &&
+    said !== (on && behind(state) != null)
+  )
+    sayComplete();
+  if (performance.now() - page.behindAt >= 1000) {
+    page.behindAt = performance.now();
+    sayBehind();
+  }
+  const silent = on
+    ? JSON.stringify(silentOf(state).silent.map(({ worker, seconds }) => [worker, Math.floor(seconds / 10)]))
+    : '';
+  if (silent === page.silent) return;
+  page.silent = silent;
+  showState();
 }
 
 // If the time range has no samples, a link to the last sample replaces the empty charts. If queries are unavailable,
@@ -415,6 +476,7 @@ function showState() {
     startedAt: okSince?.startedAt,
     now: now(),
     lost,
+    stream: live.on && live.topology === topology ? silentOf(live.state) : null,
     range: isFixed(state) ? state : null,
     paused: page.paused,
   });
@@ -547,10 +609,11 @@ setInterval(() => {
   if (!document.hidden) refresh();
 }, refreshEvery);
 document.addEventListener('visibilitychange', () => {
+  followStream();
   if (!document.hidden) refresh();
 });
 
 // For the page's tests.
-globalThis.bulletPage = { figures: board.figures, page, board, map, box };
+globalThis.bulletPage = { figures: board.figures, page, board, map, box, live };
 showZone();
 if (!showBox()) refresh();

@@ -8,12 +8,18 @@ const newFor = 120; // s: a topology's first values, and a collector's first eva
 /** blind is the alert about a topology or a worker that does not report. */
 export const blind = 'BulletMetricsCollectorBlind';
 
+const silentFor = 60; // s: after this, the registry decides whether a silent worker is lost
+
 const lostAdvice = "Read the worker's log: the most frequent reason is lack of memory";
 
 /**
  * stateOf decides what the page says first about a topology. It asks in this order: Does the collector respond? Does
- * the topology report? Does each worker? Which alerts do current measurements raise? Which are kept for an old value?
- * So a lost worker comes before the latency that it reported last.
+ * the topology report? Does each worker? Which alerts do current measurements raise? Which workers have just become
+ * silent? Which alerts are kept for an old value? So a lost worker comes before the latency that it reported last.
+ *
+ * A worker that is silent for some seconds may have a short pause, so it comes after the alerts that other measurements
+ * raise now: they are worse. It comes before the alerts that rest only on its own last values, and before pending ones.
+ * `stream` is what silentOf of live.js returns, or null.
  *
  * `alarms` are the alerts, the worst first, and `answerOf` returns an alert's diagnosis or null. `lost` says since when
  * and why the collector does not respond, and `range` is the fixed time range of the charts. Numbers are Unix seconds.
@@ -30,6 +36,7 @@ function asideOf({ lost, range, paused, now }) {
 
 function firstOf(known) {
   const { alarms, now, answerOf = () => null, lost } = known;
+  const pause = pauseOf(known);
   if (lost) return { kind: 'unknown', text: `Unknown since ${clock(lost.at)}: ${lost.words}` };
   const isHeld = (a) => answerOf(a)?.alert.held;
   const firing = alarms.filter((a) => a.state === 'firing');
@@ -58,7 +65,11 @@ function firstOf(known) {
       cause: { advice: causeOf(lines, isLoss)?.advice ?? lostAdvice },
       ...first(silent(true)),
     };
-  const [worst] = lines;
+  const [worst] = pause ? firing.filter((a) => !isHeld(a) && !pause.explains(a)) : lines;
+  if (!worst && pause) {
+    const all = lines.length ? lines : alarms; // an alert that fires keeps its colour and the order of the charts
+    return { kind: lines.length ? 'firing' : 'pending', text: pause.text, ...first(undefined, all) };
+  }
   if (worst)
     return {
       kind: 'firing',
@@ -119,6 +130,25 @@ function lostOf({ lostWorkers = [], workers, now }) {
   return others.length
     ? `${lostWorkers.length} workers are lost. The first: ${last}; ${count}`
     : `A worker is lost: ${last}; ${count}`;
+}
+
+// The workers that have just become silent, and whether an alert rests on their last values alone.
+function pauseOf({ stream }) {
+  const silent = stream?.silent.filter(({ seconds }) => seconds < silentFor) ?? [];
+  if (!silent.length) return null;
+  const [{ worker, seconds }] = silent;
+  const age = `${seconds < 10 ? Math.floor(seconds) : 10 * Math.floor(seconds / 10)} s`;
+  const count = `${stream.reporting} of ${silent.length + stream.reporting} workers report`;
+  const name = clip(worker, 80);
+  const names = new Set(silent.map((s) => s.worker));
+  return {
+    explains: ({ labels }) => (labels.worker ? names.has(labels.worker) : labels.topology && !stream.reporting),
+    text: !stream.reporting
+      ? `No samples from any worker for ${age}`
+      : silent.length > 1
+        ? `No samples from ${silent.length} workers. The first: ${name}, for ${age}; ${count}`
+        : `No samples from worker ${name} for ${age}; ${count}`,
+  };
 }
 
 // Without an alert. Only alerts of the last day are searched, and none were raised before the collector started.

@@ -1,7 +1,8 @@
 // The state of the page, as stored in the URL's hash. A link shows the same to others. Pure.
 
-export const ranges = { '15m': 15 * 60, '1h': 3600, '6h': 6 * 3600, '24h': 86400, '7d': 7 * 86400 }; // s
+export const ranges = { '5m': 300, '15m': 15 * 60, '1h': 3600, '6h': 6 * 3600, '24h': 86400, '7d': 7 * 86400 }; // s
 export const rangeNames = {
+  '5m': 'last 5 minutes',
   '15m': 'last 15 minutes',
   '1h': 'last hour',
   '6h': 'last 6 hours',
@@ -102,6 +103,9 @@ export function format(state) {
 
 /** isFixed reports whether a time range is fixed, instead of following the clock. */
 export const isFixed = (state) => state.from != null;
+
+/** isLiveView reports whether CPU, heap and GC show their samples instead of slices. */
+export const isLiveView = (state) => !isFixed(state) && state.range === '5m';
 
 /** chosen returns the summary line of the folded choices. */
 export const chosen = (state) =>
