@@ -78,6 +78,7 @@ func TestPageInABrowser(t *testing.T) {
 	full.sendHostile(time.Now().Truncate(10 * time.Second))
 	full.reportStates()
 	full.annotateAll()
+	stopWorker := full.reportSamples()
 
 	without := settings(t.TempDir())
 	without.Embedded.Enabled = false
@@ -87,13 +88,13 @@ func TestPageInABrowser(t *testing.T) {
 
 	collectors, err := json.Marshal(map[string]any{
 		"full": full.listenAddress(), "away": wasAway(t).listenAddress(), "storeless": storeless.listenAddress(),
-		"empty": empty.listenAddress(), "topology": hostileTopology, "hosts": hostileHosts,
+		"empty": empty.listenAddress(), "topology": hostileTopology, "hosts": hostileHosts, "stopWorker": stopWorker,
 	})
 	require.NoError(t, err)
 	tests := strings.Fields(os.Getenv("PAGE_TESTS"))
 	if len(tests) == 0 {
 		// the first has what goes by: a made-up history that does not continue
-		tests = []string{"page", "look", "map", "time", "query", "access"}
+		tests = []string{"page", "look", "map", "time", "query", "live", "access"}
 	}
 	node := exec.CommandContext(t.Context(), "node", append([]string{"--test-reporter=spec", "browser/all.mjs"},
 		tests...)...)

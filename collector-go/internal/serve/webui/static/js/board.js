@@ -12,9 +12,9 @@ import { bandsAndMarks } from './timeline.js';
 import { duration } from './units.js';
 
 const longAgo = 6 * 3600; // s: longer ranges use the recorded series, if there is one
-const betweenDraws = 250; // ms, at least, between two drawings of the stream
+const betweenDraws = 500; // ms, at least, between two drawings of the stream
 const mostOfTime = 0.04; // of the page's time is spent on drawing the stream; more workers are drawn less often
-const ends = 150; // steps of a range in which the axis follows the clock
+const ends = 75; // steps of a range in which the axis follows the clock
 
 /** Board draws all figures. `host` has select(from, to), and say(words, trouble). */
 export class Board {

@@ -185,9 +185,10 @@ function drawClosed(u, { lines }) {
 export function drawProvisional(u, { lines }, canvas) {
   const { width, height } = u.bbox;
   if (!lines.length && !canvas.width) return;
-  canvas.width = Math.round(width); // clears it
-  canvas.height = Math.round(height);
+  const size = [Math.round(width), Math.round(height)];
+  if (size[0] !== canvas.width || size[1] !== canvas.height) [canvas.width, canvas.height] = size;
   const c = canvas.getContext('2d');
+  c.clearRect(0, 0, width, height);
   const place = placeIn(u, 0, 0, width, height);
   for (const { open, colour, width: thick, named } of lines) {
     stroke(c, open, place, colour, thick, [4, 3]);

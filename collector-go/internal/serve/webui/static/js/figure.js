@@ -256,6 +256,8 @@ export class Figure {
     const newest = i == null && this.tails.lines.length ? latest(this.host.live, this.definition.live) : null;
     if (newest?.at > this.grid.end) {
       this.readings.replaceChildren(el('time', {}, `provisional: ${clock(newest.at)}`), ...this.ofWorkers(newest));
+      // the words change every second, and a line more or less must not move the page
+      this.readings.style.minHeight = `${this.readings.offsetHeight}px`;
       return;
     }
     // another chart may briefly have another grid
@@ -353,6 +355,7 @@ export class Figure {
   }
 
   resize() {
+    this.readings.style.minHeight = '';
     if (this.chart && this.body.clientWidth)
       this.chart.setSize({ width: this.body.clientWidth, height: this.chart.height });
   }

@@ -3,6 +3,7 @@
 const kept = 300_000; // ms: samples of a worker, and a worker without samples
 const mostSamples = 600; // of a worker: twice as many as a sampler takes in this time
 const stalledAfter = 5_000; // ms without an event; the collector sends one per second
+const liveWithin = 60_000; // ms: the age of a sample
 const values = ['cpu_cores', 'heap_bytes', 'gc_share'];
 
 /**
@@ -16,7 +17,7 @@ export function take(state, event) {
   const workers = new Map(state.workers);
   for (const news of event.workers) {
     const known = workers.get(news.worker);
-    const samples = news.times_ms.length ? joined(known, news) : known;
+    const samples = news.times_ms?.length ? joined(known, news) : known; // none: what came was known
     if (samples) workers.set(news.worker, heard(samples, news));
   }
   for (const [name, { heardMs }] of workers) if (event.now_ms - heardMs > kept) workers.delete(name);
@@ -64,9 +65,13 @@ export function silentOf(state) {
   return { silent, reporting: state.workers.size - silent.length };
 }
 
-/** behind returns the age of the oldest of the newest samples of the reporting workers, s. */
+/**
+ * behind returns the age of the oldest of the newest samples of the reporting workers, s. Samples that were buffered for
+ * long, or have a wrong clock, are not live.
+ */
 export function behind(state) {
-  const ages = [...state.workers.values()].filter((w) => !isSilent(state, w)).map((w) => state.nowMs - newestOf(w));
+  const reporting = [...state.workers.values()].filter((w) => !isSilent(state, w));
+  const ages = reporting.map((w) => state.nowMs - newestOf(w)).filter((age) => age < liveWithin);
   return ages.length ? Math.max(...ages) / 1000 : null;
 }
 
@@ -166,12 +171,12 @@ export class Live {
     this.changed();
   }
 
-  // EventSource connects again, unless the collector refused: then its state is 2, CLOSED.
+  // EventSource connects again by itself, as it must every few minutes, unless the collector refused: then its state is
+  // 2, CLOSED.
   failed() {
-    if (this.source.readyState === 2) {
-      this.refused = true;
-      this.close();
-    } else this.stop();
+    if (this.source.readyState !== 2) return;
+    this.refused = true;
+    this.close();
   }
 
   close() {

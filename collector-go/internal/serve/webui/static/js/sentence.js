@@ -132,7 +132,8 @@ function lostOf({ lostWorkers = [], workers, now }) {
     : `A worker is lost: ${last}; ${count}`;
 }
 
-// The workers that have just become silent, and whether an alert rests on their last values alone.
+// The workers that have just become silent, and whether an alert rests on their last values alone. An alert about the
+// silence itself does not: it knows more.
 function pauseOf({ stream }) {
   const silent = stream?.silent.filter(({ seconds }) => seconds < silentFor) ?? [];
   if (!silent.length) return null;
@@ -142,7 +143,8 @@ function pauseOf({ stream }) {
   const name = clip(worker, 80);
   const names = new Set(silent.map((s) => s.worker));
   return {
-    explains: ({ labels }) => (labels.worker ? names.has(labels.worker) : labels.topology && !stream.reporting),
+    explains: ({ labels }) =>
+      !isSilence(labels) && (labels.worker ? names.has(labels.worker) : labels.topology && !stream.reporting),
     text: !stream.reporting
       ? `No samples from any worker for ${age}`
       : silent.length > 1
