@@ -10,6 +10,7 @@ import (
 	"time"
 
 	pb "github.com/bullet-metrics/bullet-metrics/collector-go/gen/bulletmetrics/v1"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 )
 
 // sampledTopology has two workers with a sample per second, in packs of two seconds, as the plugin sends them.
@@ -28,6 +29,9 @@ func (r *running) reportSamples() (stop string) {
 	next := 0
 	send := func(workers int) error {
 		to := int(time.Since(began) / time.Second)
+		if to == next {
+			return nil
+		}
 		batch := samplesOf(began, next, to, workers)
 		next = to
 		return r.export("host-0", sampledTopology, batch)
@@ -68,9 +72,11 @@ func (r *running) reportSamples() (stop string) {
 // garbage collection; the second uses twice as much.
 func samplesOf(began time.Time, from, to, workers int) *pb.Batch {
 	b := &pb.Batch{Epoch: []byte("sampled-16-bytes"), Sequence: uint64(from + 1), OldestHeldSequence: uint64(from + 1),
-		SendTimeMs: time.Now().UnixMilli(), Samples: &pb.SampleColumns{BaseTimeMs: began.UnixMilli()},
-		Topology: &pb.TopologyInfo{Name: sampledTopology, Id: sampledTopology + "-1-1800000000", StormVersion: "2.8.3"}}
+		SendTimeMs: time.Now().UnixMilli(),
+		Topology:   &pb.TopologyInfo{Name: sampledTopology, Id: sampledTopology + "-1-1800000000", StormVersion: "2.8.3"}}
 	gauge, total := pb.Temporality_TEMPORALITY_GAUGE, pb.Temporality_TEMPORALITY_CUMULATIVE
+	layout := &pb.Layout{Id: 1}
+	var values []float64
 	for w := range workers {
 		k := float64(w + 1)
 		define := func(name string, key []string, kind pb.Temporality, value func(second float64) float64) {
@@ -78,15 +84,18 @@ func samplesOf(began time.Time, from, to, workers int) *pb.Batch {
 			b.Series = append(b.Series, &pb.SeriesDefinition{Id: id, Host: fmt.Sprintf("host-%d", w), Port: 6700,
 				Component: "__system", Task: -1, Name: name, Key: key, IntervalMs: 1000, Shape: pb.Shape_SHAPE_SAMPLER,
 				PackSpanMs: uint32(packSpan.Milliseconds()), Temporality: kind})
+			layout.SeriesIds = append(layout.SeriesIds, id)
 			for i := from; i < to; i++ {
-				s := b.Samples
-				s.SeriesIds, s.TimeOffsetsMs, s.Values = append(s.SeriesIds, id),
-					append(s.TimeOffsetsMs, int64(i)*1000+900), append(s.Values, value(float64(i)))
+				values = append(values, value(float64(i)))
 			}
 		}
 		define("cpu.user_ms", nil, total, func(s float64) float64 { return 250 * k * s })
 		define("heap.used_bytes", nil, gauge, func(float64) float64 { return 100 * k * (1 << 20) })
 		define("gc.time_ms", []string{"G1 Young"}, total, func(s float64) float64 { return 10 * k * s })
 	}
+	b.Layouts = []*pb.Layout{layout}
+	b.Blocks = []*pb.Block{{LayoutId: 1, FirstTimeMs: began.Add(time.Duration(from)*time.Second - 100*time.Millisecond).UnixMilli(),
+		StepMs: 1000, Count: uint32(to - from), Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES,
+		Values: block.AppendDoubles(nil, values)}}
 	return b
 }
