@@ -310,7 +310,12 @@ export class Board {
     const points = grid.thinned
       ? `Each point combines ${slices} slices of ${width}: by their mean, or by their maximum for latencies.`
       : `Each point is a slice of ${width}.`;
-    return `${points} It is drawn in the middle of its time. A gap means that there are no samples.`;
+    const provisional = !this.live?.workers.size
+      ? ''
+      : isLiveView(this.state)
+        ? ' CPU, heap and GC of named workers are samples of each second; dashed ends with hollow points are provisional.'
+        : ' Dashed ends with hollow points are provisional.';
+    return `${points} It is drawn in the middle of its time. A gap means that there are no samples.${provisional}`;
   }
 
   /** lead scrolls to a chart and focuses it. */

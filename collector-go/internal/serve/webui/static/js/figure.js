@@ -7,7 +7,7 @@ import { dash, distinct, lineColour } from './palette.js';
 import { clock, units, whenever, zone } from './units.js';
 
 const pointWidth = 6; // px of a provisional value, unless each sample is shown
-const readEvery = 1000; // ms: provisional values in words
+const readEvery = 2000; // ms: provisional values in words
 const mostLive = 100; // workers: of more, only those with a name are live
 
 /**
@@ -178,7 +178,7 @@ export class Figure {
     if (!this.overlay || !live?.workers.size || !this.grid) return noTails;
     const { grid, definition } = this;
     const { times: scale } = this.scale;
-    const width = everySample ? 0 : Math.ceil((pointWidth * (grid.to - grid.from)) / (this.body.clientWidth || 800));
+    const mean = Math.ceil((pointWidth * (grid.to - grid.from)) / (this.chart?.width ?? 800));
     const byWorker = new Map(this.columns.map((c) => [c.metric.worker, c]));
     const covered = new Map();
     const lines = [];
@@ -191,11 +191,13 @@ export class Figure {
     for (const [worker, w] of live.workers) {
       const { show, ...look } = legend.looks(worker, () => colour('crowd'));
       if (!show || (!look.named && live.workers.size > mostLive)) continue;
+      const exact = everySample && look.named;
+      const width = exact ? 0 : mean;
       const gap = gapOf(w, width);
       const open = pointsOf(w, definition.live, { after: grid.end, width });
       let closed = null;
       let before = this.sliceBefore(byWorker.get(worker), open[0][0]);
-      if (everySample && look.named) {
+      if (exact) {
         closed = pointsOf(w, definition.live, { until: grid.end });
         const [first, last] = [closed[0][0], closed[0].at(-1)];
         if (first != null) {
