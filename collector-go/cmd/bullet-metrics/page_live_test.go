@@ -94,8 +94,8 @@ func samplesOf(began time.Time, from, to, workers int) *pb.Batch {
 		define("gc.time_ms", []string{"G1 Young"}, total, func(s float64) float64 { return 10 * k * s })
 	}
 	b.Layouts = []*pb.Layout{layout}
-	b.Blocks = []*pb.Block{{LayoutId: 1, FirstTimeMs: began.Add(time.Duration(from)*time.Second - 100*time.Millisecond).UnixMilli(),
-		StepMs: 1000, Count: uint32(to - from), Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES,
-		Values: block.AppendDoubles(nil, values)}}
+	first := began.Add(time.Duration(from)*time.Second - 100*time.Millisecond)
+	b.Blocks = []*pb.Block{{LayoutId: 1, FirstTimeMs: first.UnixMilli(), StepMs: 1000, Count: uint32(to - from),
+		Codec: pb.ValueCodec_VALUE_CODEC_DOUBLES, Values: block.AppendDoubles(nil, values)}}
 	return b
 }

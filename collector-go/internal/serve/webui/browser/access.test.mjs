@@ -29,6 +29,10 @@ const states = {
     expected: ['400'],
     ready: (page) => page.locator('#go-to-error').waitFor(),
   },
+  live: {
+    hash: '#topology=sampled&range=5m',
+    ready: (page) => page.locator('#figure-heap time', { hasText: 'provisional' }).waitFor(),
+  },
   old: { hash: '#topology=bullet', ready: (page) => page.locator('#go-there').waitFor() },
   overview: { hash: '', shown: false, ready: (page) => page.locator('#overview-body tbody tr').first().waitFor() },
   empty: {

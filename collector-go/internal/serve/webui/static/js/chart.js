@@ -181,7 +181,7 @@ function drawClosed(u, { lines }) {
   });
 }
 
-/** drawProvisional draws the samples whose slices are not closed: dashed lines, with hollow points if they are named. */
+/** drawProvisional draws samples whose slices are not closed: dashed lines, with hollow points if they are named. */
 export function drawProvisional(u, { lines }, canvas) {
   const { width, height } = u.bbox;
   if (!lines.length && !canvas.width) return;

@@ -36,8 +36,8 @@ const fromRecords = 'component="FilterBolt",source!~"QuerySpout|TickSpout|Replay
  * The charts. Each entry of `lines` is a query. It gives one line if it has a name, one per worker if the chart is
  * `byWorker`, and otherwise one for each combination of the labels in `by`. The interval of `metric` decides how far a
  * rate looks back. `live` names the same values in the stream of samples, in the same unit. `absent` explains why there
- * may be no samples. `recorded` is the series that the rules record of a line; it is used for long time ranges. If it is
- * empty, the line itself is queried, unless the line is `sparse`, for which an empty result is normal.
+ * may be no samples. `recorded` is the series that the rules record of a line; it is used for long time ranges. If it
+ * is empty, the line itself is queried, unless the line is `sparse`, for which an empty result is normal.
  */
 export const figures = [
   {

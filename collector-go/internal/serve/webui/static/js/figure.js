@@ -11,8 +11,8 @@ const readEvery = 2000; // ms: provisional values in words
 const mostLive = 100; // workers: of more, only those with a name are live
 
 /**
- * Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i); and `live`,
- * the state of the stream (live.js) or null, with `everySample` if the samples are shown instead of slices.
+ * Figure shows one of expressions.js' figures. `host` has legend, over(labelled), select(from, to), point(i); and
+ * `live`, the state of the stream (live.js) or null, with `everySample` if samples are shown instead of slices.
  */
 export class Figure {
   constructor(definition, host) {

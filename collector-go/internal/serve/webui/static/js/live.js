@@ -66,8 +66,8 @@ export function silentOf(state) {
 }
 
 /**
- * behind returns the age of the oldest of the newest samples of the reporting workers, s. Samples that were buffered for
- * long, or have a wrong clock, are not live.
+ * behind returns how far the charts are behind now, s: the age of the newest sample of the worker whose newest is
+ * oldest. Samples that were buffered for long, or have a wrong clock, are not live.
  */
 export function behind(state) {
   const reporting = [...state.workers.values()].filter((w) => !isSilent(state, w));
