@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -150,4 +151,55 @@ func TestAStreamIsRefusedWithAReason(t *testing.T) {
 	}
 	_, response := openStream(t, address, "")
 	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+}
+
+// BenchmarkWatching is a second of a stream that one page watches: each worker sends a sample per second, in packs of
+// two, and the stream sends four events.
+func BenchmarkWatching(b *testing.B) {
+	for _, workers := range []int{100, 500} {
+		b.Run(fmt.Sprintf("%d workers", workers), func(b *testing.B) {
+			samples := live.New(time.Now)
+			var layouts []journal.Block
+			for n := range workers {
+				var ids []journal.SeriesID
+				for i, name := range []string{"cpu.user_ms", "cpu.system_ms", "heap.used_bytes", "heap.committed_bytes",
+					"heap.limit_bytes", "process.start_time_ms", "gc.count", "gc.time_ms"} {
+					id := journal.SeriesID(n*8 + i + 1)
+					at := metric.Worker{Topology: "t", Host: fmt.Sprintf("host-%d", n), Port: 6700}
+					samples.Observe(&journal.SeriesDefined{ID: id, Series: metric.Raw{Worker: at, Name: name,
+						Shape: metric.ShapeSampler, IntervalMs: 1_000, PackSpanMs: 2_000}})
+					ids = append(ids, id)
+				}
+				samples.Observe(&journal.LayoutDefined{ID: journal.LayoutID(n), Series: ids})
+				layouts = append(layouts, journal.Block{Layout: journal.LayoutID(n),
+					Block: block.Block{Columns: 8, Rows: 2, StepMs: 1_000, Codec: block.Trimmed}})
+			}
+			seen, bytes, at := uint64(0), 0, 0
+			send := func(n int, second int64) {
+				x := layouts[n]
+				x.FirstMs = second * 1_000
+				var values []float64
+				for column := range 8 {
+					v := float64(second*700 + int64(n*column)*1_000)
+					values = append(values, v, v+350)
+				}
+				x.Values = block.AppendTrimmed(nil, values)
+				samples.Observe(&journal.Batch{ReceivedMs: x.FirstMs, Blocks: []journal.Block{x}})
+			}
+			for second := int64(2); b.Loop(); second++ {
+				for range 4 {
+					for range workers / 8 {
+						send(at%workers, second)
+						at++
+					}
+					var news []live.Worker
+					news, seen, _ = samples.Since("t", seen)
+					data, err := json.Marshal(liveEventOf(1_800_000_000_000, news))
+					require.NoError(b, err)
+					bytes += len(data)
+				}
+			}
+			b.ReportMetric(float64(bytes)/float64(b.N), "B/s")
+		})
+	}
 }

@@ -680,7 +680,7 @@ const situations = {
     { alert: undefined, also: [isNow] },
   ],
   'a worker that is silent for longer than the registry needs': [
-    { stream: { silent: [{ worker: 'h:1', seconds: 60 }], reporting: 1 } },
+    { stream: { silent: [{ worker: 'h:1', seconds: 75 }], reporting: 1 } },
     'ok',
     'OK for more than a day',
   ],

@@ -8,7 +8,7 @@ const newFor = 120; // s: a topology's first values, and a collector's first eva
 /** blind is the alert about a topology or a worker that does not report. */
 export const blind = 'BulletMetricsCollectorBlind';
 
-const silentFor = 60; // s: after this, the registry decides whether a silent worker is lost
+const silentFor = 75; // s: before this, the registry has decided whether a silent worker is lost
 
 const lostAdvice = "Read the worker's log: the most frequent reason is lack of memory";
 
