@@ -186,7 +186,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	log := journal.DefaultOptions()
 	log.MaxBytes, log.SegmentBytes, log.Logger, log.Registerer = c.Journal.MaxBytes, c.Journal.SegmentBytes,
 		col.logger, figures
-	if col.replay == nil {
+	if col.replay == nil && col.played == nil { // a player waits for each batch
 		log.GatherInterval, log.CalmInterval = journal.Gather, journal.Calm
 	}
 	log.MakeRoomAfter = c.Disk.MakeRoomAfter
@@ -228,6 +228,14 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	return err
 }
 
+// now returns the clock of the data: the system's, or that of data that are played.
+func (col *collector) now() func() time.Time {
+	if col.played != nil {
+		return col.played.Now
+	}
+	return time.Now
+}
+
 // mostSeries is how many series all topologies may have together.
 func mostSeries(c config.Config) int {
 	return bounded(max(journal.DefaultOptions().MaxSeries, 2*c.Limits.SeriesPerTopology), c.Memory.Series)
@@ -244,7 +252,7 @@ func bounded[T int | int64](own, fits T) T {
 // openEmbedded opens the store inside the collector and its feed.
 func (col *collector) openEmbedded(c config.Config, figures *prometheus.Registry) (err error) {
 	col.storeDir = filepath.Join(c.DataDir, datadir.Grid)
-	if col.store, err = openGrid(c, col.logger, figures); err != nil {
+	if col.store, err = openGrid(c, col.logger, figures, col.now()); err != nil {
 		return err
 	}
 	feeding := col.feedOptions(c, "embedded", figures)
@@ -311,10 +319,7 @@ func (col *collector) openServers(c config.Config, figures *prometheus.Registry)
 		return err
 	}
 	taking := ingestOptions(c)
-	taking.Guard, taking.Logger, taking.Registerer = col.senders, col.logger, figures
-	if col.played != nil {
-		taking.Now = col.played.Now
-	}
+	taking.Guard, taking.Logger, taking.Registerer, taking.Now = col.senders, col.logger, figures, col.now()
 	if col.desk != nil {
 		cutting := slicerOptions(feed.DefaultOptions("", "").Slicer, c)
 		taking.StateTransfer = &ingest.StateTransfer{Transfers: col.desk, MaxBytes: feed.MaxTransferBytes,

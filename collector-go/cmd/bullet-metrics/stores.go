@@ -185,12 +185,13 @@ type sliceStore interface {
 	Close(ctx context.Context) error
 }
 
-// openGrid opens the store of a data directory, with what an older program left there.
-func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry) (sliceStore, error) {
+// openGrid opens the store of a data directory, with what an older program left there. Retention counts back from now.
+func openGrid(c config.Config, logger *slog.Logger, figures *prometheus.Registry, now func() time.Time) (
+	sliceStore, error) {
 	keep := grid.DefaultOptions()
 	keep.RetentionTime, keep.RetentionBytes, keep.Logger, keep.Registerer = c.Embedded.RetentionTime,
 		c.Embedded.RetentionBytes, logger, figures
-	keep.ReclaimAfter = c.Disk.MakeRoomAfter
+	keep.ReclaimAfter, keep.Now = c.Disk.MakeRoomAfter, now
 	keep.MaxSeries = bounded(max(keep.MaxSeries, 4*c.Limits.SeriesPerTopology), 2*c.Memory.Series)
 	keep.HeadBytes = bounded(keep.HeadBytes, c.Memory.HeadBytes)
 	dir := filepath.Join(c.DataDir, datadir.Grid)
