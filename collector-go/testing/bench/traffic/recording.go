@@ -79,8 +79,9 @@ func Read(path string, most time.Duration) (*Recording, error) {
 // Copy is a topology of its own that sends what was recorded: with a name, hosts, an epoch and a phase of its own.
 type Copy struct {
 	recording *Recording
-	name      string
+	name, id  string // of the topology, and Storm's of its submission
 	begin     time.Time
+	ports     uint32 // added to every port
 }
 
 // phase is over which time the first batches of all copies are spread: the interval at which topologies report.
@@ -89,7 +90,9 @@ const phase = 10 * time.Second
 // copies returns n copies of a recording, whose first one begins at a time.
 func (r *Recording) copies(n int, begin time.Time) (all []*Copy) {
 	for i := range n {
-		all = append(all, &Copy{r, fmt.Sprintf("bullet-%03d", i), begin.Add(phase * time.Duration(i) / time.Duration(n))})
+		name := fmt.Sprintf("bullet-%03d", i)
+		all = append(all, &Copy{recording: r, name: name, id: name + "-1-1",
+			begin: begin.Add(phase * time.Duration(i) / time.Duration(n))})
 	}
 	return all
 }
@@ -102,7 +105,8 @@ func (c *Copy) host(recorded string) string { return c.name + "-" + recorded }
 func (c *Copy) opened() *pb.Open {
 	open := proto.CloneOf(c.recording.open)
 	replay.ShiftTimes(open.ProtoReflect(), c.shiftMs())
-	open.Topology, open.TopologyId, open.Host = c.name, c.name+"-1-1", c.host(open.GetHost())
+	open.Topology, open.TopologyId, open.Host = c.name, c.id, c.host(open.GetHost())
+	open.Port += c.ports
 	open.Epoch, open.Generation = nil, 0 // the topology has not moved between collectors
 	return open
 }
@@ -114,19 +118,19 @@ func (c *Copy) batch(recorded *pb.Batch) *pb.Batch {
 	epoch := sha256.Sum256([]byte(c.name))
 	b.Epoch = epoch[:16]
 	if t := b.GetTopology(); t != nil {
-		t.Name, t.Id = c.name, c.name+"-1-1"
+		t.Name, t.Id = c.name, c.id
 	}
 	for _, d := range b.GetSeries() {
-		d.Host = c.host(d.GetHost())
+		d.Host, d.Port = c.host(d.GetHost()), d.GetPort()+c.ports
 	}
 	for _, w := range b.GetWorkers() {
-		w.Host = c.host(w.GetHost())
+		w.Host, w.Port = c.host(w.GetHost()), w.GetPort()+c.ports
 	}
 	for _, w := range b.GetClocks().GetWorkers() {
-		w.Host = c.host(w.GetHost())
+		w.Host, w.Port = c.host(w.GetHost()), w.GetPort()+c.ports
 	}
 	for _, g := range b.GetGaps() {
-		g.Host = c.host(g.GetHost())
+		g.Host, g.Port = c.host(g.GetHost()), g.GetPort()+c.ports
 	}
 	return b
 }

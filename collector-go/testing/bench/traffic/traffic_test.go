@@ -48,3 +48,30 @@ func TestEveryValueIsSentAsALine(t *testing.T) {
 	assert.Len(t, topologies, copies)
 	assert.Greater(t, len(values), r.Values/10, "the recorded values differ")
 }
+
+// A run goes on after the end of its recording, with the same series. Another submission has other ids and ports.
+func TestARunRepeatsTheRecording(t *testing.T) {
+	r, err := Read("../../../cmd/bullet-metrics/tour/incident.rec", time.Hour)
+	require.NoError(t, err)
+	begin := time.UnixMilli(1_900_000_000_000)
+	run, defined, last := r.Run("t", 2, begin), map[uint32]bool{}, begin
+	assert.Equal(t, "t-2-1900000000", run.Opened().GetTopologyId())
+	for run.Due().Before(begin.Add(time.Hour)) {
+		due := run.Due()
+		require.False(t, due.Before(last))
+		require.Less(t, due.Sub(last), 10*time.Second)
+		last = due
+		b := run.Next()
+		require.False(t, b.GetClosing())
+		require.InDelta(t, due.UnixMilli(), b.GetSendTimeMs(), 5000)
+		for _, s := range b.GetSeries() {
+			require.False(t, defined[s.GetId()], "a series is defined once")
+			defined[s.GetId()] = true
+		}
+		for _, id := range b.GetSamples().GetSeriesIds() {
+			require.True(t, defined[id])
+		}
+	}
+	assert.Equal(t, r.Series, len(defined))
+	assert.Equal(t, r.Run("t", 1, begin).Opened().GetPort()+1, run.Opened().GetPort())
+}
