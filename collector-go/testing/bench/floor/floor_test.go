@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -16,16 +17,17 @@ func TestTheFloorHasWhatWasSent(t *testing.T) {
 	for _, size := range []int{8, 12} {
 		p, address := start(t, Options{LogBytes: 4096, Series: 70, Slices: 3})
 		rows := bench.NewRows(1, 7, 10)
-		sum, sent, err := Send(t.Context(), address, rows, Load{Streams: 2, PerMessage: 2, Steps: 9, StepsASlice: 3,
-			SampleBytes: size, InFlight: 2})
+		sent, err := Send(t.Context(), address, rows, Load{Streams: 2, PerMessage: 2, Steps: 9, StepsASlice: 3,
+			SampleBytes: size, InFlight: 2, Pace: 5 * time.Millisecond})
 		require.NoError(t, err)
 		const samples = 7 * 10 * 9
-		assert.Greater(t, int(sent), samples*size)
+		assert.Greater(t, int(sent.Bytes), samples*size)
+		assert.Positive(t, sent.Ack.P50)
 		body, err := p.Get(t.Context(), "/sums")
 		require.NoError(t, err)
 		var got Sums
 		require.NoError(t, json.Unmarshal(body, &got))
-		assert.Equal(t, Sums{samples, sum}, got)
+		assert.Equal(t, Sums{samples, sent.Sum}, got)
 	}
 }
 

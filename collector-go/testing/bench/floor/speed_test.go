@@ -56,7 +56,7 @@ func BenchmarkFloor(b *testing.B) {
 				Slices: load.Slices()})
 			samples := 0
 			for b.Loop() {
-				_, _, err := Send(b.Context(), address, rows, load)
+				_, err := Send(b.Context(), address, rows, load)
 				require.NoError(b, err)
 				samples += rows.Hosts * rows.Metrics * load.Steps
 			}

@@ -15,6 +15,8 @@ type Part struct {
 	Ours     *float64 `json:"ours"`
 	Peer     *float64 `json:"peer"`
 	PeerName string   `json:"peer_name,omitempty"`
+	// Floor is the median of package floor, where it does the same. Nothing is judged by it.
+	Floor *float64 `json:"floor,omitempty"`
 	// Ratio is ours over the peer's, or over the limit's number.
 	Ratio *float64 `json:"ratio"`
 	// Met follows from Goal, Ours and Peer.

@@ -32,16 +32,16 @@ func (f *File) IntoPage(page []byte) ([]byte, error) {
 func (f *File) Markdown() string {
 	var to strings.Builder
 	f.head(&to)
-	to.WriteString("\n| | what | goal | ours | peer | ratio | met | scale |\n|---|---|---|---|---|---|---|---|\n")
+	to.WriteString("\n| | what | goal | ours | peer | floor | ratio | met | scale |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, g := range f.Goals {
-		fmt.Fprintf(&to, "| **%d** | **%s** | | | | | **%s** | |\n", g.ID, g.What, yes(g.Met))
+		fmt.Fprintf(&to, "| **%d** | **%s** | | | | | | **%s** | |\n", g.ID, g.What, yes(g.Met))
 		for _, p := range g.Parts {
 			peer := Number(p.Peer)
 			if p.PeerName != "" {
 				peer += " (" + p.PeerName + ")"
 			}
-			fmt.Fprintf(&to, "| | %s | %s | %s %s | %s | %s | %s | %s |\n", p.What, limitText(p.Goal), Number(p.Ours),
-				p.Unit, peer, Number(p.Ratio), yes(p.Met), p.Scale)
+			fmt.Fprintf(&to, "| | %s | %s | %s %s | %s | %s | %s | %s | %s |\n", p.What, limitText(p.Goal),
+				Number(p.Ours), p.Unit, peer, Number(p.Floor), Number(p.Ratio), yes(p.Met), p.Scale)
 		}
 	}
 	for _, g := range f.Goals {

@@ -62,7 +62,9 @@ func compared(what, unit string, limit Limit, scenario, value string, peers ...s
 		for _, peer := range peers {
 			theirs = append(theirs, all.Figure(scenario, peer, value))
 		}
-		return judge(what, unit, limit, all.Figure(scenario, Ours, value), theirs)
+		p := judge(what, unit, limit, all.Figure(scenario, Ours, value), theirs)
+		p.Floor = known(all.Figure(scenario, Floor, value).Value)
+		return p
 	}
 }
 

@@ -64,16 +64,16 @@ func yes(met bool) string {
 // Table prints the goals, each with its parts below it, and what is missing.
 func (f *File) Table(to io.Writer) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "goal\twhat\tgoal\tours\tpeer\tratio\tmet\tscale")
+	fmt.Fprintln(table, "goal\twhat\tgoal\tours\tpeer\tfloor\tratio\tmet\tscale")
 	for _, g := range f.Goals {
-		fmt.Fprintf(table, "%d\t%s\t\t\t\t\t%s\t\n", g.ID, g.What, yes(g.Met))
+		fmt.Fprintf(table, "%d\t%s\t\t\t\t\t\t%s\t\n", g.ID, g.What, yes(g.Met))
 		for _, p := range g.Parts {
 			peer := Number(p.Peer)
 			if p.PeerName != "" {
 				peer += " " + p.PeerName
 			}
-			fmt.Fprintf(table, "\t  %s\t%s\t%s %s\t%s\t%s\t%s\t%s\n", p.What, limitText(p.Goal), Number(p.Ours), p.Unit,
-				peer, Number(p.Ratio), yes(p.Met), p.Scale)
+			fmt.Fprintf(table, "\t  %s\t%s\t%s %s\t%s\t%s\t%s\t%s\t%s\n", p.What, limitText(p.Goal), Number(p.Ours),
+				p.Unit, peer, Number(p.Floor), Number(p.Ratio), yes(p.Met), p.Scale)
 		}
 	}
 	if err := table.Flush(); err != nil {

@@ -21,8 +21,9 @@ type Recording struct {
 	open    *pb.Open
 	firstMs int64
 	batches []batch
-	// Workers, Series, Samples and Values count what one copy sends. A distribution is one sample and two values.
-	Workers, Series, Samples, Values int
+	// Workers, Series, Batches, Samples and Values count what one copy sends. A distribution is one sample and two
+	// values.
+	Workers, Series, Batches, Samples, Values int
 	// Length is the time from the first batch to the last one.
 	Length time.Duration
 }
@@ -72,7 +73,7 @@ func Read(path string, most time.Duration) (*Recording, error) {
 	if len(r.batches) == 0 {
 		return nil, errors.New(path + " has no batch")
 	}
-	r.Workers, r.Series, r.firstMs = len(workers), len(d.series), firstMs
+	r.Workers, r.Series, r.Batches, r.firstMs = len(workers), len(d.series), len(r.batches), firstMs
 	return r, nil
 }
 

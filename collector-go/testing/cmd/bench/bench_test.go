@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -95,4 +96,11 @@ func TestJMHsResultIsRead(t *testing.T) {
 		_, err := consumed([]byte(wrong))
 		assert.Error(t, err, wrong)
 	}
+}
+
+// The changes of TSBS rows are whole numbers with a standard deviation of 1, whose entropy is 2 bits.
+func TestTheFloorOfBytesIsTheEntropy(t *testing.T) {
+	least := shape{hosts: 5, metrics: 10, steps: 2400, step: 10 * time.Second}.entropy(1)
+	assert.InDelta(t, 2.0/8, least["disk_bytes_per_sample"], 0.03)
+	assert.Equal(t, least["disk_bytes_per_sample"], least["data_bytes_per_sample"])
 }

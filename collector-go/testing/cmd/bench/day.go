@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -71,8 +72,35 @@ func (s *session) day(name, what string, recorded bool) scenario {
 		_, _, err = p.End()
 		return out, err
 	}}
-	return scenario{name: name, what: what, goals: goals, scale: sh.String(), subjects: []subject{ours, theirs},
-		once: recorded}
+	subjects := []subject{ours, theirs}
+	if !recorded { // whose values are not independent, so that no least size is known
+		subjects = append(subjects, subject{goal.Floor, func(context.Context, string) (figures, error) {
+			return sh.entropy(s.seed), nil
+		}})
+	}
+	return scenario{name: name, what: what, goals: goals, scale: sh.String(), subjects: subjects, once: recorded}
+}
+
+// entropy is the least size of the values alone: the entropy of the changes from each value to the next, which are
+// independent in a random walk.
+func (sh shape) entropy(seed uint64) figures {
+	var hosts []int
+	for h := range sh.hosts {
+		hosts = append(hosts, h)
+	}
+	walk, last, times := sh.rows(seed).Walk(hosts), make([]float64, sh.hosts*sh.metrics), map[float64]float64{}
+	for range sh.steps {
+		walk.Next()
+		for i, v := range walk.Values {
+			times[v-last[i]]++
+			last[i] = v
+		}
+	}
+	bits, all := 0.0, float64(sh.samples())
+	for _, n := range times {
+		bits -= n / all * math.Log2(n/all)
+	}
+	return figures{"data_bytes_per_sample": bits / 8, "disk_bytes_per_sample": bits / 8}
 }
 
 // asks is how often a question is asked after a first time, whose answer is compared: their mean counts, so that what

@@ -25,19 +25,16 @@ func (s *session) ownSlice() scenario {
 		streams: 4, perMessage: 1000, back: rowsBack}
 	return scenario{name: goal.OwnSlice, what: "TSBS rows, each sample its own slice", goals: []int{1},
 		scale: sh.String(), subjects: []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh),
-			s.intoPeer("questdb", sh)}}
+			s.intoPeer("questdb", sh), {goal.Floor, s.intoFloor(sh, 0)}}}
 }
 
 // aggregated is minutes of 1 s rows that go into slices of a width.
 func (s *session) aggregated(name string, width time.Duration, minutes int) scenario {
 	sh := shape{hosts: 4000, metrics: 10, steps: 60 * s.sized(minutes, 2, 1), step: time.Second, width: width,
 		streams: 4, perMessage: 1000, back: rowsBack}
-	subjects := []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh)}
-	if name == goal.SixtyToOne {
-		subjects = append(subjects, subject{goal.Floor, s.intoFloor(sh)})
-	}
 	return scenario{name: name, what: fmt.Sprintf("1 s rows into slices of %s", width), goals: []int{2},
-		scale: sh.String(), subjects: subjects}
+		scale: sh.String(), subjects: []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh),
+			{goal.Floor, s.intoFloor(sh, 0)}}}
 }
 
 func (s *session) smallMessages() scenario {
@@ -45,12 +42,16 @@ func (s *session) smallMessages() scenario {
 		width: 10 * time.Second, streams: 500, perMessage: 1, back: rowsBack}
 	return scenario{name: goal.SmallMessages, what: "500 streams, 100 samples per message, as fast as they are taken",
 		goals: []int{5}, scale: sh.String(),
-		subjects: []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh)}}
+		subjects: []subject{{goal.Ours, s.intoOurs(sh)}, s.intoPeer("victoria", sh),
+			{goal.Floor, s.intoFloor(sh, 0)}}}
 }
 
 // sustained is rows for minutes, the clients on the same machine.
 func (s *session) sustained(name string, step, width, full time.Duration) scenario {
 	duration := time.Duration(s.sized(int(full.Seconds()), 20, 2)) * time.Second
+	// the floor takes as many rows as the goal requires
+	least := shape{hosts: 4000, metrics: 10, steps: int(duration.Seconds() * 1e6 / 4000), step: step, width: width,
+		streams: 4, perMessage: 1000}
 	return scenario{name: name, goals: []int{3}, once: true,
 		what:  fmt.Sprintf("rows every %s into slices of %s from 4 clients on the same machine", step, width),
 		scale: fmt.Sprintf("4,000 hosts x 10 metrics for %s, or until a day's window is used up", duration),
@@ -72,11 +73,11 @@ func (s *session) sustained(name string, step, width, full time.Duration) scenar
 				out["store_mib"] = *r.Disk * float64(r.Samples) / (1 << 20)
 			}
 			return out, nil
-		}}}}
+		}}, {goal.Floor, s.intoFloor(least, 0)}}}
 }
 
-// intoFloor is a load into the floor program, which is this one.
-func (s *session) intoFloor(sh shape) measurement {
+// intoFloor is a load into the floor program, which is this one: a step each pace, or as fast as it is taken.
+func (s *session) intoFloor(sh shape, pace time.Duration) measurement {
 	return func(ctx context.Context, dir string) (figures, error) {
 		program, err := os.Executable()
 		if err != nil {
@@ -94,7 +95,7 @@ func (s *session) intoFloor(sh shape) measurement {
 			return nil, err
 		}
 		load := floor.Load{Streams: sh.streams, PerMessage: sh.perMessage, Steps: sh.steps,
-			StepsASlice: int(sh.width / sh.step), SampleBytes: 8, InFlight: 64}
+			StepsASlice: int(sh.width / sh.step), SampleBytes: 8, InFlight: 64, Pace: pace}
 		p, err := bench.Start(ctx, program, []string{floorCommand, "--listen", wire, "--http", web, "--log",
 			filepath.Join(dir, "data"),
 			"--series", strconv.Itoa(sh.hosts * sh.metrics), "--slices", strconv.Itoa(load.Slices())}, "http://"+web,
@@ -104,7 +105,7 @@ func (s *session) intoFloor(sh shape) measurement {
 		}
 		started = append(started, p)
 		begun := time.Now()
-		sum, sent, err := floor.Send(ctx, wire, sh.rows(s.seed), load)
+		sent, err := floor.Send(ctx, wire, sh.rows(s.seed), load)
 		if err != nil {
 			return nil, err
 		}
@@ -121,12 +122,14 @@ func (s *session) intoFloor(sh shape) measurement {
 		if err := json.Unmarshal(body, &got); err != nil {
 			return nil, err
 		}
-		if got.Samples != sh.samples() || !bench.Same(got.Sum, sum, sh.recorded) {
+		if got.Samples != sh.samples() || !bench.Same(got.Sum, sent.Sum, sh.recorded) {
 			return nil, errors.New("the floor has not what was sent")
 		}
-		cpu -= p.Begun
+		cpu = max(cpu-p.Begun, 10*time.Millisecond) // the system counts in such steps
 		all := float64(sh.samples())
 		return figures{"samples_per_cpu_second": all / cpu.Seconds(), "cpu_s": cpu.Seconds(),
-			"acknowledged_after_s": took.Seconds(), "message_bytes_per_sample": float64(sent) / all}, nil
+			"acknowledged_after_s": took.Seconds(), "message_bytes_per_sample": float64(sent.Bytes) / all,
+			"rows_per_s": float64(sh.hosts*sh.steps) / took.Seconds(), "cores": cpu.Seconds() / took.Seconds(),
+			"ack_p50_ms": sent.Ack.P50, "ack_p99_ms": sent.Ack.P99, "ack_p999_ms": sent.Ack.P999}, nil
 	}
 }

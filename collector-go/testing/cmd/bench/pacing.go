@@ -16,6 +16,8 @@ const pacedStreams = 4
 // paced is 50,000 samples a second as they fall due: 500 workers, 100 samples of each a second in a message.
 func (s *session) paced() scenario {
 	seconds := s.sized(40, 20, 3)
+	sh := shape{hosts: 500, metrics: 100, steps: seconds, step: time.Second, width: 10 * time.Second,
+		streams: pacedStreams, perMessage: 1}
 	return scenario{name: goal.Paced, what: "500 workers, 100 samples per second each, as they fall due over 4 streams",
 		goals: []int{7}, scale: fmt.Sprintf("50,000 samples/s for %d s", seconds),
 		subjects: []subject{{goal.Ours, s.paceOurs(500, 100, seconds)},
@@ -49,7 +51,7 @@ func (s *session) paced() scenario {
 				}
 				return figures{"cores": cpu.Seconds() / took.Seconds(), "rss_mib": float64(resident) / (1 << 20),
 					"ack_p50_ms": ack.P50, "ack_p99_ms": ack.P99, "ack_p999_ms": ack.P999}, err
-			}}}}
+			}}, {goal.Floor, s.intoFloor(sh, time.Second)}}}
 }
 
 func (s *session) paceOurs(workers, samples, seconds int) measurement {

@@ -97,13 +97,27 @@ func (s *session) traffic(name string, paced bool) scenario {
 		}
 		return p.end(out)
 	}}
+	least := subject{goal.Floor, func(ctx context.Context, dir string) (figures, error) {
+		p, err := play(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		// as many streams, messages and samples
+		sh := shape{hosts: copies, metrics: p.Samples / p.Batches, steps: p.Batches, step: time.Second,
+			width: 10 * time.Second, streams: copies, perMessage: 1}
+		pace := time.Duration(0)
+		if paced {
+			pace = p.Length / time.Duration(p.Batches)
+		}
+		return s.intoFloor(sh, pace)(ctx, dir)
+	}}
 	goals := []int{1}
 	if paced {
 		goals = []int{4, 6}
 	}
 	return scenario{name: name, what: what, goals: goals,
 		scale:    fmt.Sprintf("%d topologies for %d min", copies, minutes),
-		subjects: append(subjects, theirs), once: paced}
+		subjects: append(subjects, theirs, least), once: paced}
 }
 
 // counted is how many values VictoriaMetrics answers. The CPU of the query is not the samples'.
