@@ -210,6 +210,9 @@ func (r *receiver) Define(d slice.Definition) string {
 	return ""
 }
 
+// Forget implements forward.Protocol. A point that follows would have no name.
+func (r *receiver) Forget(ref slice.Ref) { delete(r.names, ref) }
+
 // Holds implements forward.Protocol.
 func (r *receiver) Holds(*slice.Columns, forward.Point) string { return "" }
 

@@ -30,6 +30,8 @@ var ErrClosed = errors.New("forward: closed")
 type Protocol interface {
 	// Define names a series. A reason other than "" means that the receiver takes no series of that kind.
 	Define(d slice.Definition) (reason string)
+	// Forget frees what Define keeps of a series. No point of it follows.
+	Forget(ref slice.Ref)
 	// Holds returns the reason why the receiver can never store a point, or "" if it can.
 	Holds(c *slice.Columns, p Point) (reason string)
 	// Encode appends the body of a request, before compression. The points are in the order of time, also within each
@@ -110,6 +112,7 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 	}
 	s.define(c.Definitions)
 	if upTo <= s.cursor.position {
+		s.retire(c.Retired)
 		return nil, nil
 	}
 	if !s.pending.is(upTo, c) {
@@ -127,6 +130,7 @@ func (s *Store) Append(ctx context.Context, upTo uint64, c *slice.Columns) (reje
 	s.cursor.position = upTo
 	s.pending.forget()
 	s.keep(c.Len())
+	s.retire(c.Retired)
 	return rejected, nil
 }
 
@@ -139,6 +143,17 @@ func (s *Store) define(definitions []slice.Definition) {
 			s.defined = append(s.defined, undefined)
 		}
 		s.defined[d.Ref] = s.protocol.Define(d)
+	}
+}
+
+// retire frees the names of series that end, once their last slices are sent. Each submission of a topology has series
+// of its own.
+func (s *Store) retire(refs []slice.Ref) {
+	for _, ref := range refs {
+		if int(ref) < len(s.defined) && s.defined[ref] != undefined {
+			s.defined[ref] = undefined
+			s.protocol.Forget(ref)
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ type receiver struct {
 	after    func() error // called after the points were accepted
 	requests int
 	order    []point // in the order of acceptance
+	forgot   []slice.Ref
 }
 
 func newReceiver() *receiver {
@@ -50,6 +51,7 @@ func (r *receiver) Define(d slice.Definition) string {
 	}
 	return ""
 }
+func (r *receiver) Forget(ref slice.Ref)               { r.forgot = append(r.forgot, ref) }
 func (r *receiver) Holds(*slice.Columns, Point) string { return "" }
 func (r *receiver) Close()                             {}
 
@@ -264,6 +266,30 @@ func TestSeriesThatTheReceiverDoesNotTakeAreNotSent(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int{Invalid: 5, undefined: 1}, rejected)
 	assert.Len(t, r.has, 5)
+}
+
+// A series that ends is forgotten once its last slices are acknowledged, also where an earlier process had sent them.
+func TestSeriesThatEndAreForgotten(t *testing.T) {
+	r, c, dir := newReceiver(), columns(2, now, now+5*width), t.TempDir()
+	c.Retired = []slice.Ref{1, 7}
+	failure := errors.New("away")
+	r.fail = func() error { return failure }
+	s := open(t, dir, r)
+	_, err := s.Append(t.Context(), 10, c)
+	require.ErrorIs(t, err, failure)
+	assert.Empty(t, r.forgot)
+	r.fail = func() error { return nil }
+	for range 2 { // the second time, nothing is left to send
+		_, err = s.Append(t.Context(), 10, c)
+		require.NoError(t, err)
+		assert.Equal(t, []slice.Ref{1}, r.forgot)
+		r.forgot = nil
+	}
+	assert.Len(t, r.has, 10)
+	late := &slice.Columns{Refs: []slice.Ref{1}, EndsMs: []int64{now + 9*width}, Values: []float64{1}}
+	rejected, err := s.Append(t.Context(), 11, late)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{undefined: 1}, rejected)
 }
 
 func TestASilentTopologyMovesTheCursor(t *testing.T) {

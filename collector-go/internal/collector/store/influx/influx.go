@@ -90,6 +90,13 @@ func (p *Protocol) Define(d slice.Definition) (reason string) {
 	return ""
 }
 
+// Forget implements forward.Protocol.
+func (p *Protocol) Forget(ref slice.Ref) {
+	if int(ref) < len(p.series) { // a series that the receiver does not take may be beyond the last one
+		p.series[ref] = series{}
+	}
+}
+
 // Holds implements forward.Protocol.
 func (p *Protocol) Holds(c *slice.Columns, point forward.Point) string {
 	var v float64

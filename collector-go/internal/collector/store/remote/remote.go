@@ -83,6 +83,13 @@ func (p *Protocol) Define(d slice.Definition) (reason string) {
 	return ""
 }
 
+// Forget implements forward.Protocol.
+func (p *Protocol) Forget(ref slice.Ref) {
+	if int(ref) < len(p.series) { // a series that the receiver does not take may be beyond the last one
+		p.series[ref] = series{}
+	}
+}
+
 // Holds implements forward.Protocol. Prometheus can store every float.
 func (p *Protocol) Holds(*slice.Columns, forward.Point) string { return "" }
 
