@@ -220,9 +220,11 @@ func (w *week) tickTo(at time.Time) {
 	require.NoError(w.t, w.player.PlayUntil(w.t.Context(), w.ticks, at.UnixMilli()))
 }
 
-// caughtUp waits until the store and the registry have what is durable in the journal.
+// caughtUp waits until the store and the registry have what is durable in the journal. The feed hands over at a tick,
+// but the journal may have written after the last one what it forgot.
 func (w *week) caughtUp() {
 	end := uint64(w.col.journal.Durable())
+	w.col.tick(w.now)
 	require.NoError(w.t, poll.Until(w.t.Context(), time.Millisecond, func() bool {
 		select {
 		case err := <-w.col.failed:
