@@ -131,8 +131,10 @@ func (v *viewer) playTo(ctx context.Context, at time.Time, judge bool) error {
 	if err := v.player.PlayUntil(ctx, v.source, at.UnixMilli()); err != nil || !judge {
 		return err
 	}
-	v.col.tick(at) // with which the feed hands on what came since the tick before
-	if !feed.NewStartup(uint64(v.col.journal.Durable()), v.col.position).Replay(ctx) {
+	// The feed hands over at a tick what came before it. The journal may record after the tick what it forgot.
+	end := uint64(v.col.journal.Durable())
+	v.col.tick(at)
+	if !feed.NewStartup(end, v.col.position).Replay(ctx) {
 		return ctx.Err()
 	}
 	return v.col.rules.EvaluateAt(ctx, at)
