@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,10 +18,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shown is a first line of the page.
+// shown is a first line of the page, or how long samples took to the screen.
 type shown struct {
-	AtMs int64  `json:"at_ms"`
-	Text string `json:"text"`
+	AtMs   int64     `json:"at_ms"`
+	Text   string    `json:"text"`
+	Delays []float64 `json:"delays_s"`
 }
 
 // watched is the page in a browser, with all first lines that it showed so far.
@@ -36,8 +38,8 @@ func (b *bench) watchPage(t *testing.T, name string) *watched {
 	t.Helper()
 	w := &watched{b: b}
 	images := filepath.Join(root(t), "build", "page-images", "cluster", name)
-	command := exec.CommandContext(t.Context(), "node", "browser/watch.mjs",
-		fmt.Sprintf("http://%s/#topology=%s&range=15m", b.options.HTTPListen, topology), images)
+	command := exec.CommandContext(context.WithoutCancel(t.Context()), "node", "browser/watch.mjs",
+		fmt.Sprintf("http://%s/#topology=%s&range=5m", b.options.HTTPListen, topology), images)
 	command.Dir = filepath.Join(root(t), "collector-go", "internal", "serve", "webui")
 	in, err := command.StdinPipe()
 	require.NoError(t, err)
@@ -62,6 +64,12 @@ func (b *bench) watchPage(t *testing.T, name string) *watched {
 		<-read
 		_ = command.Wait()
 		for _, s := range w.lines {
+			if n := len(s.Delays); n > 0 {
+				slices.Sort(s.Delays)
+				t.Logf("a sample was on the screen after %.1f s (median), %.1f s (95th percentile); %d samples",
+					s.Delays[n/2], s.Delays[n*95/100], n)
+				continue
+			}
 			t.Logf("%s the page says: %s", time.UnixMilli(s.AtMs).Format("15:04:05.0"), s.Text)
 		}
 	})
