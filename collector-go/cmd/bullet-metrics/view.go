@@ -131,7 +131,7 @@ func (v *viewer) playTo(ctx context.Context, at time.Time, judge bool) error {
 	if err := v.player.PlayUntil(ctx, v.source, at.UnixMilli()); err != nil || !judge {
 		return err
 	}
-	// The feed hands over at a tick what came before it. The journal may record after the tick what it forgot.
+	// The feed hands over at a tick what came before it. After the tick, the journal may still record ids that it forgot.
 	end := uint64(v.col.journal.Durable())
 	v.col.tick(at)
 	if !feed.NewStartup(end, v.col.position).Replay(ctx) {

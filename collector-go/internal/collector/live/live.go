@@ -31,11 +31,11 @@ type Sample struct {
 	HeapBytes float64
 }
 
-// Worker is the news of a worker.
+// Worker has the new samples of a worker.
 type Worker struct {
 	Name    string // host:port
 	HeardMs int64  // when its newest samples arrived, by the collector's clock, ms since the Unix epoch
-	EveryMs int64  // the time that one of its packs spans, ms; so often it sends them
+	EveryMs int64  // time between two of its packs, ms
 	Samples []Sample
 }
 

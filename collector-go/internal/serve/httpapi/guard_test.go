@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/live"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
@@ -41,6 +42,7 @@ func allRoutes(t *testing.T, guard *access.Guard) (http.Handler, []*http.Request
 	var made []*http.Request
 	h := w.handler(func(o *Options) {
 		o.Guard, o.Page, o.Runs, o.Diagnose, o.Reloader = guard, http.NotFoundHandler(), nil, nil, &reloader{}
+		o.Live = live.New(time.Now)
 		for _, r := range newAPI(*o).routes() {
 			method, path, _ := strings.Cut(r.pattern, " ")
 			made = append(made, httptest.NewRequest(method, "http://localhost"+strings.NewReplacer("{name}", "x", "{$}",

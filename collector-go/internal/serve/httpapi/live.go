@@ -10,20 +10,19 @@ import (
 	"time"
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/live"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/serve/query"
 )
 
 const (
 	// liveEvery is the least time between two events of a stream of live samples. The workers of a topology send at
 	// different times, and an event can have the samples of many.
 	liveEvery = 250 * time.Millisecond
-	// liveQuiet is the most time between two events. Without news they tell the client that the collector works, and
-	// what its clock is.
+	// liveQuiet is the most time between two events. An empty event tells the client that the collector works, and what
+	// its clock is.
 	liveQuiet = time.Second
-	// maxLiveStreams leaves room for other requests.
+	// maxLiveStreams leaves room for other requests. One client can use only a share of them.
 	maxLiveStreams = 100
 )
-
-var errManyLive = fmt.Errorf("%d streams of live samples are open already; close some pages", maxLiveStreams)
 
 // live streams the newest samples of a topology's workers as server-sent events. docs/operating.md describes them.
 func (a *api) live(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +34,7 @@ func (a *api) live(w http.ResponseWriter, r *http.Request) {
 		refuse(errorBadData, err)
 		return
 	case topology == "":
-		refuse(errorBadData, parameterError("topology", errors.New("it is required")))
+		refuse(errorBadData, errors.New("missing parameter \"topology\""))
 		return
 	}
 	if _, known := a.options.Registry.Topology(topology, ""); !known {
@@ -43,12 +42,12 @@ func (a *api) live(w http.ResponseWriter, r *http.Request) {
 			topology))
 		return
 	}
-	if a.streams.Add(1) > maxLiveStreams {
-		a.streams.Add(-1)
-		refuse(errorUnavailable, errManyLive)
+	release, err := a.streams.Take(query.ClientOf(r.Context()))
+	if err != nil {
+		refuse(errorTooMany, fmt.Errorf("too many streams of live samples: %w; close other pages of the collector", err))
 		return
 	}
-	defer a.streams.Add(-1)
+	defer release()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would collect events
@@ -59,8 +58,12 @@ func (a *api) live(w http.ResponseWriter, r *http.Request) {
 // sendLive sends events until the client is gone, the server stops, or the stream lasted long enough.
 func (a *api) sendLive(w http.ResponseWriter, r *http.Request, topology string, seen uint64) {
 	out := http.NewResponseController(w)
-	// The browser then opens the next stream, and its permission is checked again.
 	over := time.After(a.options.RequestTimeout * 4 / 5)
+	// A client that is no longer permitted is refused when it opens the next stream.
+	var changed <-chan struct{}
+	if a.options.Guard != nil {
+		changed = a.options.Guard.Changed()
+	}
 	for {
 		news, newest, more := a.options.Live.Since(topology, seen)
 		data, err := json.Marshal(liveEventOf(a.options.Live.NowMs(), news))
@@ -79,6 +82,8 @@ func (a *api) sendLive(w http.ResponseWriter, r *http.Request, topology string, 
 		case <-quiet:
 		case <-over:
 			return
+		case <-changed:
+			return
 		case <-a.options.stopping:
 			return
 		case <-r.Context().Done():
@@ -93,7 +98,7 @@ type liveEvent struct {
 	Workers []liveWorker `json:"workers"`
 }
 
-// liveWorker is the news of a worker, by column.
+// liveWorker has the new samples of a worker, by column.
 type liveWorker struct {
 	Worker    string   `json:"worker"`
 	HeardMs   int64    `json:"heard_ms"`

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,8 +17,10 @@ import (
 
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/live"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/access"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/metric"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/testing/accesstest"
 )
 
 // sampled is the sampler of one worker of the topology of startReported.
@@ -129,13 +132,38 @@ func TestStreamsEndWithTheServerAndWithTime(t *testing.T) {
 	require.NoError(t, s.lines.Err(), "it ends in order")
 }
 
+// If the credentials change, streams end, and the next one needs the new credentials.
+func TestStreamsEndWhenTheirClientMayNoLongerRead(t *testing.T) {
+	known, tokens := startReported(t), filepath.Join(t.TempDir(), "tokens")
+	accesstest.TokenFile(t, tokens, "reader read")
+	address := serve(t, empty{}, func(o *Options) {
+		o.Registry, o.Live, o.Guard = known.registry, startSampled().Live, guardOf(t, access.Options{TokenFile: tokens})
+	})
+	open := func() *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"http://"+address+"/api/v1/live?topology=bullet", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer reader")
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		t.Cleanup(func() { response.Body.Close() })
+		return response
+	}
+	response := open()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	accesstest.TokenFile(t, tokens, "another read")
+	_, err := io.Copy(io.Discard, response.Body)
+	require.NoError(t, err, "it ends in order")
+	assert.Equal(t, http.StatusUnauthorized, open().StatusCode)
+}
+
 func TestAStreamIsRefusedWithAReason(t *testing.T) {
 	known := startReported(t)
 	address := serve(t, empty{}, func(o *Options) {
 		o.Registry, o.Live, o.MaxRequests = known.registry, startSampled().Live, 4*maxLiveStreams
 	})
 	for query, want := range map[string]string{
-		"":                  `400 {"status":"error","errorType":"bad_data","error":"invalid parameter \"topology\": it is required"}`,
+		"":                  `400 {"status":"error","errorType":"bad_data","error":"missing parameter \"topology\""}`,
 		"?topology=unknown": `404 {"status":"error","errorType":"not_found","error":"topology \"unknown\" does not report to this collector; /api/v1/topologies lists the known topologies"}`,
 	} {
 		response, err := http.Get("http://" + address + "/api/v1/live" + query)
@@ -145,12 +173,13 @@ func TestAStreamIsRefusedWithAReason(t *testing.T) {
 		assert.Equal(t, want, fmt.Sprint(response.StatusCode, " ", strings.TrimSpace(string(body))))
 		response.Body.Close()
 	}
-	for range maxLiveStreams {
+	open, status := 0, http.StatusOK
+	for ; status == http.StatusOK; open++ {
 		_, response := openStream(t, address, "")
-		require.Equal(t, http.StatusOK, response.StatusCode)
+		status = response.StatusCode
 	}
-	_, response := openStream(t, address, "")
-	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	assert.Equal(t, http.StatusTooManyRequests, status)
+	assert.Equal(t, 2*maxLiveStreams/3+2, open, "two thirds for one client, and the one that was refused")
 }
 
 // BenchmarkWatching is a second of a stream that one page watches: each worker sends a sample per second, in packs of

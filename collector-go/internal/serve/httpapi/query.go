@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/prometheus/promql"
@@ -15,18 +14,19 @@ import (
 	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/quota"
 )
 
-// api has the data that the handlers share. Its only state is the slots of running requests and the number of streams,
-// so that any number of handlers can run concurrently.
+// api has the data that the handlers share. Its only state is the slots of running requests and streams, so that any
+// number of handlers can run concurrently.
 type api struct {
 	options  Options
 	requests *quota.Slots
 	started  time.Time
 	now      func() time.Time
-	streams  atomic.Int64 // open streams of live samples
+	streams  *quota.Slots // of live samples
 }
 
 func newAPI(options Options) *api {
-	return &api{options: options, requests: quota.New(options.MaxRequests), started: time.Now().UTC(), now: time.Now}
+	return &api{options: options, requests: quota.New(options.MaxRequests), streams: quota.New(maxLiveStreams),
+		started: time.Now().UTC(), now: time.Now}
 }
 
 func isCanceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -20,6 +20,12 @@ func WithClient(ctx context.Context, client string) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
 }
 
+// ClientOf returns the client's name, or "" if ctx has none.
+func ClientOf(ctx context.Context) string {
+	client, _ := ctx.Value(clientKey{}).(string)
+	return client
+}
+
 // turnstile limits the number of concurrent queries, in total and per client. It implements the query tracker of
 // Prometheus' engine, because the engine calls the tracker before each evaluation.
 type turnstile struct {
@@ -58,7 +64,7 @@ func (t *turnstile) GetMaxConcurrent() int { return t.limit }
 
 // Insert waits for a slot until ctx is done, and returns its number. The caller returns the slot with Delete.
 func (t *turnstile) Insert(ctx context.Context, _ string) (int, error) {
-	client, _ := ctx.Value(clientKey{}).(string)
+	client := ClientOf(ctx)
 	w := &waiter{client: client, turn: make(chan int, 1)}
 	t.mu.Lock()
 	if number, ok := t.enter(w.client); ok {

@@ -83,7 +83,7 @@ func (h *held) settle(ctx context.Context, begun time.Time, sums []float64) erro
 		})
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%d of %d samples of a metric answer %s after they were sent", found, want, mostWait)
+		return fmt.Errorf("only %d of %d samples of a metric can be queried %s after they were sent", found, want, mostWait)
 	}
 	if err != nil {
 		return err

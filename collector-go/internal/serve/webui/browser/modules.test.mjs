@@ -667,7 +667,7 @@ const situations = {
       },
     },
     'pending',
-    'No samples from 2 workers. The first: h:2, for 10 s; 1 of 3 workers report',
+    'No samples from 2 workers. The longest silent: h:2, for 10 s; 1 of 3 workers report',
   ],
   'a topology whose workers are all silent': [
     {
@@ -680,7 +680,7 @@ const situations = {
     { alert: undefined, also: [isNow] },
   ],
   'a worker that is silent for longer than the registry needs': [
-    { stream: { silent: [{ worker: 'h:1', seconds: 75 }], reporting: 1 } },
+    { stream: { silent: [{ worker: 'h:1', seconds: 100 }], reporting: 1 } },
     'ok',
     'OK for more than a day',
   ],

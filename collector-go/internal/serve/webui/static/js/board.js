@@ -313,8 +313,8 @@ export class Board {
     const provisional = !this.live?.workers.size
       ? ''
       : isLiveView(this.state)
-        ? ' CPU, heap and GC of named workers show each sample; dashed ends with hollow points are provisional.'
-        : ' Dashed ends with hollow points are provisional.';
+        ? ' CPU, heap and GC of named workers show each sample. Dashed lines with hollow points are provisional.'
+        : ' Dashed lines with hollow points are provisional.';
     return `${points} It is drawn in the middle of its time. A gap means that there are no samples.${provisional}`;
   }
 

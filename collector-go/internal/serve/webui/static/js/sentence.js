@@ -8,7 +8,7 @@ const newFor = 120; // s: a topology's first values, and a collector's first eva
 /** blind is the alert about a topology or a worker that does not report. */
 export const blind = 'BulletMetricsCollectorBlind';
 
-const silentFor = 75; // s: before this, the registry has decided whether a silent worker is lost
+const silentFor = 100; // s: by then, the registry has decided whether a silent worker is lost
 
 const lostAdvice = "Read the worker's log: the most frequent reason is lack of memory";
 
@@ -133,7 +133,7 @@ function lostOf({ lostWorkers = [], workers, now }) {
 }
 
 // The workers that have just become silent, and whether an alert rests on their last values alone. An alert about the
-// silence itself does not: it knows more.
+// silence itself does not, because it has more detail.
 function pauseOf({ stream }) {
   const silent = stream?.silent.filter(({ seconds }) => seconds < silentFor) ?? [];
   if (!silent.length) return null;
@@ -148,7 +148,7 @@ function pauseOf({ stream }) {
     text: !stream.reporting
       ? `No samples from any worker for ${age}`
       : silent.length > 1
-        ? `No samples from ${silent.length} workers. The first: ${name}, for ${age}; ${count}`
+        ? `No samples from ${silent.length} workers. The longest silent: ${name}, for ${age}; ${count}`
         : `No samples from worker ${name} for ${age}; ${count}`,
   };
 }

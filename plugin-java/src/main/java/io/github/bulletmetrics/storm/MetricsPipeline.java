@@ -29,7 +29,7 @@ final class MetricsPipeline implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MetricsPipeline.class);
     /** The only Storm that adds the worker's other metrics to every report of SystemBolt, and so to the live ones. */
     private static final String REPEATING_STORM = "2.2.";
-    /** Of these other metrics the only one that is 1 once, when it is first read. */
+    /** The only one of these metrics that is 1 when it is first read, and 0 afterwards. */
     private static final String ONCE = "newWorkerEvent";
 
     private final Losses losses = new Losses();
@@ -102,8 +102,8 @@ final class MetricsPipeline implements AutoCloseable {
     }
 
     /**
-     * Of the metrics that Storm repeats in a live report, SystemBolt's own report has all but {@link #ONCE}, which
-     * becomes 0 when it is read. It is queued as if SystemBolt's own report had it.
+     * SystemBolt's own report has the metrics that Storm repeats in a live report, except {@link #ONCE}, which becomes 0
+     * when it is read. It is queued as if SystemBolt's own report had it.
      */
     private void once(TaskInfo task, Collection<DataPoint> dataPoints) {
         for (DataPoint dataPoint : dataPoints) {

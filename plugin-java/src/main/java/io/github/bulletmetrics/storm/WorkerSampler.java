@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
  * topology.worker.metrics}. Its value is a {@link io.github.bulletmetrics.storm.sampler.SamplePack pack} of samples.
  *
  * <p>Storm's SystemBolt creates one sampler in each worker and reads it on its executor thread, usually every 10 s. If
- * a {@link LiveSampler} takes the samples more often, SystemBolt gets none. An exception would end
- * the worker, so that any failure ends the sampling instead and is logged once.
+ * a {@link LiveSampler} takes the samples more often, SystemBolt gets none. An exception would end the worker, so that
+ * any failure ends the sampling instead and is logged once.
  */
 public class WorkerSampler implements IMetric {
     /** Takes the samples since the last call; null after a failure. */

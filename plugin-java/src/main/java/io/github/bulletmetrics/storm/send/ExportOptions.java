@@ -11,12 +11,9 @@ final class ExportOptions {
      * A batch's size at most, bytes, all its definitions included; well below the 4 MiB that gRPC takes in one message.
      */
     int batchBytes = 512 * 1024;
-    /** How long a sample waits for company, ms. */
+    /** Longest time that a sample waits for more samples, ms. */
     long lingerMs = 1_000;
-    /**
-     * The same for samples that are shown live, counted from the batch before, ms: they leave at once, and there are at
-     * most four batches a second, also with many workers.
-     */
+    /** Least time between two batches while live samples wait, ms. They leave at once after a longer pause. */
     long liveLingerMs = 250;
     /** Batches under way at most, whatever window the collector offers: 64 full ones are half of the default queue. */
     int maxWindow = 64;
