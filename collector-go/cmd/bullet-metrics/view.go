@@ -131,10 +131,11 @@ func (v *viewer) playTo(ctx context.Context, at time.Time, judge bool) error {
 	if err := v.player.PlayUntil(ctx, v.source, at.UnixMilli()); err != nil || !judge {
 		return err
 	}
-	// The feed hands over at a tick what came before it. After the tick, the journal may still record ids that it forgot.
+	// The feed hands over at a tick what came before it, and is then beyond that. After the tick, the journal may still
+	// record ids that it forgot.
 	end := uint64(v.col.journal.Durable())
 	v.col.tick(at)
-	if !feed.NewStartup(end, v.col.position).Replay(ctx) {
+	if !feed.NewStartup(end+1, v.col.position).Replay(ctx) {
 		return ctx.Err()
 	}
 	return v.col.rules.EvaluateAt(ctx, at)

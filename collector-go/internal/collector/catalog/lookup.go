@@ -226,7 +226,7 @@ func (r *row) said(inName, inKey []string, how reading) ([]label, bool) {
 	}
 	source := -1
 	for i, l := range said {
-		if l.name == cycles && !isConcurrent(l.value) {
+		if l.name == cycles && !metric.IsConcurrentGC(l.value) {
 			return nil, false
 		}
 		if values := closed[l.name]; values != "" && !strings.Contains(values, " "+l.value+" ") && i >= len(r.fixed) {
@@ -371,17 +371,6 @@ func words(text string) string {
 
 // cycles is the placeholder for a collector that reports the time of concurrent cycles.
 const cycles = "cycles"
-
-// isConcurrent reports whether a collector reports the time of concurrent cycles, during which the worker continues.
-// OpenJDK names such a collector "... Cycles" and the one of its pauses "... Pauses" (Shenandoah, ZGC from JDK 17 on).
-// Azul has "GPGC New" and "GPGC New Pauses".
-//
-// All others report pauses, including G1 Concurrent GC, ConcurrentMarkSweep and the ZGC of JDK 11, despite their names.
-// An unknown collector counts as pauses, so that its alert is not lost.
-func isConcurrent(collector string) bool {
-	return strings.HasSuffix(collector, "Cycles") ||
-		strings.HasPrefix(collector, "GPGC") && !strings.HasSuffix(collector, "Pauses")
-}
 
 // pattern is a name with placeholders: "{label}" matches any text that is not empty. A placeholder matches the shortest
 // text that lets the rest match; the last one matches all that is left. It is simpler than a regular expression and

@@ -19,8 +19,10 @@ import (
 const (
 	// Kept is how long samples are kept, and how long a worker is kept that sends none.
 	Kept = 5 * time.Minute
-	// maxWorkers bounds the memory. A worker's samples take up to 16 KiB.
+	// maxWorkers bounds the memory. A worker's samples take up to 24 KiB. Further workers are not shown live.
 	maxWorkers = 2_000
+	// usualTickMs is the age of the newest tick at most, ms, unless something is behind: they come once per second.
+	usualTickMs = 1_500
 )
 
 // Sample is what a worker's sampler reported for one time. Values are NaN if they are not known.
@@ -44,7 +46,7 @@ type Live struct {
 	now func() time.Time
 
 	mu         sync.Mutex
-	series     map[journal.SeriesID]column
+	series     map[journal.SeriesID]series
 	layouts    map[journal.LayoutID][]group
 	topologies map[string]map[place]*worker
 	workers    int
@@ -58,12 +60,18 @@ type Live struct {
 // New returns an empty Live. now is the collector's clock.
 func New(now func() time.Time) *Live {
 	first := uint64(now().UnixMicro())
-	return &Live{now: now, first: first, number: first, series: map[journal.SeriesID]column{},
+	return &Live{now: now, first: first, number: first, series: map[journal.SeriesID]series{},
 		layouts: map[journal.LayoutID][]group{}, topologies: map[string]map[place]*worker{}}
 }
 
-// NowMs returns the collector's time, ms since the Unix epoch.
-func (l *Live) NowMs() int64 { return l.now().UnixMilli() }
+// NowMs returns the collector's time, ms since the Unix epoch. readMs is the same, unless the journal or its reader is
+// behind: what arrived after readMs is not known yet.
+func (l *Live) NowMs() (nowMs, readMs int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	nowMs = l.now().UnixMilli()
+	return nowMs, min(nowMs, l.tickMs+usualTickMs)
+}
 
 // Observe takes the next entry of the journal.
 func (l *Live) Observe(entry journal.Entry) {
@@ -98,10 +106,10 @@ func (l *Live) batch(b *journal.Batch) {
 			l.number++
 			news = true
 		}
-		l.values = b.Blocks[i].Floats(l.values[:0])
+		l.values = cells(&b.Blocks[i], l.values)
 		for _, g := range groups {
 			if w := l.worker(g.place); w != nil {
-				w.take(&b.Blocks[i].Block, g, l.values, l.number)
+				w.take(&b.Blocks[i], l.values, g.columns, l.number)
 				w.heardMs, w.everyMs, w.number = b.ReceivedMs, g.everyMs, l.number
 			}
 		}

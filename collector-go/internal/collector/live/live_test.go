@@ -20,9 +20,9 @@ type world struct {
 	t *testing.T
 }
 
-// columns are those of a sampler with two garbage collectors, with one that Live does not read.
+// columns are those of a sampler with two garbage collectors that report pauses, with two that Live does not read.
 var columns = []metric.Raw{{Name: "cpu.user_ms"}, {Name: "cpu.system_ms"}, {Name: "heap.used_bytes"},
-	{Name: "heap.limit_bytes"}, {Name: "process.start_time_ms"}, {Name: "gc.time_ms", Key: "young"},
+	{Name: "gc.time_ms", Key: "ZGC Cycles"}, {Name: "process.start_time_ms"}, {Name: "gc.time_ms", Key: "ZGC Pauses"},
 	{Name: "gc.time_ms", Key: "old"}}
 
 func newWorld(t *testing.T, workers int) *world {
@@ -86,7 +86,7 @@ func (w *world) says(since uint64) (lines []string, newest uint64) {
 
 func TestRatesAreOfTheSumOfCounters(t *testing.T) {
 	w := newWorld(t, 1)
-	w.send(0, 5_000, row{2_900, [7]float64{100, 50, 7e6, 1e9, 1_000, 10, 0}},
+	w.send(0, 5_000, row{2_900, [7]float64{100, 50, 7e6, 0, 1_000, 10, 0}},
 		row{3_900, [7]float64{500, 150, 8e6, 1e9, 1_000, 10, 100}})
 	lines, seen := w.says(0)
 	assert.Equal(t, []string{"host:6700 heard 5000 every 2000: 2900=NaN,NaN,7000000 3900=0.5,0.1,8000000"}, lines)
@@ -135,6 +135,44 @@ func TestSamplesThatComeAgainAreNotNews(t *testing.T) {
 	assert.Equal(t, []string{"host:6700 heard 6000 every 2000: 2900=NaN,NaN,0 3900=0.1,0,0 4900=0.1,0,0"}, lines)
 }
 
+// Two plugin tasks send the packs of a worker by turns, and one of them is late.
+func TestSamplesOfSeveralSendersAreSorted(t *testing.T) {
+	w := newWorld(t, 1)
+	w.send(0, 5_000, row{2_900, [7]float64{100}})
+	w.send(0, 6_000, row{4_900, [7]float64{300}})
+	_, seen := w.says(0)
+	w.send(0, 6_100, row{3_900, [7]float64{300}})
+	lines, _ := w.says(seen)
+	assert.Equal(t, []string{"host:6700 heard 6100 every 2000: 3900=0.2,0,0"}, lines)
+	lines, _ = w.says(0)
+	assert.Equal(t, []string{"host:6700 heard 6100 every 2000: 2900=NaN,NaN,0 3900=0.2,0,0 4900=0,0,0"}, lines)
+}
+
+// A layout may have series of several workers in any order. Its memory grows with its columns alone.
+func TestALayoutOfSeveralWorkers(t *testing.T) {
+	w := newWorld(t, 2)
+	w.Observe(&journal.LayoutDefined{ID: 9, Series: []journal.SeriesID{1, 8, 3, 10}}) // CPU and heap of both by turns
+	w.Observe(&journal.Batch{ReceivedMs: 1_000, Blocks: []journal.Block{{Layout: 9, Block: block.Block{
+		Columns: 4, Rows: 1, FirstMs: 900, Codec: block.Doubles,
+		Values: block.AppendDoubles(nil, []float64{10, 20, 30, 40})}}}})
+	lines, _ := w.says(0)
+	assert.Equal(t, []string{"host:6700 heard 1000 every 2000: 900=NaN,NaN,30",
+		"host:6701 heard 1000 every 2000: 900=NaN,NaN,40"}, lines)
+	assert.Len(t, w.layouts[9], 2)
+}
+
+// If the journal or its reader is behind, nothing is known of the time since.
+func TestTheTimeThatWasReadFollowsTheTicks(t *testing.T) {
+	w := newWorld(t, 0)
+	w.Observe(&journal.Tick{TimeMs: 999_200})
+	now, read := w.NowMs()
+	assert.Equal(t, []int64{1_000_000, 1_000_000}, []int64{now, read})
+	w = newWorld(t, 0)
+	w.Observe(&journal.Tick{TimeMs: 990_000})
+	_, read = w.NowMs()
+	assert.Equal(t, int64(990_000+usualTickMs), read)
+}
+
 // A worker whose clock was set back begins again: its older samples would be in the future.
 func TestAClockThatIsSetBackBeginsAgain(t *testing.T) {
 	w := newWorld(t, 1)
@@ -153,7 +191,7 @@ func TestFiveMinutesAreKept(t *testing.T) {
 	require.Len(t, news, 1)
 	require.Len(t, news[0].Samples, 300)
 	assert.Equal(t, int64(1_701_000), news[0].Samples[0].TimeMs)
-	assert.LessOrEqual(t, len(w.topologies["t"][place{"t", "host", 6700}].samples), mostSamples)
+	assert.LessOrEqual(t, len(w.topologies["t"][place{"t", "host", 6700}].readings), mostReadings)
 }
 
 func TestAWorkerLeavesAfterFiveMinutes(t *testing.T) {

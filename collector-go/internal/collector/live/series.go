@@ -12,11 +12,11 @@ type place = metric.Worker
 type field uint8
 
 const (
-	cpuMs     field = iota + 1 // CPU time since the process started; user and system time are summed
-	gcMs                       // time spent collecting garbage since then; the collectors are summed
-	heapBytes                  // heap in use
-	startMs                    // when the process started
-	fields    = 5
+	cpuMs     field = iota // CPU time since the process started; user and system time are summed
+	gcMs                   // time of garbage collection pauses since then; the collectors are summed
+	heapBytes              // heap in use
+	startMs                // when the process started
+	fields    = 4
 )
 
 // fieldsByName are the series of the sampler by the names that the plugin sends.
@@ -25,41 +25,50 @@ var fieldsByName = map[string]field{
 	"heap.used_bytes": heapBytes, "process.start_time_ms": startMs,
 }
 
-// column is a series of a sampler.
-type column struct {
+// series is a series of a sampler.
+type series struct {
 	place
 	field   field
 	everyMs int64
 }
 
-// group is the columns of a layout that belong to one worker.
+// group is the columns of a layout that belong to one worker, in ascending order.
 type group struct {
 	place
 	everyMs int64
-	fields  []field // by column; 0: another worker's, or not needed
+	columns []column
+}
+
+type column struct {
+	index int
+	field field
 }
 
 func (l *Live) define(e *journal.SeriesDefined) {
 	raw := e.Series
-	if f := fieldsByName[raw.Name]; f != 0 && raw.Shape == metric.ShapeSampler {
-		l.series[e.ID] = column{raw.Worker, f, max(raw.IntervalMs, raw.PackSpanMs)}
+	f, known := fieldsByName[raw.Name]
+	if !known || raw.Shape != metric.ShapeSampler || f == gcMs && metric.IsConcurrentGC(raw.Key) {
+		return
 	}
+	l.series[e.ID] = series{raw.Worker, f, max(raw.IntervalMs, raw.PackSpanMs)}
 }
 
 // layOut groups the columns of a layout by worker. The journal has defined the series before.
 func (l *Live) layOut(e *journal.LayoutDefined) {
+	at := map[place]int{}
 	var groups []group
 	for i, id := range e.Series {
-		c, ours := l.series[id]
+		s, ours := l.series[id]
 		if !ours {
 			continue
 		}
-		at := len(groups) - 1 // a worker's series are adjacent
-		if at < 0 || groups[at].place != c.place {
-			groups = append(groups, group{c.place, c.everyMs, make([]field, len(e.Series))})
-			at++
+		n, known := at[s.place]
+		if !known {
+			n = len(groups)
+			at[s.place] = n
+			groups = append(groups, group{place: s.place, everyMs: s.everyMs})
 		}
-		groups[at].fields[i] = c.field
+		groups[n].columns = append(groups[n].columns, column{i, s.field})
 	}
 	if groups != nil {
 		l.layouts[e.ID] = groups

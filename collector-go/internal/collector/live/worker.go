@@ -1,40 +1,34 @@
 package live
 
 import (
+	"cmp"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 
-	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/lib/block"
+	"github.com/bullet-metrics/bullet-metrics/collector-go/internal/collector/journal"
 )
 
 // longestRate is the longest time between two samples for which a rate is computed, ms. A longer mean would hide that
 // samples are missing.
 const longestRate = 10_000
 
-// mostSamples is the number of samples of a worker that are in memory: five minutes, and a quarter more.
-const mostSamples = 375
+// mostReadings is the number of readings of a worker that are in memory: five minutes, and a quarter more.
+const mostReadings = 375
 
-// worker has the newest samples of a worker.
+// worker has the newest readings of a worker, in the order of time.
 type worker struct {
 	name             string
 	heardMs, everyMs int64
 	number           uint64 // of the newest batch with its samples
-	samples          []sample
-	last             reading
-}
-
-// sample is a Sample with the number of the batch that brought it.
-type sample struct {
-	timeMs         int64
-	number         uint64
-	heap           float64
-	cores, gcShare float32
+	readings         []reading
 }
 
 // reading is one row of the sampler's values, by field. They are NaN if they are not known.
 type reading struct {
 	timeMs int64
+	number uint64 // of the batch that brought it
 	values [fields]float64
 }
 
@@ -42,74 +36,82 @@ func newWorker(at place) *worker {
 	return &worker{name: net.JoinHostPort(at.Host, strconv.FormatUint(uint64(at.Port), 10))}
 }
 
-// take takes the rows of a block. values are the block's values.
-func (w *worker) take(b *block.Block, g group, values []float64, number uint64) {
-	rows := make([]reading, b.Rows)
-	for row := range rows {
-		rows[row].timeMs = b.TimeMs(row)
-		for f := range rows[row].values {
-			rows[row].values[f] = unknown
+// cells returns the value of each cell of a block, and NaN for cells without one.
+func cells(b *journal.Block, scratch []float64) []float64 {
+	if b.Presence == nil {
+		return b.Floats(scratch[:0])
+	}
+	n := b.Cells()
+	all := b.Floats(slices.Grow(scratch[:0], n))
+	at := len(all)
+	all = all[:n]
+	for cell := n - 1; cell >= 0; cell-- { // from the end, so that no value is overwritten before it is moved
+		if b.Present(cell) {
+			at--
+			all[cell] = all[at]
+		} else {
+			all[cell] = unknown
 		}
 	}
-	at := 0
-	for c, f := range g.fields {
-		for row := range rows {
-			if !b.Present(c*b.Rows + row) {
-				continue
+	return all
+}
+
+// take takes the rows of a block with these cells.
+func (w *worker) take(b *journal.Block, cells []float64, columns []column, number uint64) {
+	for row := range b.Rows {
+		r := reading{timeMs: b.TimeMs(row), number: number, values: [fields]float64{unknown, unknown, unknown, unknown}}
+		for _, c := range columns {
+			sum := &r.values[c.field]
+			switch v := cells[c.index*b.Rows+row]; {
+			case math.IsNaN(*sum):
+				*sum = v
+			case !math.IsNaN(v):
+				*sum += v
 			}
-			if v := &rows[row].values[f]; f != 0 {
-				if math.IsNaN(*v) {
-					*v = 0
-				}
-				*v += values[at]
-			}
-			at++
 		}
-	}
-	for _, r := range rows {
-		w.add(r, number)
+		w.add(r)
 	}
 }
 
-// add adds a reading. A reading that is not newer than the last one was sent again, unless it is from another process
-// or the worker's clock was set back. Then the samples before it are dropped: they would be in the future.
-func (w *worker) add(r reading, number uint64) {
-	before := w.last
-	same := len(w.samples) > 0 && (r.values[startMs] == before.values[startMs] || math.IsNaN(r.values[startMs]))
-	if r.timeMs <= before.timeMs {
-		if same && r.timeMs > before.timeMs-Kept.Milliseconds() {
-			return
-		}
-		w.samples = nil
+// add adds a reading, unless it was sent again. Readings of several plugin tasks may arrive in another order. If the
+// worker's clock was set back, the readings before are dropped, because they would be in the future.
+func (w *worker) add(r reading) {
+	if n := len(w.readings); n > 0 && r.timeMs <= w.readings[n-1].timeMs-Kept.Milliseconds() {
+		w.readings = w.readings[:0]
 	}
-	s := sample{timeMs: r.timeMs, number: number, heap: r.values[heapBytes], cores: float32(unknown),
-		gcShare: float32(unknown)}
-	if past := r.timeMs - before.timeMs; same && past > 0 && past <= longestRate {
-		s.cores, s.gcShare = rate(r, before, cpuMs, past), rate(r, before, gcMs, past)
+	if n := len(w.readings); n == mostReadings { // moves once in a while, not each time
+		w.readings = append(w.readings[:0], w.readings[n/5:]...)
 	}
-	w.last = r
-	if n := len(w.samples); n == mostSamples { // moves once in a while, not each time
-		w.samples = append(w.samples[:0], w.samples[n/5:]...)
+	at, known := slices.BinarySearchFunc(w.readings, r.timeMs, func(x reading, ms int64) int {
+		return cmp.Compare(x.timeMs, ms)
+	})
+	if !known {
+		w.readings = slices.Insert(w.readings, at, r)
 	}
-	w.samples = append(w.samples, s)
-}
-
-// rate returns by how much a counter rose per time, or NaN if it is not known or fell.
-func rate(now, before reading, f field, past int64) float32 {
-	rise := now.values[f] - before.values[f]
-	if !(rise >= 0) {
-		return float32(unknown)
-	}
-	return float32(rise / float64(past))
 }
 
 // since returns the samples of the last five minutes that came after a batch.
 func (w *worker) since(number uint64) (news []Sample) {
-	oldest := w.last.timeMs - Kept.Milliseconds()
-	for _, s := range w.samples {
-		if s.number > number && s.timeMs > oldest {
-			news = append(news, Sample{s.timeMs, float64(s.cores), float64(s.gcShare), s.heap})
+	oldest := w.readings[len(w.readings)-1].timeMs - Kept.Milliseconds()
+	for i, r := range w.readings {
+		if r.number <= number || r.timeMs <= oldest {
+			continue
 		}
+		s := Sample{TimeMs: r.timeMs, Cores: unknown, GCShare: unknown, HeapBytes: r.values[heapBytes]}
+		if i > 0 {
+			s.Cores, s.GCShare = r.rate(w.readings[i-1], cpuMs), r.rate(w.readings[i-1], gcMs)
+		}
+		news = append(news, s)
 	}
 	return news
+}
+
+// rate returns by how much a counter rose per time since the reading before, or NaN if that is not known. It is not
+// known if the process is another one.
+func (r reading) rate(before reading, f field) float64 {
+	past, rise := float64(r.timeMs-before.timeMs), r.values[f]-before.values[f]
+	if another := r.values[startMs] != before.values[startMs]; another || past > longestRate || !(rise >= 0) {
+		return unknown
+	}
+	return rise / past
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -20,6 +21,8 @@ const (
 	// liveQuiet is the most time between two events. An empty event tells the client that the collector works, and what
 	// its clock is.
 	liveQuiet = time.Second
+	// liveStall is how long a client may not read.
+	liveStall = 20 * time.Second
 	// maxLiveStreams leaves room for other requests. One client can use only a share of them.
 	maxLiveStreams = 100
 )
@@ -64,22 +67,19 @@ func (a *api) sendLive(w http.ResponseWriter, r *http.Request, topology string, 
 	if a.options.Guard != nil {
 		changed = a.options.Guard.Changed()
 	}
-	for {
+	for sent := (time.Time{}); ; {
 		news, newest, more := a.options.Live.Since(topology, seen)
-		data, err := json.Marshal(liveEventOf(a.options.Live.NowMs(), news))
-		if err != nil {
-			return
+		if len(news) > 0 || time.Since(sent) >= liveQuiet { // the news may be of other topologies
+			if a.sendNews(w, out, newest, news) != nil {
+				return // the client is gone
+			}
+			seen, sent = newest, time.Now()
 		}
-		seen = newest
-		_, err = fmt.Fprintf(w, "retry: 1000\nid: %d\nevent: samples\ndata: %s\n\n", newest, data)
-		if err != nil || out.Flush() != nil {
-			return // the client is gone
-		}
-		pause, quiet := time.After(liveEvery), time.After(liveQuiet)
+		pause := time.After(liveEvery)
 		select {
 		case <-more:
 			<-pause
-		case <-quiet:
+		case <-time.After(time.Until(sent.Add(liveQuiet))):
 		case <-over:
 			return
 		case <-changed:
@@ -92,9 +92,24 @@ func (a *api) sendLive(w http.ResponseWriter, r *http.Request, topology string, 
 	}
 }
 
+// sendNews sends one event.
+func (a *api) sendNews(w io.Writer, out *http.ResponseController, number uint64, news []live.Worker) error {
+	nowMs, readMs := a.options.Live.NowMs()
+	data, err := json.Marshal(liveEventOf(nowMs, readMs, news))
+	if err != nil {
+		return err
+	}
+	_ = out.SetWriteDeadline(time.Now().Add(liveStall)) // it fails for a writer that has none, as in a test
+	if _, err := fmt.Fprintf(w, "retry: 1000\nid: %d\nevent: samples\ndata: %s\n\n", number, data); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
 // liveEvent is the data of an event. docs/operating.md describes it.
 type liveEvent struct {
 	NowMs   int64        `json:"now_ms"`
+	ReadMs  int64        `json:"read_ms"`
 	Workers []liveWorker `json:"workers"`
 }
 
@@ -109,18 +124,19 @@ type liveWorker struct {
 	GCShare   []orNull `json:"gc_share"`
 }
 
-// orNull is a number, with four digits after the point. NaN is null.
+// orNull is a number, with four digits after the point. NaN and infinite numbers are null.
 type orNull float64
 
 func (v orNull) MarshalJSON() ([]byte, error) {
-	if math.IsNaN(float64(v)) {
+	rounded := math.Round(float64(v)*1e4) / 1e4
+	if math.IsNaN(rounded) || math.IsInf(rounded, 0) {
 		return []byte("null"), nil
 	}
-	return strconv.AppendFloat(nil, math.Round(float64(v)*1e4)/1e4, 'f', -1, 64), nil
+	return strconv.AppendFloat(nil, rounded, 'f', -1, 64), nil
 }
 
-func liveEventOf(nowMs int64, news []live.Worker) liveEvent {
-	event := liveEvent{nowMs, make([]liveWorker, len(news))}
+func liveEventOf(nowMs, readMs int64, news []live.Worker) liveEvent {
+	event := liveEvent{nowMs, readMs, make([]liveWorker, len(news))}
 	for i, n := range news {
 		w := liveWorker{Worker: n.Name, HeardMs: n.HeardMs, EveryMs: n.EveryMs}
 		for _, s := range n.Samples {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -28,18 +29,20 @@ type sampled struct{ *live.Live }
 
 func startSampled() sampled {
 	s := sampled{live.New(func() time.Time { return time.UnixMilli(1_800_000_601_500) })}
-	for i, name := range []string{"cpu.total_ms", "heap.used_bytes", "gc.time_ms"} {
+	for i, name := range []string{"cpu.total_ms", "heap.used_bytes", "gc.time_ms", "process.start_time_ms"} {
 		s.Observe(&journal.SeriesDefined{ID: journal.SeriesID(i + 1), Series: metric.Raw{
 			Worker: metric.Worker{Topology: "bullet", Host: "worker-1", Port: 6700}, Name: name,
 			Shape: metric.ShapeSampler, IntervalMs: 1_000, PackSpanMs: 2_000}})
 	}
-	s.Observe(&journal.LayoutDefined{ID: 1, Series: []journal.SeriesID{1, 2, 3}})
+	s.Observe(&journal.LayoutDefined{ID: 1, Series: []journal.SeriesID{1, 2, 3, 4}})
+	s.Observe(&journal.Tick{TimeMs: 1_800_000_600_000})
 	return s
 }
 
-func (s sampled) send(timeMs int64, values ...float64) {
+func (s sampled) send(timeMs int64, cpuMs, heap, gcMs float64) {
 	s.Observe(&journal.Batch{ReceivedMs: timeMs + 100, Blocks: []journal.Block{{Layout: 1, Block: block.Block{
-		Columns: 3, Rows: 1, FirstMs: timeMs, Codec: block.Doubles, Values: block.AppendDoubles(nil, values)}}}})
+		Columns: 4, Rows: 1, FirstMs: timeMs, Codec: block.Doubles,
+		Values: block.AppendDoubles(nil, []float64{cpuMs, heap, gcMs, 1_800_000_000_000})}}}})
 }
 
 // stream is an open stream of events.
@@ -83,20 +86,27 @@ func TestLiveSamplesArriveAsEvents(t *testing.T) {
 	s, response := openStream(t, address, "")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Equal(t, "text/event-stream", response.Header.Get("Content-Type"))
-	assert.JSONEq(t, `{"now_ms":1800000601500,"workers":[{"worker":"worker-1:6700","heard_ms":1800000601000,
-		"every_ms":2000,"times_ms":[1800000600900],"cpu_cores":[null],"heap_bytes":[7000000],
+	assert.JSONEq(t, `{"now_ms":1800000601500,"read_ms":1800000601500,"workers":[{"worker":"worker-1:6700",
+		"heard_ms":1800000601000,"every_ms":2000,"times_ms":[1800000600900],"cpu_cores":[null],"heap_bytes":[7000000],
 		"gc_share":[null]}]}`, s.next())
 	first := s.id
 
 	samples.send(1_800_000_601_900, 433.33333, 8e6, 12)
-	const second = `{"now_ms":1800000601500,"workers":[{"worker":"worker-1:6700","heard_ms":1800000602000,
-		"every_ms":2000,"times_ms":[1800000601900],"cpu_cores":[0.3333],"heap_bytes":[8000000],"gc_share":[0.012]}]}`
+	const second = `{"now_ms":1800000601500,"read_ms":1800000601500,"workers":[{"worker":"worker-1:6700",
+		"heard_ms":1800000602000,"every_ms":2000,"times_ms":[1800000601900],"cpu_cores":[0.3333],"heap_bytes":[8000000],"gc_share":[0.012]}]}`
 	assert.JSONEq(t, second, s.next())
 
 	again, _ := openStream(t, address, first)
 	assert.JSONEq(t, second, again.next(), "a client that comes back gets what it missed")
 	lost, _ := openStream(t, address, "12")
 	assert.Contains(t, lost.next(), `"times_ms":[1800000600900,1800000601900]`, "an id from before a restart")
+}
+
+// A value that is too large for JSON does not end the stream.
+func TestAnInfiniteValueIsNull(t *testing.T) {
+	data, err := json.Marshal([]orNull{orNull(math.MaxFloat64), orNull(math.Inf(1)), orNull(math.NaN()), 0.00004})
+	require.NoError(t, err)
+	assert.JSONEq(t, `[null, null, null, 0]`, string(data))
 }
 
 // Without samples, an event each second shows that the collector works.
@@ -107,7 +117,7 @@ func TestAQuietStreamHasEvents(t *testing.T) {
 	for range 2 {
 		for s.lines.Scan() && !strings.HasPrefix(s.lines.Text(), "data: ") {
 		}
-		require.Equal(t, `data: {"now_ms":1800000601500,"workers":[]}`, s.lines.Text())
+		require.Equal(t, `data: {"now_ms":1800000601500,"read_ms":1800000601500,"workers":[]}`, s.lines.Text())
 	}
 }
 
@@ -223,7 +233,7 @@ func BenchmarkWatching(b *testing.B) {
 					}
 					var news []live.Worker
 					news, seen, _ = samples.Since("t", seen)
-					data, err := json.Marshal(liveEventOf(1_800_000_000_000, news))
+					data, err := json.Marshal(liveEventOf(1_800_000_000_000, 1_800_000_000_000, news))
 					require.NoError(b, err)
 					bytes += len(data)
 				}

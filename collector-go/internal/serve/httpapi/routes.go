@@ -46,6 +46,9 @@ type route struct {
 	handler http.Handler
 }
 
+// liveRoute is the pattern of the stream of live samples.
+const liveRoute = "GET /api/v1/live"
+
 // everybody is the scope of routes that need no permission. They only show whether the collector is alive.
 const everybody access.Scope = ""
 
@@ -106,7 +109,7 @@ func (a *api) routes() []route {
 			get("/api/v1/annotations", a.complete(a.annotations)), route{"POST /api/v1/annotations", access.Write,
 				a.serve(a.annotate)})
 		if a.options.Live != nil {
-			routes = append(routes, route{"GET /api/v1/live", access.Read, http.HandlerFunc(a.live)})
+			routes = append(routes, route{liveRoute, access.Read, http.HandlerFunc(a.live)})
 		}
 	}
 	return routes
@@ -151,6 +154,10 @@ func measured(r prometheus.Registerer, mux *http.ServeMux, next http.Handler) ht
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		_, pattern := mux.Handler(req)
 		pattern = cmp.Or(pattern, "none")
+		if pattern == liveRoute { // it lasts as long as a page is open
+			next.ServeHTTP(w, req)
+			return
+		}
 		promhttp.InstrumentHandlerDuration(took.MustCurryWith(prometheus.Labels{"route": pattern}),
 			next).ServeHTTP(w, req)
 	})
