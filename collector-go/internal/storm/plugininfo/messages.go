@@ -135,7 +135,7 @@ var Messages = []Message{
 	// In a worker, by the sampler and the hook.
 	{Text: "Sampling of CPU, heap and GC stopped in this worker.",
 		Means: "the sampler disabled itself in this worker after an error", Fix: sendTheLog},
-	{Text: "Live reports of CPU, heap and GC stopped in this worker. The samples are still reported at Storm's own interval.",
+	{Text: "Live reports of CPU, heap and GC are not possible in this worker. The samples are reported once per topology.builtin.metrics.bucket.size.secs.",
 		Means: "the collector receives this worker's samples later, but no sample is lost", Fix: sendTheLog},
 	{Text: "Latency measurement stopped in this task. The task itself continues.",
 		Means: "the latency hook disabled itself in this task after an error: bullet_latency_hook_left_out_total{reason=\"failed\"}",

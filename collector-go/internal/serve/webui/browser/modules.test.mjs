@@ -679,10 +679,24 @@ const situations = {
     'No samples from any worker for 6 s',
     { alert: undefined, also: [isNow] },
   ],
-  'a worker that is silent for longer than the registry needs': [
-    { stream: { silent: [{ worker: 'h:1', seconds: 100 }], reporting: 1 } },
+  'a silent worker that the registry no longer has': [
+    { workers: 1, stream: { silent: [{ worker: 'h:1', seconds: 100 }], reporting: 1 } },
     'ok',
     'OK for more than a day',
+  ],
+  'a silent worker beside one that the registry no longer has': [
+    {
+      workers: 2,
+      stream: {
+        silent: [
+          { worker: 'h:1', seconds: 200 },
+          { worker: 'h:2', seconds: 6 },
+        ],
+        reporting: 1,
+      },
+    },
+    'pending',
+    'No samples from worker h:2 for 6 s; 1 of 2 workers report',
   ],
   'a silent worker that the registry has lost': [
     {
@@ -813,7 +827,7 @@ const sent = (worker, heard, times, values = times.map((t) => t / 1000), every =
   gc_share: values.map((v) => v && v / 100),
 });
 const after = (...events) =>
-  events.reduce((state, [at, ...workers]) => take(state, { now_ms: start + at, workers }), noSamples);
+  events.reduce((state, [at, ...workers]) => take(state, { now_ms: start + at, read_ms: start + at, workers }), noSamples);
 const samplesOf = (state, worker) => {
   const { times_ms: times, cpu_cores: values } = state.workers.get(worker);
   return times.map((t, i) => [t - start, values[i]]);
@@ -830,11 +844,12 @@ test('samples of a worker follow each other, in bounds', () => {
   assert.equal(state.nowMs, start + 5100);
   let long = noSamples;
   for (let s = 0; s < 1000; s++)
-    long = take(long, { now_ms: start + 1000 * s, workers: [sent('a', 1000 * s, [1000 * s])] });
+    long = take(long, { now_ms: start + 1000 * s, read_ms: start + 1000 * s, workers: [sent('a', 1000 * s, [1000 * s])] });
   const times = long.workers.get('a').times_ms;
   assert.deepEqual([times.length, times[0], times.at(-1)], [300, start + 700_000, start + 999_000]);
   const fast = take(noSamples, {
     now_ms: start,
+    read_ms: start,
     workers: [
       sent(
         'a',
@@ -881,8 +896,8 @@ test('a worker is silent after two packs that did not come, and forgotten after 
 
 test('after a reconnect, workers have the time of two packs again', () => {
   const state = { ...after([1000, sent('a', 1000, [900])]), sinceMs: start + 60_000 };
-  assert.equal(silentOf(take(state, { now_ms: start + 64_000, workers: [] })).silent.length, 0);
-  assert.equal(silentOf(take(state, { now_ms: start + 65_000, workers: [] })).silent[0].seconds, 64);
+  assert.equal(silentOf(take(state, { now_ms: start + 64_000, read_ms: start + 64_000, workers: [] })).silent.length, 0);
+  assert.equal(silentOf(take(state, { now_ms: start + 65_000, read_ms: start + 65_000, workers: [] })).silent[0].seconds, 64);
 });
 
 test('a worker that another one replaces stays until it is forgotten, and a new process begins without values', () => {
@@ -960,7 +975,7 @@ test('the stream of a topology is opened, closed, and opened again', (t) => {
   );
   const send = (source, ...event) => {
     const [at, ...workers] = event;
-    const data = JSON.stringify({ now_ms: start + at, workers });
+    const data = JSON.stringify({ now_ms: start + at, read_ms: start + at, workers });
     source.dispatchEvent(Object.assign(new Event('samples'), { data }));
   };
   const fail = (source, readyState) => {
@@ -975,30 +990,36 @@ test('the stream of a topology is opened, closed, and opened again', (t) => {
     'one, below the path of the page',
   );
   assert.equal(live.on, false);
+  opened[0].dispatchEvent(new Event('open'));
   send(opened[0], 2000, sent('w', 2000, [1900]));
   assert.deepEqual([live.on, changes, live.state.workers.size], [true, 1, 1]);
   fail(opened[0], 0);
   assert.deepEqual([live.on, changes], [true, 1], 'it connects again by itself');
-  t.mock.timers.tick(5000);
-  assert.deepEqual([live.on, changes, live.state.workers.size], [false, 2, 1], 'no event, not even one without news');
+  opened[0].dispatchEvent(new Event('open'));
   send(opened[0], 9000, sent('w', 2000, [1900]));
   assert.deepEqual([live.on, silentOf(live.state).silent], [true, []], 'the collector may have been away');
   send(opened[0], 14_000, { ...sent('w', 14_000, []), times_ms: null });
   assert.deepEqual(silentOf(live.state), { silent: [], reporting: 1 }, 'what came was known already');
+  t.mock.timers.tick(5000);
+  assert.deepEqual([live.on, opened[0].readyState], [false, 2], 'no event, not even one without news');
+  live.follow('a&b');
+  assert.equal(opened.length, 2, 'another connection may work');
+  opened[1].dispatchEvent(new Event('open'));
+  send(opened[1], 19_000, sent('w', 2000, [1900]));
   live.follow(null);
-  assert.deepEqual([live.on, opened[0].readyState, live.state.workers.size], [false, 2, 1]);
-  send(opened[0], 15_000);
+  assert.deepEqual([live.on, opened[1].readyState, live.state.workers.size], [false, 2, 1]);
+  send(opened[1], 20_000);
   assert.equal(live.on, false, 'what still comes from a closed stream is nothing');
   live.follow('c');
-  assert.deepEqual([opened.length, live.state.workers.size], [2, 0]);
-  fail(opened[1], 2); // status 404 or 503
+  assert.deepEqual([opened.length, live.state.workers.size], [3, 0]);
+  fail(opened[2], 2); // status 404 or 429
   live.follow('c');
-  assert.equal(opened.length, 2, 'a refused stream is not asked for at once');
+  assert.equal(opened.length, 3, 'a refused stream is not asked for at once');
   live.retry();
   live.follow('c');
-  assert.equal(opened.length, 3);
+  assert.equal(opened.length, 4);
   live.follow('d');
-  assert.deepEqual([opened.length, opened[2].readyState], [4, 2]);
+  assert.deepEqual([opened.length, opened[3].readyState], [5, 2]);
 });
 
 test('links lead to the alert in Alertmanager and to the topology in Grafana', () => {

@@ -7,10 +7,11 @@ const liveWithin = 60_000; // ms: the age of a sample
 const values = ['cpu_cores', 'heap_bytes', 'gc_share'];
 
 /**
- * noSamples is a state without workers. In a state, `nowMs` is the collector's time, and `workers` has for each worker
- * {heardMs, everyMs, aheadMs, times_ms, cpu_cores, heap_bytes, gc_share}.
+ * noSamples is a state without workers. In a state, `nowMs` is the collector's time, `readMs` the time up to which it
+ * knows what arrived, and `sinceMs` when the stream was opened. `workers` has for each worker {heardMs, everyMs, aheadMs,
+ * times_ms, cpu_cores, heap_bytes, gc_share}.
  */
-export const noSamples = { nowMs: 0, sinceMs: 0, workers: new Map() };
+export const noSamples = { nowMs: 0, readMs: 0, sinceMs: 0, workers: new Map() };
 
 /** take returns a state with the samples of an event. Samples that come again replace those of the same time. */
 export function take(state, event) {
@@ -21,7 +22,7 @@ export function take(state, event) {
     if (samples) workers.set(news.worker, heard(samples, news));
   }
   for (const [name, { heardMs }] of workers) if (event.now_ms - heardMs > kept) workers.delete(name);
-  return { ...state, nowMs: event.now_ms, workers };
+  return { ...state, nowMs: event.now_ms, readMs: event.read_ms, workers };
 }
 
 // A worker's clock may be ahead of the collector's. No sample is younger than its arrival, so the rest is skew.
@@ -52,9 +53,9 @@ function merged(known, news) {
   return columns((name) => sorted.map(([some, i]) => some[name][i]));
 }
 
-// The contract of the stream: two packs are missing, and half a second for their way. After a reconnect, workers get
-// this time again, because the collector may be the one that was away.
-const isSilent = ({ nowMs, sinceMs }, { heardMs, everyMs }) => nowMs - Math.max(heardMs, sinceMs) > 2 * everyMs + 500;
+// Two packs are missing, and half a second for their way. When a stream is opened, workers get this time, because the
+// collector may be the one that was away. What it has not read yet is no silence.
+const isSilent = ({ readMs, sinceMs }, { heardMs, everyMs }) => readMs - Math.max(heardMs, sinceMs) > 2 * everyMs + 500;
 
 /** silentOf returns the workers that send nothing, longest first, for how long (s), and how many others report. */
 export function silentOf(state) {
@@ -153,6 +154,9 @@ export class Live {
     this.state = noSamples;
     const source = this.open(`api/v1/live?${new URLSearchParams({ topology })}`); // below the page's own path
     this.source = source;
+    source.addEventListener('open', () => {
+      this.opened = true;
+    });
     source.addEventListener('samples', ({ data }) => source === this.source && this.heard(JSON.parse(data)));
     source.addEventListener('error', () => source === this.source && this.failed());
   }
@@ -163,11 +167,10 @@ export class Live {
   }
 
   heard(event) {
-    const again = !this.on && this.state.nowMs > 0;
-    this.state = take(again ? { ...this.state, sinceMs: event.now_ms } : this.state, event);
-    this.on = true;
+    this.state = take(this.opened ? { ...this.state, sinceMs: event.now_ms } : this.state, event);
+    [this.on, this.opened] = [true, false];
     clearTimeout(this.stalled);
-    this.stalled = setTimeout(() => this.stop(), stalledAfter);
+    this.stalled = setTimeout(() => this.close(), stalledAfter); // the page opens another with its next refresh
     this.changed();
   }
 

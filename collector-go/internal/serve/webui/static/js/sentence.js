@@ -8,8 +8,6 @@ const newFor = 120; // s: a topology's first values, and a collector's first eva
 /** blind is the alert about a topology or a worker that does not report. */
 export const blind = 'BulletMetricsCollectorBlind';
 
-const silentFor = 100; // s: by then, the registry has decided whether a silent worker is lost
-
 const lostAdvice = "Read the worker's log: the most frequent reason is lack of memory";
 
 /**
@@ -132,10 +130,11 @@ function lostOf({ lostWorkers = [], workers, now }) {
     : `A worker is lost: ${last}; ${count}`;
 }
 
-// The workers that have just become silent, and whether an alert rests on their last values alone. An alert about the
-// silence itself does not, because it has more detail.
-function pauseOf({ stream }) {
-  const silent = stream?.silent.filter(({ seconds }) => seconds < silentFor) ?? [];
+// The workers that have become silent, and whether an alert rests on their last values alone. An alert about the silence
+// itself does not, because it has more detail. Workers that the registry no longer has were silent for longest.
+function pauseOf({ stream, workers = Infinity }) {
+  const missing = workers - (stream?.reporting ?? 0);
+  const silent = missing > 0 ? (stream?.silent.slice(-missing) ?? []) : [];
   if (!silent.length) return null;
   const [{ worker, seconds }] = silent;
   const age = `${seconds < 10 ? Math.floor(seconds) : 10 * Math.floor(seconds / 10)} s`;

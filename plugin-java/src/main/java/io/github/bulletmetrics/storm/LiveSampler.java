@@ -17,8 +17,8 @@ import org.slf4j.LoggerFactory;
  * that every sample is reported once, also where several workers share a JVM. If nothing takes them, for example
  * because the topology has no hook, the WorkerSampler reports them itself at Storm's interval.
  *
- * <p>Storm calls both metrics on the thread of SystemBolt's executor. An exception would end the worker, so that any
- * failure ends the live reports instead and is logged once.
+ * <p>Storm calls both metrics on the thread of SystemBolt's executor. An exception would end the worker, so that a
+ * failure prevents the live reports instead and is logged once.
  */
 final class LiveSampler implements IMetric {
     /** Time between two reports, s. */
@@ -60,17 +60,16 @@ final class LiveSampler implements IMetric {
     /** The samples since the last call as a byte[]; null, for which Storm makes no data point, when there is none. */
     @Override
     public Object getValueAndReset() {
-        try {
-            if (sampler == null && !failed) {
+        if (sampler == null && !failed) {
+            try {
                 sampler = find();
+            } catch (Throwable wrong) {
+                failed = true;
+                log(wrong);
             }
-            return sampler == null ? null : sampler.takeLive();
-        } catch (Throwable wrong) {
-            sampler = null;
-            failed = true;
-            log(wrong);
-            return null;
         }
+        // From here on it never fails. It must not, since the collector would take 10 s packs that follow for duplicates.
+        return sampler == null ? null : sampler.takeLive();
     }
 
     /** The sampler of this worker; null as long as SystemBolt has not registered it. */
@@ -82,7 +81,7 @@ final class LiveSampler implements IMetric {
     private static void log(Throwable why) {
         try {
             Logger log = LoggerFactory.getLogger(LiveSampler.class);
-            log.error("bullet-metrics: Live reports of CPU, heap and GC stopped in this worker. The samples are still reported at Storm's own interval.", why);
+            log.error("bullet-metrics: Live reports of CPU, heap and GC are not possible in this worker. The samples are reported once per topology.builtin.metrics.bucket.size.secs.", why);
         } catch (Throwable noLog) {
             // Logging must not end the worker either.
         }
