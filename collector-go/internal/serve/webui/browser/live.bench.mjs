@@ -99,7 +99,9 @@ function send(response, workers, silent) {
         gc_share: of('gc'),
       });
     }
-    response.write(`id: ${now}\nevent: samples\ndata: ${JSON.stringify({ now_ms: now, read_ms: now, workers: news })}\n\n`);
+    response.write(
+      `id: ${now}\nevent: samples\ndata: ${JSON.stringify({ now_ms: now, read_ms: now, workers: news })}\n\n`,
+    );
   };
   event();
   const timer = setInterval(event, 250);

@@ -827,7 +827,10 @@ const sent = (worker, heard, times, values = times.map((t) => t / 1000), every =
   gc_share: values.map((v) => v && v / 100),
 });
 const after = (...events) =>
-  events.reduce((state, [at, ...workers]) => take(state, { now_ms: start + at, read_ms: start + at, workers }), noSamples);
+  events.reduce(
+    (state, [at, ...workers]) => take(state, { now_ms: start + at, read_ms: start + at, workers }),
+    noSamples,
+  );
 const samplesOf = (state, worker) => {
   const { times_ms: times, cpu_cores: values } = state.workers.get(worker);
   return times.map((t, i) => [t - start, values[i]]);
@@ -844,7 +847,11 @@ test('samples of a worker follow each other, in bounds', () => {
   assert.equal(state.nowMs, start + 5100);
   let long = noSamples;
   for (let s = 0; s < 1000; s++)
-    long = take(long, { now_ms: start + 1000 * s, read_ms: start + 1000 * s, workers: [sent('a', 1000 * s, [1000 * s])] });
+    long = take(long, {
+      now_ms: start + 1000 * s,
+      read_ms: start + 1000 * s,
+      workers: [sent('a', 1000 * s, [1000 * s])],
+    });
   const times = long.workers.get('a').times_ms;
   assert.deepEqual([times.length, times[0], times.at(-1)], [300, start + 700_000, start + 999_000]);
   const fast = take(noSamples, {
@@ -896,8 +903,14 @@ test('a worker is silent after two packs that did not come, and forgotten after 
 
 test('after a reconnect, workers have the time of two packs again', () => {
   const state = { ...after([1000, sent('a', 1000, [900])]), sinceMs: start + 60_000 };
-  assert.equal(silentOf(take(state, { now_ms: start + 64_000, read_ms: start + 64_000, workers: [] })).silent.length, 0);
-  assert.equal(silentOf(take(state, { now_ms: start + 65_000, read_ms: start + 65_000, workers: [] })).silent[0].seconds, 64);
+  assert.equal(
+    silentOf(take(state, { now_ms: start + 64_000, read_ms: start + 64_000, workers: [] })).silent.length,
+    0,
+  );
+  assert.equal(
+    silentOf(take(state, { now_ms: start + 65_000, read_ms: start + 65_000, workers: [] })).silent[0].seconds,
+    64,
+  );
 });
 
 test('a worker that another one replaces stays until it is forgotten, and a new process begins without values', () => {
