@@ -191,7 +191,7 @@ func TestFiveMinutesAreKept(t *testing.T) {
 	require.Len(t, news, 1)
 	require.Len(t, news[0].Samples, 300)
 	assert.Equal(t, int64(1_701_000), news[0].Samples[0].TimeMs)
-	assert.LessOrEqual(t, len(w.topologies["t"][place{"t", "host", 6700}].readings), mostReadings)
+	assert.LessOrEqual(t, len(w.topologies["t"][place{Topology: "t", Host: "host", Port: 6700}].readings), mostReadings)
 }
 
 func TestAWorkerLeavesAfterFiveMinutes(t *testing.T) {
