@@ -39,7 +39,8 @@ const day = 24 * time.Hour
 
 // TestAWeekIsFlat plays recorded traffic for a simulated week into a whole collector, rules included. From the second
 // day on, all topologies are submitted again twice a day, twelve times in all. Memory, files and the bytes written per
-// day must not rise after the third day. By default the store keeps a day, so that its files are bounded within the week.
+// day must not rise after the third day. By default the store keeps a day, so that its files are bounded within the
+// week.
 func TestAWeekIsFlat(t *testing.T) {
 	if os.Getenv("BULLET_METRICS_LONG") == "" {
 		t.Skip("make test-long runs this test: it takes minutes")

@@ -89,9 +89,9 @@ func problemsOf(l doctor.Log) (all []string) {
 // testdata/*.log were logged by the plugin with the layout of Storm's worker.xml. Meanwhile faults were caused one
 // after the other: invalid settings, a collector that started late, refused samples and data points, TLS on one side
 // only, an HTTP port, a missing token file, a failing sampler and hook, a return, and a refused state. Together they
-// contain every message except for the two that need a fault of the plugin or of Storm. When texts of the plugin and of the
-// collector changed after the recording, they were replaced in these files; the times, values and stack traces are as
-// recorded.
+// contain every message except for the two that need a fault of the plugin or of Storm. When texts of the plugin and of
+// the collector changed after the recording, they were replaced in these files; the times, values and stack traces are
+// as recorded.
 func TestLogKnowsEveryMessage(t *testing.T) {
 	known := map[*plugininfo.Message]bool{}
 	logs := map[string]doctor.Log{}

@@ -68,7 +68,7 @@ final class LiveSampler implements IMetric {
                 log(wrong);
             }
         }
-        // From here on it never fails. It must not, since the collector would take 10 s packs that follow for duplicates.
+        // From here on it never fails. The collector would take packs of 10 s that follow for duplicates.
         return sampler == null ? null : sampler.takeLive();
     }
 

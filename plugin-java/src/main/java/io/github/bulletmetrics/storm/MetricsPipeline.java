@@ -102,8 +102,8 @@ final class MetricsPipeline implements AutoCloseable {
     }
 
     /**
-     * SystemBolt's own report has the metrics that Storm repeats in a live report, except {@link #ONCE}, which becomes 0
-     * when it is read. It is queued as if SystemBolt's own report had it.
+     * SystemBolt's own report has the metrics that Storm repeats in a live report, except {@link #ONCE}, which becomes
+     * 0 when it is read. It is queued as if SystemBolt's own report had it.
      */
     private void once(TaskInfo task, Collection<DataPoint> dataPoints) {
         for (DataPoint dataPoint : dataPoints) {
