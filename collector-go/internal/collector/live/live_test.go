@@ -127,6 +127,15 @@ func TestAnUnknownRateIsNaN(t *testing.T) {
 		" 20000=NaN,NaN,4 21000=NaN,NaN,5 22000=0.5,0,6"}, lines)
 }
 
+// A sender may report no start of its processes. A value that falls then has no rate.
+func TestWithoutAStartRatesAreKnown(t *testing.T) {
+	w, none := newWorld(t, 1), math.NaN()
+	w.send(0, 9_000, row{1_900, [7]float64{100, 0, 1, 0, none, 0, 0}}, row{2_900, [7]float64{300, 0, 2, 0, none, 0, 0}},
+		row{3_900, [7]float64{10, 0, 3, 0, none, 0, 0}})
+	lines, _ := w.says(0)
+	assert.Equal(t, []string{"host:6700 heard 9000 every 2000: 1900=NaN,NaN,1 2900=0.2,0,2 3900=NaN,0,3"}, lines)
+}
+
 func TestSamplesThatComeAgainAreNotNews(t *testing.T) {
 	w := newWorld(t, 1)
 	w.send(0, 5_000, row{2_900, [7]float64{100}}, row{3_900, [7]float64{200}})

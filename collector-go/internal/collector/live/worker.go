@@ -110,7 +110,8 @@ func (w *worker) since(number uint64) (news []Sample) {
 // known if the process is another one.
 func (r reading) rate(before reading, f field) float64 {
 	past, rise := float64(r.timeMs-before.timeMs), r.values[f]-before.values[f]
-	if another := r.values[startMs] != before.values[startMs]; another || past > longestRate || !(rise >= 0) {
+	another := math.Abs(r.values[startMs]-before.values[startMs]) > 0 // false if a start is not known
+	if another || past > longestRate || !(rise >= 0) {
 		return unknown
 	}
 	return rise / past
