@@ -67,6 +67,94 @@ for (const [width, colorScheme] of [
   });
 }
 
+// Bullet's largest topology: both optional bolts, and three spouts.
+const components = Object.entries({
+  DataSpout: '',
+  DataSource: 'DataSpout',
+  QuerySpout: '',
+  TickSpout: '',
+  ReplayBolt: 'QuerySpout',
+  FilterBolt: 'DataSource QuerySpout TickSpout ReplayBolt',
+  JoinBolt: 'FilterBolt QuerySpout TickSpout ReplayBolt',
+  ResultBolt: 'JoinBolt',
+  LoopBolt: 'FilterBolt JoinBolt',
+}).map(([name, inputs]) => ({
+  name,
+  parallelism: 4,
+  tasks: [1, 2, 3, 4],
+  inputs: inputs
+    .split(' ')
+    .filter(Boolean)
+    .map((component) => ({ component, stream: 'default', grouping: 'shuffle' })),
+}));
+
+// show has the map draw some components, and returns what it drew, with the streams and labels that a box covers.
+const show = (page, known) =>
+  page.evaluate((all) => {
+    const { map } = globalThis.bulletPage;
+    const answer = (metric, value) => ({ metric, value: [0, value] });
+    const each = (value) => all.map((c) => answer({ component: c.name }, value));
+    map.known = all;
+    map.shown = {
+      busy: each('0.95'),
+      full: each('0.6'),
+      held: each('0.25'),
+      emitted: each('1234'),
+      tasks: each('4'),
+      executed: all.flatMap((c) =>
+        c.inputs.map((i) => answer({ component: c.name, source: i.component, stream: i.stream }, '1234')),
+      ),
+    };
+    map.build();
+    const area = map.canvas.getBoundingClientRect();
+    const boxes = [...document.querySelectorAll('#map-body .box')].map((box) => {
+      const { left, right, top, bottom } = box.getBoundingClientRect();
+      return {
+        name: box.dataset.component,
+        left: left - area.left,
+        right: right - area.left,
+        top: top - area.top,
+        bottom: bottom - area.top,
+      };
+    });
+    const between = ([x1, y1], [x2, y2]) =>
+      Array.from({ length: 9 }, (_, i) => [x1 + ((x2 - x1) * i) / 8, y1 + ((y2 - y1) * i) / 8]);
+    const dense = ({ points }) => points.slice(1).flatMap((p, i) => between(points[i], p));
+    const holds =
+      (b) =>
+      ([x, y]) =>
+        x > b.left + 1 && x < b.right - 1 && y > b.top + 1 && y < b.bottom - 1;
+    const over = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+    return {
+      lines: map.lines.length,
+      behind: map.lines.flatMap((l) =>
+        boxes.filter((b) => dense(l).some(holds(b))).map((b) => `${l.from}>${l.to} is behind ${b.name}`),
+      ),
+      hidden: map.lines.filter((l) => boxes.some((b) => over(l.label, b))).map((l) => `${l.from}>${l.to}`),
+      outside: map.lines
+        .filter((l) => l.points.some(([x, y]) => x < 0 || x > area.width || y < 0 || y > area.height))
+        .map((l) => `${l.from}>${l.to}`),
+      width: document.documentElement.scrollWidth,
+    };
+  }, known);
+
+for (const width of [320, 390, 621, 768, 1000, 1100, 1240, 1440]) {
+  test(`no stream of Bullet’s largest topology is behind a box at ${width} px`, async (t) => {
+    const page = await open(t, { keep: true, hash, width });
+    await shown(page);
+    const none = { behind: [], hidden: [], outside: [], width };
+    assert.deepEqual(await show(page, components), { ...none, lines: 13 });
+    await picture(page, `map-largest-${width}`);
+    const loop = components.map((c) =>
+      c.name === 'FilterBolt'
+        ? { ...c, inputs: [...c.inputs, { component: 'LoopBolt', stream: 'loop', grouping: 'all' }] }
+        : c,
+    );
+    assert.deepEqual(await show(page, loop), { ...none, lines: 14 }, 'with a stream that leads back');
+    await page.evaluate(() => globalThis.bulletPage.map.ask());
+  });
+}
+
 test('a click opens a component’s tasks with their workers, and a link does', async (t) => {
   const page = await open(t, { keep: true, hash, width: 1440 });
   await shown(page);

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adviceOf, headOf, nameOfSeries, rowsOf, shortNames } from '../static/js/answer.js';
 import { figures, quote } from '../static/js/expressions.js';
+import { pathOf, placed } from '../static/js/lanes.js';
 import { layersOf, levelOf, streamsOf } from '../static/js/layers.js';
 import { orderFor, alarmsOf } from '../static/js/order.js';
 import { alertmanagerLink, grafanaLink, stateOf } from '../static/js/sentence.js';
@@ -412,6 +413,71 @@ test('components stand behind what feeds them, and streams that lead back go rou
     'busy',
     'saturated',
   ]);
+});
+
+// The rows with the names of their boxes and the ends of their lanes.
+const written = (rows) => rows.map((row) => row.map(({ name, lane }) => name ?? JSON.parse(lane).join('>')));
+const ends = (...streams) => streams.map((s) => ({ from: s.split('>')[0], to: s.split('>')[1] }));
+const rowsFor = (names, streams, most) => placed(layersOf(names.split(' '), streams), streams, most);
+
+test('a stream has a lane in each row that it skips', () => {
+  const streams = ends('Source>Filter', 'Filter>Join', 'Join>Result', 'Source>Result', 'Source>Result', 'Join>Join');
+  const rows = written(rowsFor('Source Filter Join Result', streams));
+  assert.deepEqual(
+    rows.map((row) => [...row].sort()),
+    [['Source'], ['Filter', 'Source>Result'], ['Join', 'Source>Result'], ['Result']],
+  );
+  assert.equal(rows[1].indexOf('Filter'), rows[2].indexOf('Join'), 'the lanes are on one side');
+});
+
+test('the layers of a phone are rows of two, and the component with the most streams is next to the following layer', () => {
+  const streams = ends('Query>Filter', 'Query>Join', 'Tick>Filter', 'Data>Filter', 'Filter>Join');
+  assert.deepEqual(
+    written(rowsFor('Data Query Tick Filter Join', streams, 2)).map((row) => [...row].sort()),
+    [['Data', 'Tick'], ['Data>Filter', 'Query', 'Tick>Filter'], ['Filter', 'Query>Join'], ['Join']],
+  );
+});
+
+test('a stream that leads back has a lane in each row from its start to its end', () => {
+  const rows = written(
+    rowsFor('Source Filter Join Loop', ends('Source>Filter', 'Filter>Join', 'Join>Loop', 'Loop>Filter')),
+  );
+  assert.deepEqual(
+    rows.map((row) => row.includes('Loop>Filter')),
+    [false, true, true, true],
+  );
+});
+
+test('rows are in an order with few crossings', () => {
+  assert.deepEqual(written(rowsFor('A B C D', ends('A>D', 'B>C'))), [
+    ['A', 'B'],
+    ['D', 'C'],
+  ]);
+});
+
+test('the line of a stream goes straight through its lanes', () => {
+  const spot = (start, middle) => ({ start, end: start + 10, middle });
+  const [a, b] = [spot(0, 0), spot(40, 0)];
+  const straight = (points) =>
+    points.filter(([along]) => along > 20 && along < 30).map(([, across]) => Math.round(across * 1e6) / 1e6);
+  const there = pathOf(a, [spot(20, 50)], b);
+  assert.deepEqual(
+    [there[0], there.at(-1)],
+    [
+      [10, 0],
+      [40, 0],
+    ],
+  );
+  assert.deepEqual([...new Set(straight(there))], [50], 'through the lane');
+  const back = pathOf(b, [spot(0, 50), spot(20, 50), spot(40, 50)], a);
+  assert.deepEqual(
+    [back[0], back.at(-1)],
+    [
+      [50, 0],
+      [0, 0],
+    ],
+  );
+  assert.deepEqual([...new Set(straight(back))], [50], 'and back');
 });
 
 test('streams are those that are known and those that were seen, each once', () => {

@@ -15,7 +15,7 @@ export function layersOf(names, streams) {
   };
   const layers = [];
   for (const name of [...names].sort(byName)) (layers[depthOf(name)] ??= []).push(name);
-  return untangled(layers.filter(Boolean), feeds);
+  return layers.filter(Boolean);
 }
 
 // forward returns the streams that do not close a cycle, in a depth-first search from the spouts.
@@ -39,26 +39,6 @@ function forward(names, streams) {
   const sorted = [...names].sort(byName);
   for (const name of [...sorted.filter((n) => !fed.has(n)), ...sorted]) walk(name);
   return kept;
-}
-
-// Within a layer, a component is placed at the mean position of those that feed it.
-function untangled(layers, feeds) {
-  const place = new Map();
-  return layers.map((layer) => {
-    const mean = (name) => {
-      const of = feeds
-        .get(name)
-        .map((f) => place.get(f))
-        .filter((p) => p != null);
-      return of.length ? of.reduce((a, b) => a + b, 0) / of.length : 0;
-    };
-    const sorted = layer
-      .map((name) => ({ name, mean: mean(name) }))
-      .sort((a, b) => a.mean - b.mean || byName(a.name, b.name))
-      .map((x) => x.name);
-    sorted.forEach((name, i) => place.set(name, i / Math.max(1, sorted.length)));
-    return sorted;
-  });
 }
 
 /** levelOf returns the level of a busy share, which is also the name of its colour. */

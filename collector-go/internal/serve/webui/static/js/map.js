@@ -1,12 +1,14 @@
 // The topology map: components as boxes and the streams between them, at one time.
 import { ask, outdated } from './api.js';
-import { drawStreams } from './streams.js';
+import { drawStreams, isDown } from './streams.js';
 import { clip, el, fill, table } from './dom.js';
 import { momentOf, tasksOf, windowFor } from './flows.js';
+import { placed } from './lanes.js';
 import { layersOf, levelOf, streamsOf } from './layers.js';
 import { clock, percent, plain } from './units.js';
 
 const mostTasks = 200; // of the table of one component
+const mostAcross = 2; // boxes in a row on a phone
 
 /** TopologyMap shows a topology's components; `host` has choose(component). */
 export class TopologyMap {
@@ -94,23 +96,24 @@ export class TopologyMap {
     const names = [
       ...new Set([...known.keys(), ...tasks.keys(), ...busy.keys(), ...this.edges.flatMap((e) => [e.from, e.to])]),
     ];
-    const layers = layersOf(names, this.edges);
+    const box = (name) =>
+      this.box(name, {
+        busy: busy.get(name),
+        full: full.get(name),
+        held: held.get(name),
+        emitted: emitted.get(name),
+        tasks: known.get(name)?.tasks?.length ?? tasks.get(name),
+        executors: known.get(name)?.parallelism,
+      });
+    this.down = isDown(this.layers);
+    const rows = placed(layersOf(names, this.edges), this.edges, this.down ? mostAcross : Infinity);
     fill(
       this.layers,
-      ...layers.map((layer) =>
+      ...rows.map((row) =>
         el(
           'div',
           { class: 'layer' },
-          ...layer.map((name) =>
-            this.box(name, {
-              busy: busy.get(name),
-              full: full.get(name),
-              held: held.get(name),
-              emitted: emitted.get(name),
-              tasks: known.get(name)?.tasks?.length ?? tasks.get(name),
-              executors: known.get(name)?.parallelism,
-            }),
-          ),
+          ...row.map(({ name, lane }) => (lane ? el('div', { class: 'lane', 'data-lane': lane }) : box(name))),
         ),
       ),
     );
@@ -218,7 +221,10 @@ export class TopologyMap {
     );
   }
 
+  /** draw draws the streams for the boxes as they are. On another kind of screen the boxes have other rows. */
   draw() {
-    if (this.edges) drawStreams(this.canvas, this.layers, this.edges);
+    if (!this.edges) return;
+    if (this.down === isDown(this.layers)) this.lines = drawStreams(this.canvas, this.layers, this.edges);
+    else this.build();
   }
 }
