@@ -88,7 +88,8 @@ const components = Object.entries({
     .map((component) => ({ component, stream: 'default', grouping: 'shuffle' })),
 }));
 
-// show has the map draw some components, and returns what it drew, with the streams and labels that a box covers.
+// show has the map draw components, and returns what went wrong: streams behind boxes, labels behind boxes, and lines
+// outside the map.
 const show = (page, known) =>
   page.evaluate((all) => {
     const { map } = globalThis.bulletPage;
@@ -187,6 +188,17 @@ test('the streams are drawn again when the width of the map changes', async (t) 
   });
   assert.equal(wide, 700);
   assert.equal(drawn, wide);
+});
+
+test('a narrower screen has other rows, without new data', async (t) => {
+  const page = await open(t, { hash, width: 1440 });
+  await shown(page);
+  await show(page, components);
+  const boxes = () => Array.from(document.querySelectorAll('.layer'), (row) => row.querySelectorAll('.box').length);
+  assert.deepEqual(await page.evaluate(boxes), [3, 2, 1, 1, 2]);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.waitForFunction(() => document.querySelectorAll('.layer').length === 6);
+  assert.deepEqual(await page.evaluate(boxes), [2, 1, 2, 1, 1, 2]);
 });
 
 test('the map goes to any moment of the time that is shown', async (t) => {
