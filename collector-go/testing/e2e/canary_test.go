@@ -49,6 +49,7 @@ func (b *bench) awaitQueries(t *testing.T, end time.Time, fewest float64) time.T
 // The canary's program beside the topology: every class is answered, completely, and PromQL has its latencies while the
 // canary goes on.
 func canaryFlies(t *testing.T, b *bench) {
+	b.watchPage(t, "canary") // logs how long samples take to the screen, while nothing is wrong
 	var said bytes.Buffer
 	cmd := exec.Command(filepath.Join(buildDir(t), "bullet-metrics"), "canary", "--url", b.options.GatewayListen,
 		"--grpc", b.options.GRPCListen,
