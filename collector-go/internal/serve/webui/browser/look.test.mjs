@@ -146,8 +146,12 @@ for (const [name, base, figure, cause, advice] of [
     assert.match(await page.locator('#cause').textContent(), cause);
     assert.match(await page.locator('#advice').textContent(), advice);
     for (const part of ['#state', '#cause', '#advice', '.box[data-component="FilterBolt"]']) {
-      const box = await page.locator(part).boundingBox();
-      assert.ok(box.y >= 0 && box.y + box.height <= 844, `${part} ends at ${box.y + box.height}`);
+      // in one step, because a refresh may replace the element
+      const [top, bottom] = await page.evaluate((selector) => {
+        const box = document.querySelector(selector).getBoundingClientRect();
+        return [box.top, box.bottom];
+      }, part);
+      assert.ok(top >= 0 && bottom <= 844, `${part} ends at ${bottom}`);
     }
     assert.equal(await page.locator('#lead .figure').first().getAttribute('id'), `figure-${figure}`);
     assert.equal(await page.locator('#rest').getAttribute('open'), null, 'the other charts are folded');
