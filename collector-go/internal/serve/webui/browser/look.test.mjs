@@ -141,7 +141,9 @@ for (const [name, base, figure, cause, advice] of [
     assert.match(
       await page.locator('#state').textContent(),
       // its last report is as old as this test's start, and after 90 s the page says so
-      base === 'away' ? /No samples from was-away|No report since/ : /Filter latency of .* is \d.*, above the 200 ms limit/,
+      base === 'away'
+        ? /No samples from was-away|No report since/
+        : /Filter latency of .* is \d.*, above the 200 ms limit/,
     );
     assert.match(await page.locator('#cause').textContent(), cause);
     assert.match(await page.locator('#advice').textContent(), advice);
