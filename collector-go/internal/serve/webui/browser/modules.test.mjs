@@ -1043,8 +1043,10 @@ test('the stream of a topology is opened, closed, and opened again', (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const opened = [];
   let changes = 0;
+  const connections = [];
   const live = new Live(
     () => changes++,
+    (connected) => connections.push(connected),
     (address) => {
       const source = new EventTarget();
       Object.assign(source, { address, readyState: 0, close: () => Object.assign(source, { readyState: 2 }) });
@@ -1074,6 +1076,7 @@ test('the stream of a topology is opened, closed, and opened again', (t) => {
   assert.deepEqual([live.on, changes, live.state.workers.size], [true, 1, 1]);
   fail(opened[0], 0);
   assert.deepEqual([live.on, changes], [true, 1], 'it connects again by itself');
+  assert.deepEqual(connections, [true, false]);
   opened[0].dispatchEvent(new Event('open'));
   send(opened[0], 9000, sent('w', 2000, [1900]));
   assert.deepEqual([live.on, silentOf(live.state).silent], [true, []], 'the collector may have been away');

@@ -133,11 +133,13 @@ export function pointsOf(w, name, { after = -Infinity, until = Infinity, width =
 
 /**
  * Live follows the stream of one topology. `changed` is called after each event, and when the stream ends or stalls.
- * `open` returns an EventSource for an address.
+ * `connected` is called with false when the connection ends, as the collector may have ended, and with true when one
+ * begins. `open` returns an EventSource for an address.
  */
 export class Live {
-  constructor(changed, open = (address) => new EventSource(address)) {
+  constructor(changed, connected = () => {}, open = (address) => new EventSource(address)) {
     this.changed = changed;
+    this.connected = connected;
     this.open = open;
     this.state = noSamples;
     this.source = null;
@@ -156,6 +158,7 @@ export class Live {
     this.source = source;
     source.addEventListener('open', () => {
       this.opened = true;
+      this.connected(true);
     });
     source.addEventListener('samples', ({ data }) => source === this.source && this.heard(JSON.parse(data)));
     source.addEventListener('error', () => source === this.source && this.failed());
@@ -177,9 +180,11 @@ export class Live {
   // EventSource connects again by itself, as it must every few minutes, unless the collector refused: then its state is
   // 2, CLOSED.
   failed() {
-    if (this.source.readyState !== 2) return;
-    this.refused = true;
-    this.close();
+    if (this.source.readyState === 2) {
+      this.refused = true;
+      this.close();
+    }
+    this.connected(false);
   }
 
   close() {

@@ -81,7 +81,11 @@ const controls = new Controls(at('controls'), choose, (paused) => {
   followStream();
   refresh();
 });
-const live = new Live(() => showStream());
+const live = new Live(
+  () => showStream(),
+  // so that a collector that ends, or is back, is noticed at once
+  (connected) => connected === Boolean(page.lost) && refresh(),
+);
 
 foldOn(matchMedia('(max-width: 620px)'), at('chooser'));
 // A click on the tile of the current URL scrolls to its chart again.
