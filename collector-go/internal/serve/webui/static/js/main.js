@@ -404,7 +404,12 @@ async function showAlerts() {
     return;
   }
   const diagnosed = alerts.show(data.alerts, page.state.topology);
-  await findOkSince();
+  try {
+    await findOkSince();
+  } catch (error) {
+    if (!outdated(error)) throw error;
+    return; // a newer refresh has asked again
+  }
   showState();
   await diagnosed;
 }
