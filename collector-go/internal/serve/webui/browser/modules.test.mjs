@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { adviceOf, headOf, nameOfSeries, rowsOf, shortNames } from '../static/js/answer.js';
 import { figures, quote } from '../static/js/expressions.js';
-import { pathOf, placed } from '../static/js/lanes.js';
+import { pathOf, placed } from '../static/js/slots.js';
 import { layersOf, levelOf, streamsOf } from '../static/js/layers.js';
 import { orderFor, alarmsOf } from '../static/js/order.js';
 import { alertmanagerLink, grafanaLink, stateOf } from '../static/js/sentence.js';
@@ -415,19 +415,19 @@ test('components stand behind what feeds them, and streams that lead back go rou
   ]);
 });
 
-// The rows with the names of their boxes and the ends of their lanes.
-const written = (rows) => rows.map((row) => row.map(({ name, lane }) => name ?? JSON.parse(lane).join('>')));
+// The rows with the names of their boxes and the ends of their slots.
+const written = (rows) => rows.map((row) => row.map(({ name, slot }) => name ?? JSON.parse(slot).join('>')));
 const ends = (...streams) => streams.map((s) => ({ from: s.split('>')[0], to: s.split('>')[1] }));
 const rowsFor = (names, streams, most) => placed(layersOf(names.split(' '), streams), streams, most);
 
-test('a stream has a lane in each row that it skips', () => {
+test('a stream has a slot in each row that it skips', () => {
   const streams = ends('Source>Filter', 'Filter>Join', 'Join>Result', 'Source>Result', 'Source>Result', 'Join>Join');
   const rows = written(rowsFor('Source Filter Join Result', streams));
   assert.deepEqual(
     rows.map((row) => [...row].sort()),
     [['Source'], ['Filter', 'Source>Result'], ['Join', 'Source>Result'], ['Result']],
   );
-  assert.equal(rows[1].indexOf('Filter'), rows[2].indexOf('Join'), 'the lanes are on one side');
+  assert.equal(rows[1].indexOf('Filter'), rows[2].indexOf('Join'), 'the slots are on one side');
 });
 
 test('the layers of a phone are rows of two, and the component with the most streams is next to the following layer', () => {
@@ -438,7 +438,7 @@ test('the layers of a phone are rows of two, and the component with the most str
   );
 });
 
-test('a stream that leads back has a lane in each row from its start to its end', () => {
+test('a stream that leads back has a slot in each row from its start to its end', () => {
   const rows = written(
     rowsFor('Source Filter Join Loop', ends('Source>Filter', 'Filter>Join', 'Join>Loop', 'Loop>Filter')),
   );
@@ -455,7 +455,7 @@ test('rows are in an order with few crossings', () => {
   ]);
 });
 
-test('the line of a stream goes straight through its lanes', () => {
+test('the line of a stream goes straight through its slots', () => {
   const spot = (start, middle) => ({ start, end: start + 10, middle });
   const [a, b] = [spot(0, 0), spot(40, 0)];
   const straight = (points) =>
@@ -468,7 +468,7 @@ test('the line of a stream goes straight through its lanes', () => {
       [40, 0],
     ],
   );
-  assert.deepEqual([...new Set(straight(there))], [50], 'through the lane');
+  assert.deepEqual([...new Set(straight(there))], [50], 'through the slot');
   const back = pathOf(b, [spot(0, 50), spot(20, 50), spot(40, 50)], a);
   assert.deepEqual(
     [back[0], back.at(-1)],

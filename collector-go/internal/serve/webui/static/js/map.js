@@ -3,7 +3,7 @@ import { ask, outdated } from './api.js';
 import { drawStreams, isDown } from './streams.js';
 import { clip, el, fill, table } from './dom.js';
 import { momentOf, tasksOf, windowFor } from './flows.js';
-import { placed } from './lanes.js';
+import { placed } from './slots.js';
 import { layersOf, levelOf, streamsOf } from './layers.js';
 import { clock, percent, plain } from './units.js';
 
@@ -113,7 +113,7 @@ export class TopologyMap {
         el(
           'div',
           { class: 'layer' },
-          ...row.map(({ name, lane }) => (lane ? el('div', { class: 'lane', 'data-lane': lane }) : box(name))),
+          ...row.map(({ name, slot }) => (slot ? el('div', { class: 'slot', 'data-slot': slot }) : box(name))),
         ),
       ),
     );

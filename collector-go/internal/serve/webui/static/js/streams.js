@@ -1,5 +1,5 @@
 // The lines between the boxes of the map, with their rates.
-import { laneOf, pathOf } from './lanes.js';
+import { slotOf, pathOf } from './slots.js';
 import { theme } from './palette.js';
 import { plain } from './units.js';
 
@@ -7,7 +7,7 @@ import { plain } from './units.js';
 export const isDown = (layers) => getComputedStyle(layers).flexDirection === 'column';
 
 /**
- * drawStreams draws one line for each pair of components through its lanes, with the sum of the rates of its streams.
+ * drawStreams draws one line for each pair of components through its slots, with the sum of the rates of its streams.
  * It returns the lines: { from, to, rate, points, label }, in pixels of the canvas.
  */
 export function drawStreams(canvas, layers, edges) {
@@ -21,17 +21,17 @@ export function drawStreams(canvas, layers, edges) {
   c.scale(ratio, ratio);
   const down = isDown(layers);
   const boxes = new Map();
-  const lanes = new Map();
-  for (const item of layers.querySelectorAll('.box, .lane')) {
+  const slots = new Map();
+  for (const item of layers.querySelectorAll('.box, .slot')) {
     const spot = within(item.getBoundingClientRect(), area, down);
-    if (item.dataset.lane) lanes.set(item.dataset.lane, [...(lanes.get(item.dataset.lane) ?? []), spot]);
+    if (item.dataset.slot) slots.set(item.dataset.slot, [...(slots.get(item.dataset.slot) ?? []), spot]);
     else boxes.set(item.dataset.component, spot);
   }
   const lines = [];
   for (const [from, to, rate] of pairs(edges)) {
     const [a, b] = [boxes.get(from), boxes.get(to)];
     if (!a || !b || from === to) continue;
-    const points = pathOf(a, lanes.get(laneOf(from, to)) ?? [], b).map(([along, across]) =>
+    const points = pathOf(a, slots.get(slotOf(from, to)) ?? [], b).map(([along, across]) =>
       down ? [across, along] : [along, across],
     );
     line(c, colours, points, rate, down);
@@ -67,7 +67,7 @@ function within(r, area, down) {
 function pairs(edges) {
   const all = new Map();
   for (const e of edges) {
-    const key = laneOf(e.from, e.to);
+    const key = slotOf(e.from, e.to);
     const [, , rate] = all.get(key) ?? [null, null, null];
     all.set(key, [e.from, e.to, e.rate == null ? rate : (rate ?? 0) + e.rate]);
   }

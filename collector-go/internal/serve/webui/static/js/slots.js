@@ -1,21 +1,21 @@
-// The rows of the topology map: the boxes of each layer, and an empty lane wherever a stream passes a row. The lines of
-// the streams go through the lanes. Pure.
+// The rows of the topology map: the boxes of each layer, and an empty slot wherever a stream passes a row. The lines of
+// the streams go through the slots. Pure.
 
-// The room that a box and a lane need in a row, relative to one another. The page's style sheet has the real sizes;
+// The room that a box and a slot need in a row, relative to one another. The page's style sheet has the real sizes;
 // these only have to put the rows in a good order.
 const boxSize = 4;
-const laneSize = 1;
+const slotSize = 1;
 const sweeps = 12;
 
 const turn = 24; // px that bend a line that leads back, beside its row
 const parts = 24; // of a curve from one row to the next
 
 /**
- * placed arranges layers of components in rows of at most `most` boxes. A stream that skips a row has a lane in it, so
- * that no stream is drawn behind a box. A stream that leads back has a lane in every row from its start to its end. A
- * row is a list of { name } and { lane }, where a lane has the laneOf its stream.
+ * placed arranges layers of components in rows of at most `most` boxes. A stream that skips a row has a slot in it, so
+ * that no stream is drawn behind a box. A stream that leads back has a slot in every row from its start to its end. A
+ * row is a list of { name } and { slot }, where a slot has the slotOf its stream.
  *
- * The order is that of the barycentre method: each box and lane is sorted by the mean position of its neighbours in
+ * The order is that of the barycentre method: each box and slot is sorted by the mean position of its neighbours in
  * the row before, then in the row after, and the order with the fewest crossings is kept.
  */
 export function placed(layers, streams, most = Infinity) {
@@ -29,29 +29,29 @@ export function placed(layers, streams, most = Infinity) {
     const [first, last] = back ? [end, start] : [start + 1, end - 1];
     let before = back ? null : boxes.get(from);
     for (let r = first; r <= last; r++) {
-      const lane = { lane: laneOf(from, to) };
-      rows[r].push(lane);
-      if (before) links[r].push([before, lane]);
-      before = lane;
+      const slot = { slot: slotOf(from, to) };
+      rows[r].push(slot);
+      if (before) links[r].push([before, slot]);
+      before = slot;
     }
     if (!back) links[end].push([before, boxes.get(to)]);
   }
   return ordered(rows, links);
 }
 
-/** laneOf returns the key of the lanes of the streams from a component to another. */
-export const laneOf = (from, to) => JSON.stringify([from, to]);
+/** slotOf returns the key of the slots of the streams from a component to another. */
+export const slotOf = (from, to) => JSON.stringify([from, to]);
 
 /**
  * pathOf returns the points of a line from the end of a to the start of b, as [along, across] the layers. Between two
- * rows it is a curve, and in a row it goes straight through its lane. A line that leads back passes its lanes from
+ * rows it is a curve, and in a row it goes straight through its slot. A line that leads back passes its slots from
  * their end to their start.
  */
-export function pathOf(a, lanes, b) {
+export function pathOf(a, slots, b) {
   const back = b.start <= a.end;
   const way = back ? -1 : 1;
-  const passed = (back ? lanes.toReversed() : lanes).flatMap((lane) =>
-    (back ? [lane.end, lane.start] : [lane.start, lane.end]).map((along) => [along, lane.middle, way]),
+  const passed = (back ? slots.toReversed() : slots).flatMap((slot) =>
+    (back ? [slot.end, slot.start] : [slot.start, slot.end]).map((along) => [along, slot.middle, way]),
   );
   const stations = [[a.end, a.middle, 1], ...passed, [b.start, b.middle, 1]];
   return [stations[0].slice(0, 2), ...stations.slice(1).flatMap((to, i) => curve(stations[i], to))];
@@ -69,7 +69,7 @@ function curve([x1, y1, leaves], [x2, y2, arrives]) {
 
 // once returns each pair of two components once, however many streams join them.
 const once = (streams) =>
-  new Map(streams.filter(({ from, to }) => from !== to).map((s) => [laneOf(s.from, s.to), s])).values();
+  new Map(streams.filter(({ from, to }) => from !== to).map((s) => [slotOf(s.from, s.to), s])).values();
 
 // Components with few streams come first, because their streams have to pass the other rows of the layer.
 function split(layer, streams, most) {
@@ -110,7 +110,7 @@ function swept(rows, links, up) {
 
 // positionsOf sets the middle of each item, where rows are centred on 0.
 function positionsOf(rows, at = new Map()) {
-  const size = (item) => (item.lane ? laneSize : boxSize);
+  const size = (item) => (item.slot ? slotSize : boxSize);
   for (const row of rows) {
     let edge = -row.reduce((sum, item) => sum + size(item), 0) / 2;
     for (const item of row) {
