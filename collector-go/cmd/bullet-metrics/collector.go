@@ -209,11 +209,7 @@ func (col *collector) openData(c config.Config, figures *prometheus.Registry) (e
 	}
 	settings := registry.DefaultOptions(filepath.Join(c.DataDir, "registry"))
 	settings.Registerer, settings.Logger = figures, col.logger
-	clock := time.Now
-	if col.played != nil {
-		clock = col.played.Now
-	}
-	col.live = live.New(clock)
+	col.live = live.New(col.now())
 	settings.Live = col.live
 	if col.known, err = registry.New(col.journal, col.retention, settings); err == nil && len(c.Nimbus.Addresses) > 0 {
 		ask := func(ctx context.Context) ([]nimbus.Topology, error) {

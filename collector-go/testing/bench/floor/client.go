@@ -40,7 +40,7 @@ type Sent struct {
 	Ack   bench.Quantiles
 }
 
-// longest is the longest time to an answer that is told apart, in us.
+// longest is the longest time to an answer that is measured, in us.
 const longest = 60_000_000
 
 // Send sends rows, and returns when all are on disk.

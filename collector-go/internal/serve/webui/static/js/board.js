@@ -13,7 +13,8 @@ import { duration } from './units.js';
 
 const longAgo = 6 * 3600; // s: longer ranges use the recorded series, if there is one
 const betweenDraws = 500; // ms, at least, between two drawings of the stream
-const mostOfTime = 0.04; // of the page's time is spent on drawing the stream; more workers are drawn less often
+const mostOfTime = 0.04; // of the page's time is spent on drawing the stream; more workers are drawn less often,
+const longestWait = 1000; // ms: but at least once per second, so that a busy machine shows no old samples
 const ends = 75; // steps of a range in which the axis follows the clock
 
 /** Board draws all figures. `host` has select(from, to), and say(words, trouble). */
@@ -151,10 +152,11 @@ export class Board {
       this.point(pointed); // the crosshair stays at its slice
       this.figures.forEach((f) => f.cross(pointed));
     }
-    this.drawAt = began + Math.max(betweenDraws, (performance.now() - began) / mostOfTime);
+    const wait = (performance.now() - began) / mostOfTime;
+    this.drawAt = began + Math.min(longestWait, Math.max(betweenDraws, wait));
   }
 
-  // The collector's clock, s, if the stream has told it. (performance.now may stop while the machine sleeps.)
+  // The collector's clock, s, if the stream has sent it. (performance.now may stop while the machine sleeps.)
   now() {
     return (Date.now() + this.clockAhead) / 1000;
   }

@@ -258,7 +258,7 @@ export class Figure {
     const newest = i == null && this.tails.lines.length ? latest(this.host.live, this.definition.live) : null;
     if (newest?.at > this.grid.end) {
       this.readings.replaceChildren(el('time', {}, `provisional: ${clock(newest.at)}`), ...this.ofWorkers(newest));
-      // the words change every second, and a line more or less must not move the page
+      // the words change every two seconds, and a line more or less must not move the page
       this.readings.style.minHeight = `${this.readings.offsetHeight}px`;
       return;
     }
