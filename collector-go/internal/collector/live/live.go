@@ -50,8 +50,7 @@ type Live struct {
 	layouts    map[journal.LayoutID][]group
 	topologies map[string]map[place]*worker
 	workers    int
-	first      uint64        // lower than all numbers of this process, higher than those before
-	number     uint64        // of the newest batch with samples
+	number     uint64        // of the newest batch with samples; higher than all numbers before a restart
 	changed    chan struct{} // closed by the next samples; nil if nobody waits
 	tickMs     int64         // time of the newest tick
 	values     []float64     // scratch
@@ -59,8 +58,7 @@ type Live struct {
 
 // New returns an empty Live. now is the collector's clock.
 func New(now func() time.Time) *Live {
-	first := uint64(now().UnixMicro())
-	return &Live{now: now, first: first, number: first, series: map[journal.SeriesID]series{},
+	return &Live{now: now, number: uint64(now().UnixMicro()), series: map[journal.SeriesID]series{},
 		layouts: map[journal.LayoutID][]group{}, topologies: map[string]map[place]*worker{}}
 }
 
@@ -163,7 +161,7 @@ func (l *Live) Since(topology string, number uint64) (news []Worker, newest uint
 	if l.changed == nil {
 		l.changed = make(chan struct{})
 	}
-	if number > l.number || number < l.first {
+	if number > l.number {
 		number = 0
 	}
 	for _, w := range l.topologies[topology] {
